@@ -1,0 +1,122 @@
+"""The query function's HTTP API: the only room that knows API Gateway."""
+
+from __future__ import annotations
+
+import json
+import time
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.logging import correlation_paths
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from knowledge.errors import IndexUnavailable
+from rag.errors import BadRequest, LlmUnavailable
+from rag.replies import error_reply, query_reply
+from rag.requests import InvalidJson, parse_query
+from rag.settings import Settings, load
+from rag.types import Deadline
+from rag.wiring import build_service
+from telemetry import count_error, logger, metrics, observe, tracer
+
+MAX_BODY_BYTES = 64 * 1024
+DEADLINE_MARGIN_S = 0.5
+"""Kept back of Lambda's remaining time, so that the answer still gets out."""
+
+ROUTES = {("POST", "/api/query"), ("GET", "/api/health")}
+HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+settings = load(Settings)
+metrics.set_default_dimensions(profile=settings.profile)
+app = APIGatewayRestResolver()
+service = build_service(settings)
+
+
+class BodyTooLarge(BadRequest):
+    """The request body has more than MAX_BODY_BYTES bytes."""
+
+    code = "body_too_large"
+
+
+class UnsupportedMediaType(BadRequest):
+    """The request body is said to be something else than JSON."""
+
+    code = "unsupported_media_type"
+
+
+STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    (BadRequest, HTTPStatus.BAD_REQUEST),
+    (IndexUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (LlmUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Exception, HTTPStatus.INTERNAL_SERVER_ERROR),
+)
+
+
+@app.post("/api/query")
+def post_query() -> Response[str]:
+    """Answer one question."""
+    answer = service.pipeline.run(parse_query(_json_body()), deadline=_deadline())
+    observe(answer)
+    return _json(HTTPStatus.OK, query_reply(answer))
+
+
+@app.get("/api/health")
+def get_health() -> Response[str]:
+    """Is there an index, and who writes?"""
+    return _json(HTTPStatus.OK, service.health().model_dump(mode="json"))
+
+
+@app.not_found
+def not_found(error: NotFoundError) -> Response[str]:
+    """404, or 405 where the path exists with another method; JSON as everywhere."""
+    allowed = sorted(method for method, path in ROUTES if path == app.current_event.path.rstrip("/"))
+    if not allowed:
+        return _json(HTTPStatus.NOT_FOUND, {"error": "No such path", "code": "not_found"})
+    body = {"error": f"Method not allowed; use {', '.join(allowed)}", "code": "method_not_allowed"}
+    return _json(HTTPStatus.METHOD_NOT_ALLOWED, body, Allow=", ".join(allowed))
+
+
+@app.exception_handler(Exception)
+def failed(error: Exception) -> Response[str]:
+    """Every error as a sentence and a stable code; what is ours is logged with its cause."""
+    status = next(status for kind, status in STATUS if isinstance(error, kind))
+    body = error_reply(error)
+    count_error(body["code"], status)
+    wait = getattr(error, "retry_after", None)
+    return _json(status, body, **({"Retry-After": str(max(1, round(wait)))} if wait else {}))
+
+
+@logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
+@tracer.capture_lambda_handler(capture_response=False, capture_error=False)
+@metrics.log_metrics(capture_cold_start_metric=True)
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """The entry point: an API Gateway REST event in, its response out."""
+    return app.resolve(event, context)
+
+
+def _json_body() -> str | None:
+    event = app.current_event
+    content_type = (event.headers.get("content-type") or "application/json").partition(";")[0].strip().lower()
+    if content_type != "application/json" and not content_type.endswith("+json"):
+        raise UnsupportedMediaType("Content-Type must be application/json")
+    try:
+        body = event.decoded_body
+    except ValueError as exc:
+        raise InvalidJson("Request body must be JSON in UTF-8") from exc
+    if body and len(body.encode("utf-8", "surrogatepass")) > MAX_BODY_BYTES:
+        raise BodyTooLarge(f"Request body exceeds {MAX_BODY_BYTES // 1024} KiB")
+    return body
+
+
+def _deadline() -> Deadline:
+    left_s = app.lambda_context.get_remaining_time_in_millis() / 1000 - DEADLINE_MARGIN_S
+    return Deadline.after(min(settings.request_deadline_s, left_s), time.monotonic)
+
+
+def _json(status: HTTPStatus, body: object, **headers: str) -> Response[str]:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return Response(int(status), "application/json", text, headers={**HEADERS, **headers})

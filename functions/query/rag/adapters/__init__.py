@@ -1,0 +1,1 @@
+"""The effects: everything that talks to the world outside the process."""

@@ -1,0 +1,129 @@
+"""What can go wrong with a question, and the stable code that the caller sees.
+
+RagError
+├── BadRequest                       the caller's to mend
+│   ├── InvalidQuery                   invalid_query       not a string
+│   ├── EmptyQuery                     empty_query
+│   ├── QueryTooLong                   query_too_long
+│   ├── UnsafeQuery                    unsafe_query
+│   └── InvalidParameter               invalid_parameter   names it and what is accepted
+├── LlmFailed                        pipeline_error      the model answered, but not with an answer
+├── LlmUnavailable                   llm_unavailable     the model cannot be reached now
+└── ConfigurationError               configuration_error a setting is wrong (start-up only)
+
+knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
+index_mismatch) and SearchFailed (pipeline_error).
+
+``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
+get the fixed sentences of ``rag.replies``.
+"""
+
+from __future__ import annotations
+
+from knowledge.errors import (
+    IndexDamaged,
+    IndexMismatch,
+    IndexMissing,
+    IndexUnavailable,
+    KnowledgeError,
+    SearchFailed,
+)
+
+__all__ = [
+    "BadRequest",
+    "ConfigurationError",
+    "EmptyQuery",
+    "IndexDamaged",
+    "IndexMismatch",
+    "IndexMissing",
+    "IndexUnavailable",
+    "InvalidParameter",
+    "InvalidQuery",
+    "KnowledgeError",
+    "LlmFailed",
+    "LlmUnavailable",
+    "QueryTooLong",
+    "RagError",
+    "SearchFailed",
+    "UnsafeQuery",
+]
+
+
+class RagError(Exception):
+    """Base of every error that ``rag`` raises on purpose."""
+
+    code = "pipeline_error"
+
+
+class BadRequest(RagError):
+    """The request cannot be served as it is; the message tells the caller why.
+
+    ``{noun}`` in the message stands for what the endpoint calls the question ("Query", "Question").
+    """
+
+    code = "invalid_parameter"
+
+    def sentence(self, noun: str = "Query") -> str:
+        """The message with the endpoint's own word for the question."""
+        return str(self).replace("{noun}", noun)
+
+
+class InvalidQuery(BadRequest):
+    """The question is not a string."""
+
+    code = "invalid_query"
+
+    def __init__(self) -> None:
+        super().__init__("{noun} must be a string")
+
+
+class EmptyQuery(BadRequest):
+    """The question holds nothing but white space."""
+
+    code = "empty_query"
+
+    def __init__(self) -> None:
+        super().__init__("{noun} cannot be empty")
+
+
+class QueryTooLong(BadRequest):
+    """The question has more characters than the profile admits."""
+
+    code = "query_too_long"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{{noun}} exceeds maximum length of {limit} characters")
+
+
+class UnsafeQuery(BadRequest):
+    """The question holds a script pattern or characters that cannot be shown."""
+
+    code = "unsafe_query"
+
+
+class InvalidParameter(BadRequest):
+    """A parameter of the request is wrong; the message names it and what is accepted."""
+
+    code = "invalid_parameter"
+
+
+class LlmFailed(RagError):
+    """The model refused the request or its completion cannot be read."""
+
+    code = "pipeline_error"
+
+
+class LlmUnavailable(RagError):
+    """The model cannot be reached now. ``retry_after`` is in seconds, None when nobody said."""
+
+    code = "llm_unavailable"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ConfigurationError(RagError):
+    """A setting is missing or wrong; the message names the variable and what is accepted."""
+
+    code = "configuration_error"

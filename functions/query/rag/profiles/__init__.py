@@ -1,0 +1,1 @@
+"""The three systems, each as numbers (Knobs) and a shape (build)."""

@@ -1,0 +1,54 @@
+"""What a profile is built from: the effects that wiring made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rag.stages.generate import Writer
+from rag.stages.retrieve import OpenIndex
+
+
+class ProfileIndex(Protocol):
+    """The current index, as the profiles' stages use it."""
+
+    def lease(self) -> AbstractContextManager[OpenIndex]:
+        """One immutable open index for the length of a ``with`` block."""
+        ...
+
+    def fields(self) -> Mapping[str, str]:
+        """The index's metadata fields and their types; empty when it does not know them."""
+        ...
+
+
+class LlmKnobs(Protocol):
+    """What every profile's Knobs say of its chat model."""
+
+    @property
+    def llm_model(self) -> str: ...
+    @property
+    def llm_base_url(self) -> str: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def backoff_base_s(self) -> float: ...
+    @property
+    def backoff_cap_s(self) -> float: ...
+    @property
+    def backoff_jitter(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """``clock`` counts seconds, monotonically; ``new_id`` makes unguessable response ids."""
+
+    index: ProfileIndex
+    writer: Writer
+    clock: Callable[[], float]
+    new_id: Callable[[], str]

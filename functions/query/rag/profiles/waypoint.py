@@ -1,0 +1,127 @@
+"""Waypoint: the co-pilot of a freight forwarder's customer service."""
+
+from __future__ import annotations
+
+from rag.knobs import Configured, knob
+from rag.pipeline import Pipeline
+from rag.profiles.deps import Deps
+from rag.stages.admit import PlainAdmission
+from rag.stages.cite import TitleCiter
+from rag.stages.confidence import CountAndMean
+from rag.stages.filter import RequestFilter
+from rag.stages.gate import AtLeast
+from rag.stages.pack import TitledPacker
+from rag.stages.refine.min_score import MinScore
+from rag.stages.retrieve import DenseRetriever, l2_scale
+
+CHARS_PER_TOKEN = 4
+"""The seed's rule of thumb for English text."""
+
+CATEGORIES = {
+    "01_regulatory": "regulatory",
+    "02_carriers": "carrier",
+    "03_reference": "reference",
+    "04_internal_synthetic": "internal",
+}
+
+DECLINE = (
+    "I don't have specific information about that in the knowledge base. "
+    "Please rephrase your question or contact a specialist."
+)
+
+_SEED = "waypoint"
+
+
+class Knobs(Configured):
+    """Waypoint's numbers. Scores are on the L2 scale, 2 cos - 1."""
+
+    max_query_chars: int = knob(
+        1000, env="MAX_QUERY_LENGTH", doc="Longest question.", unit="characters", source=_SEED, ge=1, le=100_000
+    )
+    top_k: int = knob(10, env="RETRIEVAL_TOP_K", doc="Chunks to retrieve.", unit="chunks", source=_SEED, ge=1, le=50)
+    threshold: float = knob(
+        0.15, env="RELEVANCE_THRESHOLD", doc="Lowest score that counts.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
+    )
+    max_context_tokens: int = knob(
+        2000,
+        env="MAX_CONTEXT_TOKENS",
+        doc="Context budget, at 4 characters a token.",
+        unit="tokens",
+        source=_SEED,
+        ge=50,
+        le=1_000_000,
+    )
+    llm_model: str = knob("llama-3.1-8b-instant", env="LLM_MODEL", doc="The chat model.", source=_SEED, min_length=1)
+    llm_base_url: str = knob(
+        "https://api.groq.com/openai/v1", env="LLM_BASE_URL", doc="Its OpenAI-compatible endpoint.", source=_SEED
+    )
+    temperature: float = knob(0.3, env="LLM_TEMPERATURE", doc="Sampling temperature.", source=_SEED, ge=0, le=2)
+    max_tokens: int = knob(
+        500, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source=_SEED, ge=1, le=100_000
+    )
+    retries: int = knob(
+        3, env="LLM_MAX_RETRIES", doc="Calls after the first one.", unit="calls", source=_SEED, ge=0, le=10
+    )
+    backoff_base_s: float = knob(
+        1.0,
+        env="LLM_BACKOFF_BASE_S",
+        doc="Wait before the first retry; it doubles.",
+        unit="s",
+        source=_SEED,
+        ge=0,
+        le=60,
+    )
+    backoff_cap_s: float = knob(
+        10.0, env="LLM_BACKOFF_CAP_S", doc="Longest wait before a retry.", unit="s", source=_SEED, ge=0, le=300
+    )
+    backoff_jitter: float = knob(
+        0.25, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source=_SEED, ge=0, le=1
+    )
+    min_dice: float = knob(
+        0.5, env="CITATION_SIMILARITY", doc="Dice coefficient above which titles match.", source=_SEED, ge=0, le=1
+    )
+    min_contained: int = knob(
+        3,
+        env="CITATION_MIN_CHARS",
+        doc="Shortest title that may match by being contained.",
+        unit="characters",
+        source="DESIGN.md",
+        ge=1,
+        le=100,
+    )
+    high_count: int = knob(3, env="CONFIDENCE_HIGH_CHUNKS", doc="Chunks for High.", unit="chunks", source=_SEED, ge=1)
+    high_mean: float = knob(
+        0.5, env="CONFIDENCE_HIGH_SCORE", doc="Mean score for High.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
+    )
+    medium_count: int = knob(
+        2, env="CONFIDENCE_MEDIUM_CHUNKS", doc="Chunks for Medium.", unit="chunks", source=_SEED, ge=1
+    )
+    medium_mean: float = knob(
+        0.3, env="CONFIDENCE_MEDIUM_SCORE", doc="Mean score for Medium.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
+    )
+
+
+def build(knobs: Knobs, deps: Deps) -> Pipeline:
+    """The seed's five stages over ``deps``."""
+    return Pipeline(
+        profile="waypoint",
+        top_k=knobs.top_k,
+        decline_text=DECLINE,
+        admit=PlainAdmission(knobs.max_query_chars),
+        query_stages=(RequestFilter(deps.index.fields),),
+        retrieve=DenseRetriever(deps.index, l2_scale),
+        refine=(MinScore(knobs.threshold),),
+        gate=AtLeast(1),
+        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
+        write=deps.writer,
+        cite=TitleCiter(knobs.min_dice, knobs.min_contained),
+        score=CountAndMean(
+            high_count=knobs.high_count,
+            high_mean=knobs.high_mean,
+            medium_count=knobs.medium_count,
+            medium_mean=knobs.medium_mean,
+        ),
+        categories=CATEGORIES,
+        clock=deps.clock,
+        new_id=deps.new_id,
+    )

@@ -1,0 +1,131 @@
+"""From an Answer, a health check or an error to the JSON that callers get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rag.errors import (
+    BadRequest,
+    IndexMismatch,
+    IndexMissing,
+    IndexUnavailable,
+    KnowledgeError,
+    LlmFailed,
+    LlmUnavailable,
+    RagError,
+    SearchFailed,
+)
+from rag.schema import (
+    CitationReply,
+    ConfidenceReply,
+    ErrorReply,
+    MetadataReply,
+    QueryReply,
+    RelatedDocReply,
+    RoutingReply,
+    SourceReply,
+    UsageReply,
+)
+from rag.stages.references import citations_markdown
+from rag.types import Answer, Citation
+
+RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
+LLM_FAILED = "Pipeline error: LLM request failed"
+UNEXPECTED = "Pipeline error: Unexpected failure"
+
+_ALWAYS_TIMED = ("retrieval", "generation", "citation", "total")
+
+
+def query_reply(answer: Answer) -> dict[str, Any]:
+    """The body of ``POST /api/query``."""
+    completion = answer.completion
+    usage = completion.usage if completion else None
+    routing = answer.routing
+    reply = QueryReply(
+        answer=answer.text,
+        sources=[
+            SourceReply(title=source.title, org=source.org, url=source.url, section=source.section or None)
+            for source in answer.sources
+        ],
+        relatedDocs=[
+            RelatedDocReply(title=doc.title, category=doc.category, docId=doc.doc_id, url=doc.url or None)
+            for doc in answer.related_docs
+        ],
+        citations=[_citation(citation) for citation in answer.citations],
+        citationsMarkdown=citations_markdown(answer.citations),
+        confidence=ConfidenceReply(
+            level=answer.confidence.level, score=answer.confidence.score, reason=answer.confidence.reason
+        ),
+        refused=answer.refused,
+        routing=RoutingReply(action=routing.action, reason=routing.reason) if routing else None,
+        responseId=answer.response_id,
+        sessionId=answer.question.session_id,
+        metadata=MetadataReply(
+            query=answer.question.text,
+            profile=answer.profile,
+            chunksRetrieved=answer.chunks_retrieved,
+            chunksUsed=len(answer.citations),
+            latencyMs=round(answer.timings.get("total", 0.0), 2),
+            model=completion.model if completion else None,
+            finishReason=completion.finish_reason if completion else None,
+            cached=answer.cached,
+            degraded=completion.degraded if completion else False,
+            trail=[step for step in answer.trail if step],
+            skipped=list(answer.skipped),
+            timings=timings_ms(answer),
+            usage=UsageReply(
+                promptTokens=usage.prompt_tokens,
+                completionTokens=usage.completion_tokens,
+                totalTokens=usage.total_tokens,
+            )
+            if usage
+            else None,
+        ),
+    )
+    return reply.model_dump(mode="json")
+
+
+def timings_ms(answer: Answer) -> dict[str, float]:
+    """The answer's timings as ``{"retrievalMs": 1.23, ...}``; the four main ones are always there."""
+    timings = {**dict.fromkeys(_ALWAYS_TIMED, 0.0), **answer.timings}
+    return {f"{slot}Ms": round(value, 2) for slot, value in timings.items()}
+
+
+def error_reply(error: Exception, noun: str = "Query") -> dict[str, str]:
+    """The body for ``error``: nothing internal, no vendor's words."""
+    code = error.code if isinstance(error, RagError | KnowledgeError) else RagError.code
+    return ErrorReply(error=_sentence(error, noun), code=code).model_dump()
+
+
+def _sentence(error: Exception, noun: str) -> str:
+    match error:
+        case BadRequest():
+            return error.sentence(noun)
+        case IndexMissing():
+            return "No index is loaded. Run: ragctl ingest PATH"
+        case IndexMismatch():
+            return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
+        case IndexUnavailable():
+            return "The index is damaged. Run: ragctl ingest PATH"
+        case SearchFailed():
+            return RETRIEVAL_FAILED
+        case LlmFailed() | LlmUnavailable():
+            return LLM_FAILED
+        case _:
+            return UNEXPECTED
+
+
+def _citation(citation: Citation) -> CitationReply:
+    chunk = citation.hit.chunk
+    return CitationReply(
+        raw=citation.raw,
+        title=citation.title,
+        section=citation.section or None,
+        position=citation.position,
+        fullTitle=chunk.title,
+        docId=chunk.doc_id,
+        sourceUrls=list(citation.source_urls),
+        score=round(citation.hit.score, 4),
+        id=citation.chunk_id,
+        support=citation.support,
+    )

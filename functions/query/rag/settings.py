@@ -1,0 +1,111 @@
+"""The only reader of the environment in this function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr, ValidationError, field_validator
+
+from rag.errors import ConfigurationError
+from rag.knobs import Configured, knob
+
+_HERE = Path(__file__).resolve()
+
+
+class Settings(Configured):
+    """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
+
+    profile: Literal["waypoint"] = knob("waypoint", env="RAG_PROFILE", doc="Which system answers.")
+    index_uri: str = knob("", env="INDEX_URI", doc="The index: a folder or a file:// address. Empty: .index/<profile>.")
+    collection: str = knob(
+        "waypoint_kb",
+        env="CHROMA_COLLECTION",
+        doc="The Chroma collection's name.",
+        source="waypoint",
+        min_length=3,
+    )
+    llm_api_key: SecretStr = knob(
+        SecretStr(""),
+        env="LLM_API_KEY",
+        doc="Key of the LLM. With neither key nor base URL the extractive engine answers.",
+    )
+    llm_base_url: str = knob(
+        "", env="LLM_BASE_URL", doc="OpenAI-compatible endpoint of the LLM. Empty: the profile's own."
+    )
+    llm_fallback: Literal["none", "extractive"] = knob(
+        "none",
+        env="LLM_FALLBACK",
+        doc="Who answers when the LLM stays unreachable: nobody (503) or the extractive engine.",
+    )
+    llm_fallback_models: tuple[str, ...] = knob(
+        ("openai/gpt-oss-20b",),
+        env="LLM_FALLBACK_MODELS",
+        doc="Models to use, in order, when the configured one is not found (comma-separated).",
+    )
+    llm_connect_timeout_s: float = knob(
+        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
+    )
+    llm_read_timeout_s: float = knob(
+        60.0,
+        env="LLM_READ_TIMEOUT_S",
+        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    request_deadline_s: float = knob(
+        27.0,
+        env="REQUEST_DEADLINE_S",
+        doc="A request is answered, or fails, within this time (API Gateway gives up after 29 s).",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    embed_threads: int = knob(
+        1, env="EMBED_THREADS", doc="Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
+    )
+    prompts_dir: Path = knob(
+        Path(), env="PROMPTS_DIR", doc="Folder of the prompt templates. Empty: the ones that come with the program."
+    )
+
+    @field_validator("llm_fallback_models", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def llm_enabled(self) -> bool:
+        """Whether an LLM is configured: by a key, or by a base URL that somebody set."""
+        return bool(self.llm_api_key.get_secret_value() or self.llm_base_url)
+
+    @property
+    def index_place(self) -> str:
+        """``index_uri``, or the place where ``make run`` keeps this profile's index."""
+        return self.index_uri or f".index/{self.profile}"
+
+    def prompt_path(self, name: str) -> Path:
+        """Where the template ``name`` of this profile lies: beside app.py when deployed, else in the repository."""
+        if self.prompts_dir != Path():
+            return self.prompts_dir / self.profile / name
+        deployed = _HERE.parents[1] / "prompts"
+        root = deployed if deployed.is_dir() else _HERE.parents[3] / "prompts"
+        return root / self.profile / name
+
+
+def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None) -> M:
+    """Read ``model`` from ``environ`` (default: the process's); an empty variable counts as not set.
+
+    Raises:
+        ConfigurationError: a variable holds something that is not accepted; the message names it.
+    """
+    source = os.environ if environ is None else environ
+    given = {name: value for name, value in source.items() if value.strip()}
+    try:
+        return model.model_validate(given)
+    except ValidationError as exc:
+        # Values are left out: one of them may be a secret.
+        wrong = "; ".join(f"{error['loc'][0]}: {error['msg']}" for error in exc.errors(include_input=False))
+        raise ConfigurationError(f"Wrong setting. {wrong}") from None

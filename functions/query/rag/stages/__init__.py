@@ -1,0 +1,1 @@
+"""The pipeline's slots, one module each: small callables over the values of ``rag.types``."""

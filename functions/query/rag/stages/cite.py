@@ -1,0 +1,87 @@
+"""Citations by title: which retrieved chunk does each ``[Title > Section]`` in the answer mean?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rag.text.dice import dice
+from rag.text.labels import Label, find_labels, safe
+from rag.types import Chunk, Citation, Hit
+
+
+@dataclass(frozen=True, slots=True)
+class TitleCiter:
+    """Three tiers, as in Waypoint's seed: equal titles, one title holds the other, Dice over ``min_dice``.
+
+    Titles are compared case-insensitively. The contained title has at least ``min_contained`` characters.
+    Within the matched title the chunk of the cited section is preferred. Labels that match nothing are
+    left out.
+    """
+
+    min_dice: float
+    min_contained: int
+
+    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
+        """The matched citations in the order of the answer, one per title."""
+        citations = []
+        for label in find_labels(answer):
+            hit = self._match(label, hits)
+            if hit is not None:
+                citations.append(
+                    Citation(
+                        raw=label.raw,
+                        title=label.title,
+                        section=label.section,
+                        position=label.position,
+                        hit=hit,
+                        source_urls=source_urls(hit.chunk),
+                    )
+                )
+        return tuple(citations)
+
+    def _match(self, label: Label, hits: tuple[Hit, ...]) -> Hit | None:
+        wanted = label.title.casefold()
+        tiers: tuple[Callable[[str], bool], ...] = (
+            lambda title: title == wanted,
+            lambda title: self._contains(title, wanted),
+            lambda title: dice(title, wanted) > self.min_dice,
+        )
+        for matches in tiers:
+            same = [hit for hit in hits if matches(safe(hit.chunk.title).casefold())]
+            if same:
+                return _by_section(label.section, same)
+        return None
+
+    def _contains(self, title: str, wanted: str) -> bool:
+        shorter, longer = sorted((title, wanted), key=len)
+        return len(shorter) >= self.min_contained and shorter in longer
+
+
+def source_urls(chunk: Chunk) -> tuple[str, ...]:
+    """The chunk's external addresses (http and https only), its own page where it names no source."""
+    urls = tuple(dict.fromkeys(url for url in chunk.source_urls if is_http(url)))
+    return urls or ((chunk.url,) if is_http(chunk.url) else ())
+
+
+def is_http(url: str) -> bool:
+    """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
+    return url.lower().startswith(("http://", "https://"))
+
+
+def _by_section(section: str, hits: list[Hit]) -> Hit:
+    """The hit of ``section``: the same path, else one that ends or starts alike, else the first hit."""
+    wanted = _path(section)
+    if not wanted:
+        return hits[0]
+    exact = (hit for hit in hits if _path(hit.chunk.section) == wanted)
+    alike = (hit for hit in hits if _alike(_path(hit.chunk.section), wanted))
+    return next(exact, None) or next(alike, None) or hits[0]
+
+
+def _path(section: str) -> str:
+    return safe(section.replace(">", " ")).casefold()
+
+
+def _alike(path: str, wanted: str) -> bool:
+    return path.startswith(wanted) or path.endswith(wanted) or (path != "" and path in wanted)

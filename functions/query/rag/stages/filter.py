@@ -1,0 +1,96 @@
+"""The request's own ``filters`` as a Chroma ``where``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rag.errors import InvalidParameter
+from rag.types import Question, SearchQuery
+
+OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
+_ORDERED = {"$gte", "$lte", "$gt", "$lt"}
+_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\- ]{0,63}")
+_ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ", ".join(OPERATORS) + " with a scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFilter:
+    """And-s the request's filters into the query.
+
+    ``fields`` gives the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"),
+    empty when the index does not know them.
+    """
+
+    fields: Callable[[], Mapping[str, str]]
+
+    def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
+        """``query`` with the request's filters.
+
+        Raises:
+            InvalidParameter: an unknown field, or a condition that the field's type cannot meet.
+            IndexUnavailable: there is no usable index.
+        """
+        if not question.filters:
+            return query
+        known = self.fields()
+        conditions = [_condition(name, wanted, known) for name, wanted in question.filters.items()]
+        if query.where:
+            conditions.append(dict(query.where))
+        where = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+        trail = f"filtered by the request's own filters: {', '.join(question.filters)}"
+        return replace(query, where=where, trail=(*query.trail, trail))
+
+
+def _condition(name: str, wanted: object, known: Mapping[str, str]) -> dict[str, object]:
+    if not _FIELD.fullmatch(name):
+        raise InvalidParameter(
+            "filters: a field name starts with a letter and holds letters, digits, '_', '-', '.' or spaces"
+        )
+    if known and name not in known:
+        raise InvalidParameter(f"filters: unknown field {name!r}; this index knows: {', '.join(sorted(known))}")
+    kind = known.get(name, "mixed")
+    if isinstance(wanted, Mapping):
+        if len(wanted) != 1 or next(iter(wanted)) not in OPERATORS:
+            raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
+        operator, value = next(iter(wanted.items()))
+        if operator in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
+            raise InvalidParameter(f"filters.{name}: {operator} compares numbers" + _holds(kind))
+        return {name: {operator: _scalar(name, value, kind)}}
+    if isinstance(wanted, list):
+        values = [_scalar(name, value, kind) for value in wanted]
+        if not values or len({type(value) for value in values}) != 1:
+            raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
+        return {name: {"$in": values}}
+    return {name: {"$eq": _scalar(name, wanted, kind)}}
+
+
+def _scalar(name: str, value: object, kind: str) -> str | int | float | bool:
+    if not isinstance(value, str | int | float):
+        raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
+    fits = {
+        "str": isinstance(value, str),
+        "bool": isinstance(value, bool),
+        "int": _is_number(value),
+        "float": _is_number(value),
+    }.get(kind, True)
+    if not fits:
+        raise InvalidParameter(f"filters.{name} has a value of the wrong type" + _holds(kind))
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        raise InvalidParameter(f"filters.{name}: numbers must fit into 64 bits")
+    # Chroma keeps whole and real numbers apart: 7 never equals 7.0 there.
+    if kind == "float" and _is_number(value):
+        return float(value)
+    if kind == "int" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _holds(kind: str) -> str:
+    words = {"str": "text", "bool": "true or false", "int": "whole numbers", "float": "numbers"}
+    return f"; the field holds {words[kind]}" if kind in words else ""

@@ -1,0 +1,1 @@
+"""Refinement: what happens to the hits between retrieval and the gate."""

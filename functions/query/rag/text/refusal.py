@@ -1,0 +1,25 @@
+"""Does an answer say that it has no answer?"""
+
+from __future__ import annotations
+
+import re
+
+# Models reword the sentence that the prompt gives them; these are the wordings seen in practice. Only the
+# opening counts: an answer that goes on to help ("I don't know the fee, but ...") may still refuse a part.
+_REFUSAL = re.compile(
+    r"""^\W*
+    (?:i['’]?m\ sorry|sorry|unfortunately|apologies
+      |based\ on\ the\ (?:provided\ )?(?:context|documentation|sources))?
+    [\W]*(?:but\ )?\W*
+    (?:i\ (?:do\ not|don['’]t)\ (?:know|have\ (?:any\ |enough\ |specific\ |sufficient\ )*information)
+      |i\ (?:cannot|can['’]t|could\ not|couldn['’]t|am\ unable\ to)\ (?:answer|find|provide)
+      |(?:the|this)\ (?:provided\ )?(?:context|documentation|information|sources?|snippets?)\ (?:provided\ )?
+       (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|include|mention|provide|answer|cover)
+      |there\ is\ no\ (?:specific\ )?information)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_refusal(answer: str) -> bool:
+    """True when ``answer`` opens by saying that it does not know or that the context does not say."""
+    return _REFUSAL.match(answer) is not None

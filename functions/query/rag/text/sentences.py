@@ -1,0 +1,107 @@
+"""Markdown to whole, readable sentences."""
+
+from __future__ import annotations
+
+import re
+
+MIN_WORDS = 4
+"""Fewer words than this are a label or a fragment, not a sentence."""
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}(\s|$)")
+_TABLE_ROW = re.compile(r"^\s*\|.*|^[^|]*\|[^|]*\|.*")
+_RULER = re.compile(r"^\s*([-*_=]\s*){3,}$")
+_BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_QUOTE = re.compile(r"^\s*>\s?")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\]]*)\]\((?:[^()]|\([^()]*\))*\)")
+_REFERENCE = re.compile(r"\[([^\]]+)\]\[[^\]]*\]")
+_TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}")
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->")
+_EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+_ITALIC = re.compile(r"(?<![\w*])[*_](?=\S)([^*_\n]+?)(?<=\S)[*_](?![\w*])")
+_CODE = re.compile(r"`([^`]+)`")
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
+# A sentence ends at . ! or ? (and a closing quote or bracket) before white space and the start of another one.
+_END = re.compile(
+    r"(?<=[.!?\u3002\uff01\uff1f])([\"'\u201d\u2019)\]]*)\s+(?=[\"'\u201c\u2018(\[]?[A-Z0-9\u00c0-\u024f\u0370-\uffff])"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nos|fig|dr|mr|mrs|ms|st|inc|ltd|pte|co|corp|dept|est|max|min|vol|pp|art|sec)"
+    r"|\b[A-Z](?:\.[A-Z])*)\.$",
+    re.IGNORECASE,
+)
+
+
+def strip_markup(text: str) -> str:
+    """One line of Markdown as plain text: links by their words, no emphasis, code ticks, tags or escapes."""
+    text = _IMAGE.sub(" ", text)
+    text = _LINK.sub(r"\1", text)
+    text = _REFERENCE.sub(r"\1", text)
+    text = _TEMPLATE_TAG.sub(" ", text)
+    text = _CODE.sub(r"\1", text)
+    text = _HTML_TAG.sub(" ", text)
+    text = _EMPHASIS.sub(r"\2", text)
+    text = _ITALIC.sub(r"\1", text)
+    text = _ESCAPE.sub(r"\1", text)
+    return " ".join(text.split())
+
+
+def split_sentences(markdown: str) -> tuple[str, ...]:
+    """The whole sentences of ``markdown`` in order: no headings, tables, code, rulers or fragments.
+
+    A list item counts when it is a sentence of its own.
+    """
+    return tuple(sentence for block in _blocks(markdown) for sentence in _cut(block) if _is_whole(sentence))
+
+
+def split_lines(markdown: str) -> tuple[str, ...]:
+    """The text of ``markdown`` line by line (list items, table rows): for passages that hold no sentence."""
+    lines = []
+    for block in _blocks(markdown, tables=True):
+        text = " ".join(part.strip() for part in block.replace("|", " ; ").split(" ; ") if part.strip(" -:"))
+        if len(text.split()) >= MIN_WORDS:
+            lines.append(text)
+    return tuple(lines)
+
+
+def _blocks(markdown: str, *, tables: bool = False) -> list[str]:
+    """Paragraphs and list items as plain text, one string each."""
+    blocks: list[list[str]] = [[]]
+    fenced = False
+    for line in markdown.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+            blocks.append([])
+        elif fenced:
+            continue
+        elif not line.strip() or _HEADING.match(line) or _RULER.match(line):
+            blocks.append([])
+        elif _TABLE_ROW.match(line):
+            blocks.append([line] if tables else [])
+            blocks.append([])
+        elif _BULLET.match(line):
+            blocks.append([_BULLET.sub("", line, count=1)])
+        else:
+            blocks[-1].append(_QUOTE.sub("", line))
+    plain = (strip_markup(" ".join(lines)) for lines in blocks)
+    return [text for text in plain if text]
+
+
+def _cut(paragraph: str) -> list[str]:
+    pieces: list[str] = []
+    start = 0
+    for match in _END.finditer(paragraph):
+        end = match.start() + len(match[1])
+        if _ABBREVIATION.search(paragraph[start : match.start()]):
+            continue
+        pieces.append(paragraph[start:end].strip())
+        start = match.end()
+    pieces.append(paragraph[start:].strip())
+    return pieces
+
+
+def _is_whole(sentence: str) -> bool:
+    first = sentence.lstrip("\"'\u201c\u2018([")[:1]
+    ends_well = sentence.rstrip("\"'\u201d\u2019)]")[-1:] in {".", "!", "?", "\u3002", "\uff01", "\uff1f"}
+    return ends_well and not first.islower() and first.isalnum() and len(sentence.split()) >= MIN_WORDS

@@ -1,0 +1,127 @@
+"""The composition root: from settings to adapters, to a profile, to a service that answers."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal
+
+from knowledge.embedding import MiniLM
+from knowledge.handle import IndexHandle, watch
+from knowledge.index import Index, open_index
+from rag.adapters.extractive import MODEL as EXTRACTIVE
+from rag.adapters.extractive import ExtractiveWriter
+from rag.pipeline import Pipeline
+from rag.ports import ChatModel
+from rag.profiles.deps import Deps, LlmKnobs
+from rag.prompts import load_prompt
+from rag.schema import HealthReply, IndexHealth, LlmHealth
+from rag.settings import Settings, load
+from rag.stages.generate import ChatWriter, WithLastResort, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class LiveIndex:
+    """The current index, looked after: a replaced or newly made one is noticed at the next request."""
+
+    handle: IndexHandle
+
+    @contextmanager
+    def lease(self) -> Iterator[Index]:
+        """One immutable open index for the length of a ``with`` block.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        self.handle.refresh()
+        with self.handle.lease() as index:
+            yield index
+
+    def fields(self) -> Mapping[str, str]:
+        """See ``rag.profiles.deps.ProfileIndex``."""
+        with self.lease() as index:
+            return index.fields
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A pipeline and what there is to say about its state. ``chat`` is None when no LLM is configured."""
+
+    settings: Settings
+    pipeline: Pipeline
+    index: LiveIndex
+    chat: ChatModel | None
+
+    def health(self) -> HealthReply:
+        """The body of ``GET /api/health``; calls no LLM.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        with self.index.lease() as index:
+            health = IndexHealth(
+                documents=index.documents,
+                chunks=index.chunks,
+                embeddingModel=index.embedder.model,
+                builtAt=index.built_at,
+                version=index.version,
+                manifest=index.manifest is not None,
+            )
+        engine: Literal["openai", "extractive"] = "openai" if self.chat else "extractive"
+        llm = LlmHealth(
+            engine=engine,
+            model=self.chat.model if self.chat else EXTRACTIVE,
+            lastError=self.chat.last_error if self.chat else None,
+        )
+        return HealthReply(profile=self.pipeline.profile, index=health, llm=llm)
+
+
+def build_service(settings: Settings) -> Service:
+    """Everything that ``settings`` ask for; an index that cannot be opened is a state, not an error.
+
+    Raises:
+        ConfigurationError: a setting or a prompt template is wrong.
+        ModelMissing: the embedding model is not there.
+    """
+    profile = import_module(f"rag.profiles.{settings.profile}")
+    knobs = load(profile.Knobs)
+    embedder = MiniLM(threads=settings.embed_threads)
+
+    def open_current() -> Index:
+        return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
+
+    index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
+    extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
+    chat = _chat(settings, knobs) if settings.llm_enabled else None
+    writer: Writer = extractive
+    if chat:
+        writer = ChatWriter(chat, load_prompt(settings.prompt_path("system.txt"), "context"))
+        if settings.llm_fallback == "extractive":
+            writer = WithLastResort(writer, extractive)
+    deps = Deps(index=index, writer=writer, clock=time.perf_counter, new_id=lambda: secrets.token_urlsafe(16))
+    return Service(settings, profile.build(knobs, deps), index, chat)
+
+
+def _chat(settings: Settings, knobs: LlmKnobs) -> ChatModel:
+    from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+
+    return OpenAiChat(
+        ChatConfig(
+            base_url=settings.llm_base_url or knobs.llm_base_url,
+            api_key=settings.llm_api_key.get_secret_value(),
+            model=knobs.llm_model,
+            fallback_models=settings.llm_fallback_models,
+            temperature=knobs.temperature,
+            max_tokens=knobs.max_tokens,
+            connect_timeout_s=settings.llm_connect_timeout_s,
+            read_timeout_s=settings.llm_read_timeout_s,
+            retries=knobs.retries,
+            backoff_base_s=knobs.backoff_base_s,
+            backoff_cap_s=knobs.backoff_cap_s,
+            jitter=knobs.backoff_jitter,
+        )
+    )
