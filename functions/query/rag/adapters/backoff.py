@@ -1,0 +1,49 @@
+"""How long to wait before the next try: exponential backoff, or what the server's headers ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+
+def backoff_s(attempt: int, *, random: Callable[[], float], base: float, cap: float, jitter: float) -> float:
+    """Seconds to wait after failed attempt number ``attempt`` (from 1).
+
+    ``min(base * 2**(attempt - 1) * (1 + random() * jitter), cap)``, the Waypoint seed's calculateBackoff:
+    with base 1, cap 10 and jitter .25 it waits 1-1.25, 2-2.5, 4-5, 8-10, then 10 s. ``random`` returns 0..1,
+    ``jitter`` is the share of the delay that it may add.
+    """
+    try:
+        exponential_s = math.ldexp(base, attempt - 1)
+    except OverflowError:
+        return cap
+    return min(exponential_s + random() * jitter * exponential_s, cap)
+
+
+def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds that the server asks to wait, never negative; None when it does not say so readably.
+
+    Reads ``retry-after-ms`` (milliseconds) before ``retry-after`` (seconds, or an HTTP date, which is compared
+    with ``now``, Unix seconds). ``headers`` must find lower-case names.
+    """
+    for name, per_second in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        delay_s = _number(headers.get(name, ""))
+        if delay_s is not None:
+            return max(0.0, delay_s / per_second)
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # RFC 9110's old asctime form names no zone and means UTC
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, moment.timestamp() - now)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

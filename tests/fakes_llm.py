@@ -1,0 +1,312 @@
+"""An LLM server on a real socket that speaks the chat-completions protocol and misbehaves on script.
+
+with LlmServer([error(429, retry_after=0.1), reply("Yes. [Import permits]")]) as server:
+    ... point the program at server.url; then look at server.requests
+
+Each request takes the next step of the script; when it has run out, ``answer`` writes the rest, or without one the
+last step repeats.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+type Json = dict[str, Any]
+type Step = Callable[["Exchange"], None]
+
+USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+MODEL = "served-model"
+SERVER_ERROR_TEXT = "vendor says: upstream trouble at rack 7"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A request as the server saw it; header names in lower case; ``json`` is {} when the body is not JSON."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    json: Json
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a step works with: the request, the raw connection, and an event that is set when the server closes."""
+
+    request: Recorded
+    handler: BaseHTTPRequestHandler
+    closing: threading.Event
+
+    def send(self, status: int, body: bytes, headers: Mapping[str, str], *, length: int | None = None) -> None:
+        """Send a response; ``length`` claims another length than the body's."""
+        self.handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body) if length is None else length), **headers}.items():
+            self.handler.send_header(name, value)
+        self.handler.end_headers()
+        self.handler.wfile.write(body)
+
+    def hang_up(self) -> None:
+        """Close the connection after this step."""
+        self.handler.close_connection = True
+
+
+def completion(
+    text: str | None, *, model: str = MODEL, finish_reason: str = "stop", usage: Json | None = USAGE
+) -> Json:
+    """The body of a completion with one choice."""
+    message = {"role": "assistant", "content": text}
+    body: Json = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_760_000_000,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+    }
+    return body if usage is None else {**body, "usage": usage}
+
+
+def raw(status: int, body: bytes, headers: Mapping[str, str] | None = None, *, kind: str = "application/json") -> Step:
+    """Any status and body."""
+    return lambda exchange: exchange.send(status, body, {"Content-Type": kind, **(headers or {})})
+
+
+def json_body(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
+    """Any JSON body."""
+    return raw(status, json.dumps(body).encode(), headers)
+
+
+def reply(text: str | None, **fields: Any) -> Step:
+    """A completion; ``fields`` as ``completion`` takes them."""
+    return json_body(completion(text, **fields))
+
+
+def error(
+    status: int,
+    *,
+    retry_after: float | str | None = None,
+    code: str | None = None,
+    message: str = SERVER_ERROR_TEXT,
+    headers: Mapping[str, str] | None = None,
+) -> Step:
+    """An error as vendors word it."""
+    after = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    body = {"error": {"message": message, "type": "some_error", "param": None, "code": code}}
+    return json_body(body, status, {**after, **(headers or {})})
+
+
+def model_not_found(model: str, *, code: str = "model_not_found", status: int = 404) -> Step:
+    """What Groq and OpenAI say of a model that is not, or no longer, there."""
+    return error(status, code=code, message=f"The model `{model}` does not exist or you do not have access to it.")
+
+
+def only_models(*known: str, text: str = "ok") -> Step:
+    """A server that has just these models."""
+
+    def step(exchange: Exchange) -> None:
+        model = str(exchange.request.json.get("model"))
+        (reply(text, model=model) if model in known else model_not_found(model))(exchange)
+
+    return step
+
+
+def garbage() -> Step:
+    """Bytes that say they are JSON."""
+    return raw(200, b'\x00\xff{"choices": [')
+
+
+def html(status: int = 200) -> Step:
+    """A captive portal's page."""
+    return raw(status, b"<!doctype html><title>Sign in to the network</title>", kind="text/html")
+
+
+def empty_choices() -> Step:
+    """A completion without a choice."""
+    return json_body({**completion("x"), "choices": []})
+
+
+def cut() -> Step:
+    """Half a completion, then the connection ends."""
+
+    def step(exchange: Exchange) -> None:
+        body = json.dumps(completion("never whole")).encode()
+        exchange.send(200, body[: len(body) // 2], {"Content-Type": "application/json"}, length=len(body))
+        exchange.hang_up()
+
+    return step
+
+
+def reset() -> Step:
+    """The connection is reset before any answer."""
+
+    def step(exchange: Exchange) -> None:
+        # Linger for 0 seconds: closing sends RST instead of FIN.
+        exchange.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        exchange.hang_up()
+
+    return step
+
+
+def hang(seconds: float) -> Step:
+    """Say nothing for ``seconds`` (less when the server closes), then answer after all."""
+
+    def step(exchange: Exchange) -> None:
+        exchange.closing.wait(seconds)
+        reply("too late")(exchange)
+
+    return step
+
+
+def trickle(*, every_s: float = 0.01, seconds: float = 3.0, in_headers: bool = False) -> Step:
+    """A valid completion that drips for ``seconds``, a byte every ``every_s``: in the body, or in the headers."""
+
+    def step(exchange: Exchange) -> None:
+        body = json.dumps(completion("slowly but surely")).encode()
+        pad = b" " * max(0, int(seconds / every_s) - len(body))
+        drops, rest = (b"x" * int(seconds / every_s), body) if in_headers else (pad + body, b"")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(rest or drops)}\r\n".encode()
+        out = exchange.handler.wfile
+        out.write(head + (b"X-Drip: " if in_headers else b"\r\n"))
+        for drop in drops:
+            if exchange.closing.wait(every_s):
+                break
+            out.write(bytes([drop]))
+        out.write(b"\r\n\r\n" + rest if in_headers else b"")
+        exchange.hang_up()
+
+    return step
+
+
+class LlmServer:
+    """The server. It listens from construction to the end of the ``with`` block, on a free port of 127.0.0.1."""
+
+    def __init__(self, script: Iterable[Step] = (), *, answer: Callable[[Json], str] | None = None) -> None:
+        self._script = list(script)
+        if not self._script and answer is None:
+            raise ValueError("give a script, an answer function, or both")
+        self._answer = answer
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._taken = 0
+        self._busy = 0
+        self.requests: list[Recorded] = []
+        self._http = _Http(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.005})
+
+    @property
+    def url(self) -> str:
+        """The base URL to give to a client."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def connections(self) -> int:
+        """How many connections were accepted so far."""
+        return self._http.accepted
+
+    @property
+    def busy(self) -> int:
+        """How many requests are being answered right now."""
+        return self._busy
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.hang_up_all()
+        self._http.server_close()
+
+    def handle(self, handler: BaseHTTPRequestHandler, method: str) -> None:
+        """Record the request and play the next step."""
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        try:
+            data = json.loads(body)
+        except ValueError:
+            data = {}
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        request = Recorded(method=method, path=handler.path, headers=headers, body=body, json=data)
+        exchange = Exchange(request, handler, self._closing)
+        if method == "GET" and handler.path == "/v1/models":
+            json_body({"object": "list", "data": [{"id": MODEL, "object": "model"}]})(exchange)
+        elif method == "POST" and handler.path == "/v1/chat/completions":
+            step = self._next_step(request)
+            try:
+                step(exchange)
+            finally:
+                with self._lock:
+                    self._busy -= 1
+        else:
+            html(404)(exchange)
+
+    def _next_step(self, request: Recorded) -> Step:
+        with self._lock:
+            self.requests.append(request)
+            self._busy += 1
+            index, self._taken = self._taken, self._taken + 1
+        if index < len(self._script):
+            return self._script[index]
+        return self._script[-1] if self._answer is None else reply(self._answer(request.json))
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = False  # so that server_close waits for the handlers
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._open: set[socket.socket] = set()
+        self.accepted = 0
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        self._open.add(connection)
+        self.accepted += 1
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up_all(self) -> None:
+        """End the connections that clients keep alive."""
+        for connection in tuple(self._open):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # its handler was quicker
+
+
+def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # keep-alive, as the real ones
+        wbufsize = 0
+        disable_nagle_algorithm = True  # else head and body are 40 ms apart
+
+        def do_GET(self) -> None:
+            self._play("GET")
+
+        def do_POST(self) -> None:
+            self._play("POST")
+
+        def _play(self, method: str) -> None:
+            try:
+                server.handle(self, method)
+            except OSError:
+                self.close_connection = True  # the client has gone, as some tests want
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    return Handler

@@ -1,0 +1,571 @@
+"""The LLM adapter against a misbehaving server on a real socket."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fakes_llm import (
+    SERVER_ERROR_TEXT,
+    Exchange,
+    LlmServer,
+    Step,
+    cut,
+    empty_choices,
+    error,
+    garbage,
+    hang,
+    html,
+    json_body,
+    model_not_found,
+    only_models,
+    raw,
+    reply,
+    reset,
+    trickle,
+)
+
+from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+from rag.errors import LlmFailed, LlmUnavailable
+from rag.types import Completion, Deadline, Message, Usage
+
+KEY = "sk-test-0123456789"
+MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
+NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
+
+
+class FakeTime:
+    """A monotonic clock that only sleeping moves, and the sleeps that were asked for."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(float(seconds))
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+def deadline(fake_time: FakeTime) -> Deadline:
+    return Deadline.after(27.0, fake_time)
+
+
+def config(url: str, **changes: Any) -> ChatConfig:
+    seed = ChatConfig(
+        base_url=url,
+        api_key=KEY,
+        model="llama-3.1-8b-instant",
+        temperature=0.3,
+        max_tokens=500,
+        connect_timeout_s=5.0,
+        read_timeout_s=10.0,
+        retries=3,
+        backoff_base_s=1.0,
+        backoff_cap_s=10.0,
+    )
+    return replace(seed, **changes)
+
+
+type Connect = Callable[..., OpenAiChat]
+
+
+@pytest.fixture
+def connect(fake_time: FakeTime) -> Iterator[Connect]:
+    """Makes adapters for a server (``changes`` to the seed's config), on fake time; closes them after the test."""
+    made: list[OpenAiChat] = []
+
+    def make(server: LlmServer | str, **changes: Any) -> OpenAiChat:
+        url = server if isinstance(server, str) else server.url
+        model = OpenAiChat(config(url, **changes), sleep=fake_time.sleep, random=lambda: 0.5, wall_clock=lambda: NOON)
+        made.append(model)
+        return model
+
+    yield make
+    for model in made:
+        model.reset()
+
+
+# --- what is sent, what is read ---------------------------------------------------------------------------------------
+
+
+def test_the_request_is_exactly_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([reply("Yes.")]) as server:
+        connect(server).complete(MESSAGES, deadline=deadline)
+
+    [request] = server.requests
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["content-type"] == "application/json"
+    assert request.json == {
+        "model": "llama-3.1-8b-instant",
+        "messages": [
+            {"role": "system", "content": "Answer from this: {context}"},
+            {"role": "user", "content": "What needs a permit? é漢"},
+        ],
+        "temperature": 0.3,
+        "max_tokens": 500,
+    }
+
+
+def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
+    with LlmServer([reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage)]) as server:
+        model = connect(server)
+        completion = model.complete(MESSAGES, deadline=deadline)
+
+    assert completion == Completion(
+        text="Yes. [Permits]",
+        model="m-2026",
+        finish_reason="length",
+        usage=Usage(900, 40, 940),
+        calls=1,
+        retries=0,
+        degraded=False,
+    )
+    assert model.last_error is None
+    assert fake_time.slept == []
+
+
+def test_gpt_oss_models_are_told_to_reason_little(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([reply("x")]) as server:
+        connect(server, model="openai/gpt-oss-120b").complete(MESSAGES, deadline=deadline)
+
+    assert server.requests[0].json["reasoning_effort"] == "low"
+
+
+def test_without_max_tokens_the_server_decides(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([reply("x")]) as server:
+        connect(server, max_tokens=None).complete(MESSAGES, deadline=deadline)
+
+    assert set(server.requests[0].json) == {"model", "messages", "temperature"}
+
+
+@pytest.mark.parametrize(("key", "sent"), [("", "Bearer none"), (f" {KEY}\n", f"Bearer {KEY}")])
+def test_the_key_that_is_sent(connect: Connect, key: str, sent: str, deadline: Deadline) -> None:
+    with LlmServer([reply("x")]) as server:
+        connect(server, api_key=key).complete(MESSAGES, deadline=deadline)
+
+    assert server.requests[0].headers["authorization"] == sent
+
+
+def test_nothing_comes_from_the_client_s_own_variables(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
+) -> None:
+    for name, value in {
+        "OPENAI_API_KEY": "stray-key",
+        "OPENAI_ADMIN_KEY": "stray-admin",
+        "OPENAI_ORG_ID": "stray-org",
+        "OPENAI_PROJECT_ID": "stray-project",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/stray",
+        "OPENAI_WEBHOOK_SECRET": "stray-secret",
+        "OPENAI_CUSTOM_HEADERS": "X-Stray: stray-header\nUser-Agent: stray-agent\nAuthorization: Bearer stray-auth",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    with LlmServer([reply("x")]) as server:
+        connect(server, api_key="").complete(MESSAGES, deadline=deadline)
+
+    headers = server.requests[0].headers
+    assert not [name for name, value in headers.items() if "stray" in f"{name}: {value}"]
+    assert headers["authorization"] == "Bearer none"
+    assert "openai-organization" not in headers
+    assert "openai-project" not in headers
+
+
+# --- what may pass is tried again -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [error(429), error(500), error(502), error(503), error(408), error(409), cut(), reset()],
+    ids=["429", "500", "502", "503", "408", "409", "cut", "reset"],
+)
+def test_a_failure_that_may_pass_is_retried(
+    connect: Connect, failure: Step, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([failure, failure, reply("At last.")]) as server:
+        model = connect(server)
+        completion = model.complete(MESSAGES, deadline=deadline)
+
+    assert (completion.text, completion.calls, completion.retries) == ("At last.", 3, 2)
+    assert fake_time.slept == [1.125, 2.25]
+    assert model.last_error is None
+    assert [request.json for request in server.requests] == [server.requests[0].json] * 3
+
+
+def test_after_three_retries_it_is_unavailable(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    with LlmServer([error(500)]) as server:
+        model = connect(server)
+        with pytest.raises(LlmUnavailable) as caught:
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert len(server.requests) == 4
+    assert fake_time.slept == [1.125, 2.25, 4.5]
+    assert str(caught.value) == model.last_error == "LLM answered 500 (InternalServerError)"
+    assert caught.value.retry_after is None
+    assert SERVER_ERROR_TEXT in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(("retries", "calls"), [(0, 1), (1, 2)])
+def test_retries_are_counted_after_the_first_call(
+    connect: Connect, retries: int, calls: int, deadline: Deadline
+) -> None:
+    with LlmServer([error(503)]) as server, pytest.raises(LlmUnavailable):
+        connect(server, retries=retries).complete(MESSAGES, deadline=deadline)
+
+    assert len(server.requests) == calls
+
+
+@pytest.mark.parametrize(
+    ("failure", "wait_s"),
+    [
+        (error(429, retry_after=0.1), 0.1),
+        (error(429, retry_after=20), 20.0),
+        (error(503, retry_after="Sun, 25 Oct 2026 12:00:09 GMT"), 9.0),
+        (error(429, headers={"Retry-After-Ms": "700"}), 0.7),
+        (error(413, retry_after=3, message="tokens per minute"), 3.0),
+        (error(429, retry_after="rubbish"), 1.125),
+    ],
+    ids=["seconds", "beyond the cap", "date", "milliseconds", "413", "unreadable"],
+)
+def test_the_server_s_retry_after_is_honoured(
+    connect: Connect, failure: Step, wait_s: float, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([failure, reply("x")]) as server:
+        completion = connect(server).complete(MESSAGES, deadline=deadline)
+
+    assert fake_time.slept == [wait_s]
+    assert completion.retries == 1
+
+
+def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    with socket.socket() as bound_but_not_listening:
+        bound_but_not_listening.bind(("127.0.0.1", 0))
+        port = bound_but_not_listening.getsockname()[1]
+        model = connect(f"http://127.0.0.1:{port}/v1")
+        with pytest.raises(LlmUnavailable):
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert fake_time.slept == [1.125, 2.25, 4.5]
+    assert model.last_error == "LLM connection failed (ConnectError)"
+
+
+# --- the deadline -----------------------------------------------------------------------------------------------------
+
+
+def test_a_wait_that_does_not_fit_ends_it_at_once(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    with LlmServer([error(429, retry_after=28)]) as server, pytest.raises(LlmUnavailable) as caught:
+        connect(server).complete(MESSAGES, deadline=deadline)
+
+    assert (len(server.requests), fake_time.slept, caught.value.retry_after) == (1, [], 28.0)
+
+
+def test_backoff_stops_where_the_deadline_comes_first(connect: Connect, fake_time: FakeTime) -> None:
+    deadline = Deadline.after(3.0, fake_time)
+
+    with LlmServer([error(500)]) as server, pytest.raises(LlmUnavailable):
+        connect(server).complete(MESSAGES, deadline=deadline)
+
+    assert fake_time.slept == [1.125]  # 1.875 s are left, 2.25 are due
+    assert len(server.requests) == 2
+
+
+def test_no_call_is_made_when_no_time_is_left(connect: Connect, fake_time: FakeTime) -> None:
+    deadline = Deadline.after(0.0, fake_time)
+
+    with LlmServer([reply("x")]) as server:
+        model = connect(server)
+        with pytest.raises(LlmUnavailable, match="No time left"):
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert server.requests == []
+    assert model.last_error == "No time left for an LLM call"
+
+
+@pytest.mark.parametrize("slow", [hang(3.0), trickle(in_headers=True)], ids=["silence", "headers now and then"])
+def test_no_call_outlives_the_deadline(connect: Connect, slow: Step, fake_time: FakeTime) -> None:
+    with LlmServer([slow]) as server:
+        model = connect(server)
+        with pytest.raises(LlmUnavailable):
+            model.complete(MESSAGES, deadline=Deadline.after(0.08, time.monotonic))
+        assert server.busy == 1  # it goes on for 3 s, and nobody waited for it
+
+    assert model.last_error == "LLM call timed out"
+    assert fake_time.slept == []
+
+
+def test_a_body_that_trickles_does_not_outlive_the_deadline_either(connect: Connect) -> None:
+    """It ends in a valid completion after 3 s, so that only giving up in time makes it fail."""
+    with LlmServer([trickle()]) as server:
+        model = connect(server)
+        with pytest.raises(LlmUnavailable, match="timed out"):
+            model.complete(MESSAGES, deadline=Deadline.after(0.08, time.monotonic))
+
+
+def test_the_thread_that_a_trickling_server_holds_ends_itself(connect: Connect, fake_time: FakeTime) -> None:
+    before = threading.active_count()
+    with LlmServer([trickle(seconds=30.0)]) as server:
+        with pytest.raises(LlmUnavailable):
+            connect(server, retries=0, read_timeout_s=0.08).complete(MESSAGES, deadline=Deadline.after(27.0, fake_time))
+        workers = [thread for thread in threading.enumerate() if thread.name == "time-limited"]
+        for worker in workers:
+            worker.join(5.0)
+        assert not any(worker.is_alive() for worker in workers)
+    assert threading.active_count() <= before
+
+
+def test_a_slow_call_is_retried_while_there_is_time(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    with LlmServer([hang(3.0), reply("x")]) as server:
+        completion = connect(server, read_timeout_s=0.15).complete(MESSAGES, deadline=deadline)
+
+    assert completion.text == "x"
+    assert completion.retries >= 1
+    assert fake_time.slept[0] == 1.125
+
+
+# --- models that are gone ---------------------------------------------------------------------------------------------
+
+
+def test_a_withdrawn_model_gives_way_to_the_next_one_for_good(
+    connect: Connect, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([only_models("openai/gpt-oss-20b")]) as server:
+        model = connect(server, fallback_models=("also-gone", "openai/gpt-oss-20b"))
+        assert model.model == "llama-3.1-8b-instant"
+        first = model.complete(MESSAGES, deadline=deadline)
+        second = model.complete(MESSAGES, deadline=deadline)
+
+    assert [request.json["model"] for request in server.requests] == [
+        "llama-3.1-8b-instant",
+        "also-gone",
+        "openai/gpt-oss-20b",
+        "openai/gpt-oss-20b",
+    ]
+    assert [request.json.get("reasoning_effort") for request in server.requests] == [None, None, "low", "low"]
+    assert (first.calls, first.retries, first.model) == (3, 0, "openai/gpt-oss-20b")
+    assert (second.calls, second.retries) == (1, 0)
+    assert model.model == "openai/gpt-oss-20b"
+    assert fake_time.slept == []
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        model_not_found("m"),
+        model_not_found("m", code="model_decommissioned", status=400),
+        json_body({"error": {"message": "model 'm' not found, try pulling it first", "code": None}}, 404),
+    ],
+    ids=["groq", "decommissioned", "ollama"],
+)
+def test_ways_to_say_that_a_model_is_gone(connect: Connect, gone: Step, deadline: Deadline) -> None:
+    with LlmServer([gone, error(429), reply("x")]) as server:
+        completion = connect(server, fallback_models=("next",)).complete(MESSAGES, deadline=deadline)
+
+    assert [request.json["model"] for request in server.requests] == ["llama-3.1-8b-instant", "next", "next"]
+    assert (completion.calls, completion.retries) == (3, 1)
+
+
+def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
+    connect: Connect, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([model_not_found("a"), model_not_found("b"), reply("back again")]) as server:
+        model = connect(server, model="a", fallback_models=("b",))
+        with pytest.raises(LlmUnavailable, match="every configured model"):
+            model.complete(MESSAGES, deadline=deadline)
+        assert model.last_error == "LLM answered 404 (NotFoundError) for every configured model"
+        completion = model.complete(MESSAGES, deadline=deadline)
+
+    assert completion.text == "back again"
+    assert [request.json["model"] for request in server.requests] == ["a", "b", "a"]
+    assert fake_time.slept == []
+
+
+# --- what does not pass -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("failure", "last_error"),
+    [
+        (error(401), "LLM answered 401 (AuthenticationError)"),
+        (error(403), "LLM answered 403 (PermissionDeniedError)"),
+        (html(404), "LLM answered 404 (NotFoundError)"),
+        (error(429, code="insufficient_quota"), "LLM answered 429 (RateLimitError)"),
+    ],
+    ids=["401", "403", "wrong address", "no money left"],
+)
+def test_what_only_the_operator_can_mend_is_unavailable_at_once(
+    connect: Connect, failure: Step, last_error: str, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([failure]) as server:
+        model = connect(server, fallback_models=("next",))
+        with pytest.raises(LlmUnavailable):
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert (len(server.requests), fake_time.slept, model.last_error) == (1, [], last_error)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [error(400, code="context_length_exceeded"), error(422), error(413), error(405)],
+    ids=["400", "422", "413", "405"],
+)
+def test_a_refused_request_fails_at_once(
+    connect: Connect, refusal: Step, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([refusal]) as server, pytest.raises(LlmFailed) as caught:
+        connect(server, fallback_models=("next",)).complete(MESSAGES, deadline=deadline)
+
+    assert (len(server.requests), fake_time.slept) == (1, [])
+    assert SERVER_ERROR_TEXT not in str(caught.value)
+    assert SERVER_ERROR_TEXT in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        garbage(),
+        html(),
+        empty_choices(),
+        reply(None),
+        reply(""),
+        json_body(["not", "a", "completion"]),
+        json_body({"error": {"message": SERVER_ERROR_TEXT}}),
+        raw(200, b""),
+        raw(200, b"not gzip", {"Content-Encoding": "gzip"}),
+        raw(200, gzip.compress(b" " * 5_000_000), {"Content-Encoding": "gzip"}),
+    ],
+    ids=["garbage", "html", "no choices", "null", "empty", "a list", "error", "nothing", "bad gzip", "gzip bomb"],
+)
+def test_an_unreadable_completion_fails_at_once(
+    connect: Connect, unreadable: Step, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with LlmServer([unreadable]) as server:
+        model = connect(server)
+        with pytest.raises(LlmFailed, match=r"^Unreadable completion: ") as caught:
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert (len(server.requests), fake_time.slept) == (1, [])
+    assert model.last_error == str(caught.value)
+
+
+def test_json_is_read_whatever_the_server_calls_it(connect: Connect, deadline: Deadline) -> None:
+    body = b'{"choices": [{"message": {"content": "x"}}]}'
+    with LlmServer([raw(200, body, kind="text/plain")]) as server:
+        assert connect(server).complete(MESSAGES, deadline=deadline).text == "x"
+
+
+# --- secrets, threads, imports ----------------------------------------------------------------------------------------
+
+
+def test_the_key_is_in_no_message_and_no_repr(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([error(401, message=f"Incorrect key: Bearer {KEY}")]) as server:
+        model = connect(server)
+        with pytest.raises(LlmUnavailable) as caught:
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert "Incorrect key: Bearer ***" in "".join(traceback.format_exception(caught.value))
+    assert KEY not in f"{config(server.url)!r} {model!r} {model.last_error!r}"
+
+
+@pytest.mark.parametrize("key", ["sk-two\nlines", "sk-schlüssel"])
+def test_a_key_that_no_header_can_carry_is_named_not_shown(connect: Connect, key: str, deadline: Deadline) -> None:
+    with LlmServer([reply("x")]) as server, pytest.raises(LlmUnavailable, match="API key") as caught:
+        connect(server, api_key=key).complete(MESSAGES, deadline=deadline)
+
+    assert "sk-" not in "".join(traceback.format_exception(caught.value, limit=0))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("url", ["localhost:11434/v1", "http://127.0.0.1:port/v1", "ftp://127.0.0.1/v1"])
+def test_an_address_that_is_none_is_unavailable_without_a_retry(
+    connect: Connect, url: str, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    with pytest.raises(LlmUnavailable):
+        connect(url).complete(MESSAGES, deadline=deadline)
+
+    assert fake_time.slept == []
+
+
+def test_eight_threads_share_one_adapter(connect: Connect) -> None:
+    def shout(exchange: Exchange) -> None:
+        request = exchange.request.json
+        if request["model"] == "next":
+            reply(request["messages"][1]["content"].upper())(exchange)
+        else:
+            model_not_found(request["model"])(exchange)
+
+    with LlmServer([shout]) as server, ThreadPoolExecutor(8) as pool:
+        model = connect(server, fallback_models=("next",))
+
+        def ask(number: int) -> str:
+            messages = (MESSAGES[0], Message("user", f"question {number}"))
+            return model.complete(messages, deadline=Deadline.after(30.0, time.monotonic)).text
+
+        answers = list(pool.map(ask, range(40)))
+        assert server.connections <= 8
+
+    assert answers == [f"QUESTION {number}" for number in range(40)]
+    assert model.model == "next"
+    assert model.last_error is None
+
+
+def test_connections_are_kept_and_reset_drops_them(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([reply("x")]) as server:
+        model = connect(server)
+        model.complete(MESSAGES, deadline=deadline)
+        model.complete(MESSAGES, deadline=deadline)
+        assert server.connections == 1
+        model.reset()
+        model.complete(MESSAGES, deadline=deadline)
+        assert server.connections == 2
+
+
+def test_openai_is_imported_by_warming_and_by_nothing_before() -> None:
+    program = """
+import sys
+from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+model = OpenAiChat(ChatConfig(base_url="http://127.0.0.1:9/v1", api_key="k", model="m", temperature=0, max_tokens=None,
+    connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))
+model.reset()
+heavy = {"openai", "httpx2", "tenacity", "pydantic"}
+print(sorted(heavy & set(sys.modules)))
+model.warm()
+print(sorted(heavy & set(sys.modules)))
+"""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines() == ["[]", "['httpx2', 'openai', 'pydantic', 'tenacity']"]
