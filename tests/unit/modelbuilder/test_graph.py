@@ -1,0 +1,87 @@
+"""The proof of the hand-written graph: unquantised, it computes what torch computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from modelbuilder.graph import build_graph
+from modelbuilder.weights import Weights, read_weights
+
+REPOSITORY = Path(__file__).parents[3]
+WEIGHTS_DIR = REPOSITORY / ".cache" / "weights"
+ROWS: list[dict[str, Any]] = json.loads((REPOSITORY / "tests/golden/minilm_reference.json").read_text("utf-8"))["rows"]
+
+
+@pytest.fixture(scope="module")
+def weights() -> Weights:
+    if not WEIGHTS_DIR.exists():
+        pytest.skip("the weights are not unpacked in .cache/weights; `make model` does it")
+    return read_weights(WEIGHTS_DIR)
+
+
+@pytest.fixture(scope="module")
+def fp32(weights: Weights) -> onnxruntime.InferenceSession:
+    model = build_graph(weights, int8=False)
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+@pytest.fixture(scope="module")
+def tokenizer(weights: Weights) -> Tokenizer:
+    tokenizer = Tokenizer.from_str(weights.tokenizer.decode())
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    return tokenizer
+
+
+def embed(session: onnxruntime.InferenceSession, batch: list[list[int]]) -> NDArray[np.float64]:
+    """Pad with [PAD] = 0, run, take the mean over the unmasked tokens, normalise: shape (texts, 384)."""
+    ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, tokens in enumerate(batch):
+        ids[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+    (hidden,) = session.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": mask})
+    means = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    vectors: NDArray[np.float64] = means / np.linalg.norm(means, axis=1, keepdims=True)
+    return vectors
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row["text"][:25]))
+def test_the_unquantised_graph_agrees_with_torch(
+    fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer, row: dict[str, Any]
+) -> None:
+    expected = np.array(row["vector"])
+    (vector,) = embed(fp32, [tokenizer.encode(row["text"]).ids])
+    assert vector @ expected / np.linalg.norm(expected) >= 0.9999
+
+
+def test_the_mask_hides_padding(fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer) -> None:
+    # Given all reference texts in one batch, so that the short ones are padded to 256 tokens
+    batch = [tokenizer.encode(row["text"]).ids for row in ROWS]
+    expected = np.array([row["vector"] for row in ROWS])
+    cosines = (embed(fp32, batch) * expected).sum(axis=1) / np.linalg.norm(expected, axis=1)
+    assert cosines.min() >= 0.9999
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_the_graph_is_a_valid_model_with_dynamic_axes(weights: Weights, int8: bool) -> None:
+    model = build_graph(weights, int8=int8)
+    onnx.checker.check_model(model)
+    shapes = {
+        value.name: [axis.dim_param or axis.dim_value for axis in value.type.tensor_type.shape.dim]
+        for value in (*model.graph.input, *model.graph.output)
+    }
+    assert shapes == {
+        "input_ids": ["batch", "sequence"],
+        "attention_mask": ["batch", "sequence"],
+        "last_hidden_state": ["batch", "sequence", 384],
+    }
