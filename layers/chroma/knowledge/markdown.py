@@ -1,0 +1,101 @@
+"""The block structure of a Markdown text, by line: what titles and chunking need to know of it.
+
+markdown-it does the reading (its block rules alone: 10 MB take some seconds), so that fences, setext headings, lists
+and tables are what CommonMark says they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+MAX_HEADING_CHARS = 200
+"""A longer "heading" is a paragraph that somebody put a ruler under (``text\\n---``): it is read as text."""
+
+_MAX_HEADING_SOURCE_CHARS = 10 * MAX_HEADING_CHARS  # with the addresses of links; reading inline markup is slow
+
+_BLOCKS = MarkdownIt("commonmark").enable("table")
+_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
+_INLINE = MarkdownIt("commonmark")
+
+_CONTAINERS = ("bullet_list", "ordered_list", "list_item", "blockquote")
+_LEAVES = ("paragraph_open", "heading_open", "fence", "code_block", "table_open", "html_block", "hr")
+_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")  # "Heading {#anchor}", kramdown's and Pandoc's
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and the lines that it covers: ``first`` is its first line, ``end`` the one after its last (from 0).
+
+    ``kind`` is markdown-it's name (paragraph, heading, fence, code_block, table, html_block, hr, bullet_list,
+    ordered_list, list_item, blockquote). ``level`` (1-6) and ``title`` (without markup) belong to headings,
+    ``markup`` (the run of backticks or tildes) to fences, ``children`` to lists, items and quotations.
+    """
+
+    kind: str
+    first: int
+    end: int
+    level: int = 0
+    title: str = ""
+    markup: str = ""
+    children: tuple[Block, ...] = ()
+
+
+def parse(text: str) -> tuple[Block, ...]:
+    """Read ``text`` (lines end with LF) into its top-level blocks, in order.
+
+    Lines that make no block (blank ones, link definitions) are in the gaps between them.
+    """
+    env: EnvType = {}
+    tokens = _BLOCKS.parse(text, env)
+    levels: list[list[Block]] = [[]]
+    lines: list[tuple[int, int]] = []
+    for index, token in enumerate(tokens):
+        name = token.type.removesuffix("_open").removesuffix("_close")
+        if name in _CONTAINERS and token.nesting == 1:
+            levels.append([])
+            lines.append(_lines(token))
+        elif name in _CONTAINERS:
+            children = tuple(levels.pop())
+            levels[-1].append(Block(name, *lines.pop(), children=children))
+        elif token.type in _LEAVES:
+            levels[-1].append(_leaf(token, tokens[index + 1 : index + 2], env))
+    return tuple(levels[0])
+
+
+def headings(blocks: Sequence[Block]) -> Iterator[Block]:
+    """The headings among top-level ``blocks``: one inside a list or a quotation is not a heading of the text."""
+    return (block for block in blocks if block.kind == "heading")
+
+
+def _leaf(token: Token, following: Sequence[Token], env: EnvType) -> Block:
+    first, end = _lines(token)
+    if token.type == "heading_open":
+        source = following[0].content
+        title = _plain(source, env) if len(source) <= _MAX_HEADING_SOURCE_CHARS else source
+        if len(title) <= MAX_HEADING_CHARS:
+            return Block("heading", first, end, level=int(token.tag[1]), title=title)
+        return Block("paragraph", first, end)
+    return Block(token.type.removesuffix("_open"), first, end, markup=token.markup)
+
+
+def _lines(token: Token) -> tuple[int, int]:
+    first, end = token.map or (0, 0)
+    return first, end
+
+
+def _plain(source: str, env: EnvType) -> str:
+    """Inline Markdown as the text that a reader sees; HTML tags and attribute lists are left out."""
+    parts: list[str] = []
+    for inline in _INLINE.parseInline(source, env):
+        for token in inline.children or ():
+            if token.type in ("softbreak", "hardbreak"):
+                parts.append(" ")
+            elif token.type in ("text", "code_inline", "image", "text_special"):
+                parts.append(token.content)
+    return " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())
