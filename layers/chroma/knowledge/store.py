@@ -1,0 +1,96 @@
+"""The texts of an index: one UTF-8 blob, memory-mapped, and a table that says where each text ends.
+
+Chroma stores each document text four times; this is once. Two files in a folder:
+``texts.bin``, the blob, and ``texts.npy``, int64 of shape (2, n): chunk numbers (ascending) and end offsets.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from knowledge.errors import IndexDamaged
+
+TEXTS_NAME = "texts.bin"
+TABLE_NAME = "texts.npy"
+
+
+def write_texts(folder: Path, texts: Iterable[tuple[int, str]]) -> None:
+    """Write ``(number, text)`` pairs, numbers strictly ascending, as a store in ``folder``.
+
+    Raises:
+        ValueError: the numbers do not ascend.
+    """
+    numbers: list[int] = []
+    ends: list[int] = []
+    end = 0
+    with (folder / TEXTS_NAME).open("wb") as blob:
+        for number, text in texts:
+            if numbers and number <= numbers[-1]:
+                raise ValueError(f"chunk number {number} after {numbers[-1]}")
+            end += blob.write(text.encode())
+            numbers.append(number)
+            ends.append(end)
+    np.save(folder / TABLE_NAME, np.array([numbers, ends], dtype=np.int64), allow_pickle=False)
+
+
+class TextStore:
+    """Reads a store. Safe to use from several threads until it is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the store in ``folder``.
+
+        Raises:
+            IndexDamaged: a file is missing, or the two do not fit together.
+        """
+        try:
+            table = np.load(folder / TABLE_NAME, allow_pickle=False)
+            with (folder / TEXTS_NAME).open("rb") as blob:
+                size = blob.seek(0, 2)
+                # An empty file cannot be mapped.
+                self._blob = mmap.mmap(blob.fileno(), 0, access=mmap.ACCESS_READ) if size else None
+        except (OSError, ValueError, EOFError) as exc:
+            raise IndexDamaged(f"The index's texts cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+        if table.dtype != np.int64 or table.ndim != 2 or table.shape[0] != 2 or _last(table) != size:
+            self.close()
+            raise IndexDamaged(f"{TABLE_NAME} does not fit {TEXTS_NAME}. Run: ragctl ingest PATH")
+        self._numbers, self._ends = table
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        """The chunk numbers, ascending."""
+        return (int(number) for number in self._numbers)
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and self._row(number) is not None
+
+    def get(self, number: int) -> str:
+        """The text of chunk ``number``.
+
+        Raises:
+            KeyError: there is no such chunk.
+        """
+        row = self._row(number)
+        if row is None:
+            raise KeyError(number)
+        start = int(self._ends[row - 1]) if row else 0
+        end = int(self._ends[row])
+        return self._blob[start:end].decode() if self._blob is not None else ""
+
+    def close(self) -> None:
+        """Unmap the blob. Closing twice is allowed; reading afterwards raises ValueError."""
+        if self._blob is not None:
+            self._blob.close()
+
+    def _row(self, number: int) -> int | None:
+        row = int(np.searchsorted(self._numbers, number))
+        return row if row < len(self._numbers) and self._numbers[row] == number else None
+
+
+def _last(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> int:
+    return int(table[1, -1]) if table.shape[1] else 0

@@ -1,0 +1,47 @@
+"""An embedder for tests: no model, the same vector for the same text everywhere, near texts near each other."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix
+
+_WORDS = re.compile(r"\w+")
+
+
+class HashingEmbedder:
+    """Bag of words, each hashed to a signed coordinate; unit length. Counts its calls and the texts it was given."""
+
+    def __init__(self, *, model: str = "hashing", dimensions: int = 384) -> None:
+        self.calls = 0
+        self.texts: list[str] = []
+        self._model = model
+        self._dimensions = dimensions
+        self._lock = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        with self._lock:
+            self.calls += 1
+            self.texts.extend(texts)
+        matrix = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            matrix[row, 0] = 1e-3  # a text without a word has a direction too
+            for word in _WORDS.findall(text.lower()):
+                place = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+                matrix[row, place % self._dimensions] += 1 if place >> 63 else -1
+        return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)

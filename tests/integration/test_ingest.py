@@ -1,0 +1,299 @@
+"""Ingest against a real Chroma on a real disk: incremental, exact, one writer at a time."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes_embedding import HashingEmbedder
+
+from knowledge.build import EMBED_BATCH_TEXTS
+from knowledge.errors import IndexLocked, IndexMismatch, SourceUnreadable
+from knowledge.index import open_index
+from knowledge.ingest import LOCK_NAME, Summary, ingest
+from knowledge.types import Document, Scalar
+
+
+def document(name: str, *sections: str, **extra: Scalar) -> Document:
+    text = "\n\n".join(f"## {s}\n\nAll about {s} of {name}." for s in sections)
+    return Document(
+        doc_id=name, title=name, text=text, digest=repr((text, extra)), path=f"{name}.md",
+        category="01_regulatory", extra=extra,
+    )  # fmt: skip
+
+
+DOCUMENTS = [document("permits", "import", "export"), document("tariffs", "sea", "air"), document("zones", "free")]
+
+
+def run(target: Path, documents: list[Document], embedder: HashingEmbedder | None = None, **options: Any) -> Summary:
+    return ingest(documents, target=target, embedder=embedder or HashingEmbedder(), **options)
+
+
+def contents(target: Path) -> dict[int, tuple[str, str]]:
+    index = open_index(target, embedder=HashingEmbedder())
+    try:
+        return {chunk.number: (chunk.doc_id, chunk.section) for chunk in index.iter_chunks()}
+    finally:
+        index.close()
+
+
+def counts(summary: Summary) -> tuple[int, int, int, int]:
+    return summary.added, summary.changed, summary.removed, summary.unchanged
+
+
+def snapshot(target: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        path.relative_to(target).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in target.rglob("*")
+        if path.is_file() and path.name != LOCK_NAME
+    }
+
+
+def test_a_first_ingest_indexes_every_document(tmp_path: Path) -> None:
+    embedder = HashingEmbedder()
+    summary = run(tmp_path, DOCUMENTS, embedder)
+
+    assert (summary.documents, summary.chunks, summary.embedded, summary.empty) == (3, 5, 5, ())
+    assert counts(summary) == (3, 0, 0, 0)
+    assert contents(tmp_path) == {
+        1: ("permits", "import"), 2: ("permits", "export"), 3: ("tariffs", "sea"), 4: ("tariffs", "air"),
+        5: ("zones", "free"),
+    }  # fmt: skip
+    assert sorted(embedder.texts)[0] == "permits\n## export\n\nAll about export of permits."
+
+
+def test_when_nothing_changed_the_index_is_not_touched(tmp_path: Path) -> None:
+    first = run(tmp_path, DOCUMENTS)
+    before = snapshot(tmp_path)
+    embedder = HashingEmbedder()
+
+    second = run(tmp_path, DOCUMENTS[::-1], embedder)
+
+    assert counts(second) == (0, 0, 0, 3)
+    assert (second.version, second.chunks, second.embedded) == (first.version, 5, 0)
+    assert embedder.calls == 0
+    assert snapshot(tmp_path) == before
+
+
+def test_only_what_changed_is_embedded_and_the_removed_disappears(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    embedder = HashingEmbedder()
+
+    summary = run(
+        tmp_path, [document("permits", "import", "transit"), DOCUMENTS[1], document("news", "today")], embedder
+    )
+
+    assert counts(summary) == (1, 1, 1, 1)
+    assert sorted(embedder.texts) == [
+        "news\n## today\n\nAll about today of news.",
+        "permits\n## transit\n\nAll about transit of permits.",
+    ]
+    assert contents(tmp_path) == {
+        1: ("permits", "import"), 3: ("tariffs", "sea"), 4: ("tariffs", "air"), 6: ("permits", "transit"),
+        7: ("news", "today"),
+    }  # fmt: skip
+
+
+def test_new_metadata_reaches_the_index_without_embedding(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    embedder = HashingEmbedder()
+
+    summary = run(tmp_path, [document("permits", "import", "export", year=2026), *DOCUMENTS[1:]], embedder)
+    index = open_index(tmp_path, embedder=embedder, warm=False)
+
+    assert (summary.changed, summary.embedded) == (1, 0)
+    assert index.fields["year"] == "int"
+    found = index.search(embedder.embed(["export"])[0], k=5, where={"year": {"$gte": 2026}})
+    assert sorted(hit.chunk.number for hit in found) == [1, 2]
+    index.close()
+
+
+def test_numbers_are_not_reused_after_everything_was_replaced(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    run(tmp_path, [document("other", "x")])
+    run(tmp_path, DOCUMENTS[2:])
+
+    assert contents(tmp_path) == {7: ("zones", "free")}
+
+
+def test_equal_content_has_an_equal_version_and_other_content_another(tmp_path: Path) -> None:
+    versions = [run(tmp_path / str(n), documents).version
+                for n, documents in enumerate([DOCUMENTS, DOCUMENTS, DOCUMENTS[:2]])]  # fmt: skip
+
+    assert versions[0] == versions[1] != versions[2]
+
+
+def test_another_model_embeds_everything_anew_and_keeps_the_numbers(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    before = contents(tmp_path)
+    other = HashingEmbedder(model="other")
+
+    summary = run(tmp_path, DOCUMENTS, other)
+
+    assert (summary.embedded, summary.unchanged) == (5, 3)
+    index = open_index(tmp_path, embedder=other)
+    assert {chunk.number for chunk in index.iter_chunks()} == set(before)
+    index.close()
+
+
+def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(tmp_path: Path) -> None:
+    long = replace(document("long", "a"), text="# long\n\n" + "A sentence of some length. " * 20)
+    run(tmp_path, [*DOCUMENTS, long])
+
+    summary = run(tmp_path, [*DOCUMENTS, long], max_chars=200, overlap=0)
+
+    assert summary.unchanged == 4
+    assert summary.embedded == summary.chunks - 5 > 0
+
+
+@pytest.mark.parametrize("harm", ["truncated manifest", "older format", "missing file", "altered file"])
+def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path, harm: str) -> None:
+    run(tmp_path, DOCUMENTS)
+    manifest = tmp_path / "manifest.json"
+    text = manifest.read_text()
+    database = next(tmp_path.glob("data-*/chroma/chroma.sqlite3"))
+    if harm == "truncated manifest":
+        manifest.write_text(text[: text.index('"files"')])
+    elif harm == "older format":
+        manifest.write_text(text.replace('"format": 1', '"format": 0'))
+    elif harm == "missing file":
+        database.unlink()
+    else:
+        database.write_bytes(database.read_bytes()[:-1] + b"x")
+
+    summary = run(tmp_path, DOCUMENTS)
+
+    assert counts(summary) == (3, 0, 0, 0)
+    assert list(contents(tmp_path)) == [6, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("documents", [[], [replace(DOCUMENTS[0], text="\n \n", digest="e")]])
+def test_nothing_to_index_is_an_error_and_leaves_the_index(tmp_path: Path, documents: list[Document]) -> None:
+    run(tmp_path, DOCUMENTS)
+    before = snapshot(tmp_path)
+
+    with pytest.raises(SourceUnreadable, match="Nothing to index"):
+        run(tmp_path, documents)
+
+    assert snapshot(tmp_path) == before
+
+
+def test_a_document_without_text_is_named_and_not_counted(tmp_path: Path) -> None:
+    documents = [*DOCUMENTS, Document(doc_id="e", title="e", text=" ", digest="e", path="empty.md")]
+
+    for summary in (run(tmp_path, documents), run(tmp_path, documents)):
+        assert summary.empty == ("empty.md",)
+        assert summary.documents == summary.added + summary.unchanged == 3
+
+
+def test_progress_counts_the_texts_that_are_embedded(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    many = [document(f"d{n}", "x", "y") for n in range(EMBED_BATCH_TEXTS)]
+
+    ingest(many, target=tmp_path, embedder=HashingEmbedder(), on_progress=lambda *at: seen.append(at))
+
+    assert seen == [(128, 256), (256, 256)]
+
+
+def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
+    twins = [replace(DOCUMENTS[0], doc_id=name, path=f"{name}.md") for name in ("a", "b")]
+
+    summary = run(tmp_path, twins)
+
+    assert (summary.chunks, summary.embedded) == (4, 2)
+
+
+def test_more_chunks_than_one_chroma_batch(tmp_path: Path) -> None:
+    many = [document(f"d{n}", *(f"s{m}" for m in range(30))) for n in range(70)]
+
+    summary = run(tmp_path, many)
+    index = open_index(tmp_path, embedder=HashingEmbedder())
+
+    assert summary.chunks == index.chunks == 2100
+    assert len(list(index.iter_chunks())) == 2100
+    for number in (1, 1000, 1001, 2100):
+        chunk = index.chunk(number)
+        assert chunk is not None
+        assert chunk.text == f"## s{(number - 1) % 30}\n\nAll about s{(number - 1) % 30} of d{(number - 1) // 30}."
+    index.close()
+
+
+def test_the_data_folder_before_is_kept_for_one_ingest_and_leftovers_go(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS[:1])
+    first = {path.name for path in tmp_path.glob("data-*")}
+    (tmp_path / "data-0dead").mkdir()
+    (tmp_path / "data-0dead" / "half").write_text("x")
+
+    run(tmp_path, DOCUMENTS[:2])
+    second = {path.name for path in tmp_path.glob("data-*")}
+    run(tmp_path, DOCUMENTS)
+    third = {path.name for path in tmp_path.glob("data-*")}
+
+    assert len(first) == 1 < len(second) == len(third) == 2
+    assert first < second
+    assert not first & third
+    assert json.loads((tmp_path / "manifest.json").read_text())["data"] in third
+
+
+def test_a_failing_embedder_leaves_the_old_index_and_no_litter(tmp_path: Path) -> None:
+    class Failing(HashingEmbedder):
+        def embed(self, texts: object) -> object:  # type: ignore[override]
+            raise MemoryError
+
+    run(tmp_path, DOCUMENTS)
+    before = snapshot(tmp_path)
+
+    with pytest.raises(MemoryError):
+        run(tmp_path, [document("new", "x")], Failing())
+
+    assert snapshot(tmp_path) == before
+
+
+def test_a_second_writer_is_told_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, time, filelock; lock = filelock.FileLock(sys.argv[1]); lock.acquire()\n"
+        "print('held', flush=True); time.sleep(600)"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / LOCK_NAME)], stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(IndexLocked, match=tmp_path.name):
+            run(tmp_path, DOCUMENTS)
+    finally:
+        holder.kill()
+        holder.communicate()
+
+    assert run(tmp_path, DOCUMENTS).added == 3
+
+
+def test_a_chroma_folder_made_elsewhere_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "chroma.sqlite3").write_bytes(b"theirs")
+
+    with pytest.raises(IndexMismatch, match="made elsewhere"):
+        run(tmp_path, DOCUMENTS)
+
+    assert (tmp_path / "chroma.sqlite3").read_bytes() == b"theirs"
+    assert not list(tmp_path.glob("data-*"))
+
+
+@pytest.mark.parametrize("line", [b"CHROMA_SERVER_NOFILE=abc\n", b"\xff\xfe\x00", b"CHROMA_API_IMPL=nowhere\n"])
+def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / ".env").write_bytes(line)
+    code = (
+        "import sys; sys.path[:0] = eval(sys.argv[1]); from pathlib import Path\n"
+        "from knowledge.collection import Collection; from pydantic_settings import BaseSettings\n"
+        "Collection.create(Path('c'), 'abc').close()\n"
+        "assert '_from_arguments' not in repr(BaseSettings.__init__)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, repr(sys.path)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"MIGRATIONS": "nonsense", "PATH": ""},
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "c" / "chroma.sqlite3").exists()
