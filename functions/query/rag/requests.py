@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
 from rag.schema import QueryRequest
+from rag.text.surrogates import replace_surrogates
 from rag.types import Question
 
 
@@ -36,7 +37,7 @@ def parse_query(body: str | bytes | None) -> Question:
         accepted = QueryRequest.model_fields[name].description
         raise InvalidParameter(f"{name} must be {accepted}") from exc
     return Question(
-        text=_well_formed(request.query),
+        text=replace_surrogates(request.query),
         session_id=request.sessionId,
         top_k=request.topK,
         threshold=request.threshold,
@@ -57,8 +58,3 @@ def _object(body: str | bytes | None) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _well_formed(text: str) -> str:
-    r"""``text`` with lone surrogates (``"\ud800"`` is legal JSON) replaced: no encoder takes them."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

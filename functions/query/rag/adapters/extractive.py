@@ -83,18 +83,24 @@ class ExtractiveWriter:
             float(cosine) + _WORDS_WEIGHT * share + _CHUNK_WEIGHT * candidate.chunk_cosine
             for cosine, share, candidate in zip(cosines, words, candidates, strict=True)
         ]
+        costs = [len(_quoted(candidate)) + 1 for candidate in candidates]
+        repeats = vectors[1:] @ vectors[1:].T > _REPEAT_COSINE
+        everyone = range(len(candidates))
+
+        def alone(i: int) -> bool:
+            """No second sentence fits beside this one: it would be the whole answer."""
+            return not any(costs[i] + costs[j] <= MAX_CHARS and not repeats[i, j] for j in everyone if j != i)
+
         chosen: list[int] = []
         room = MAX_CHARS
-        for i in sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].place)):
+        for i in sorted(everyone, key=lambda i: (alone(i), -scores[i], candidates[i].place)):
             if len(chosen) == MAX_SENTENCES:
                 break
             if len(chosen) >= MIN_SENTENCES and scores[i] < _KEEP_SHARE * scores[chosen[0]]:
                 break
-            cost = len(_quoted(candidates[i])) + 1
-            repeats = any(float(vectors[i + 1] @ vectors[j + 1]) > _REPEAT_COSINE for j in chosen)
-            if cost <= room and not repeats:
+            if costs[i] <= room and not repeats[i, chosen].any():
                 chosen.append(i)
-                room -= cost
+                room -= costs[i]
         quotes = sorted((candidates[i] for i in chosen), key=lambda candidate: candidate.place)
         text = " ".join(_quoted(candidate) for candidate in quotes) or self.no_answer
         return Completion(text=text, model=MODEL, finish_reason="stop", calls=0)
@@ -115,7 +121,7 @@ def _candidates(context: Context) -> list[_Candidate]:
             rank = documents.setdefault(chunk.doc_id or chunk.title, len(documents))
             for number, text in enumerate(split(passage.text)):
                 key = " ".join(_WORD.findall(text.casefold()))
-                if key not in seen and len(text) + len(passage.citation) + 1 < MAX_CHARS:
+                if key and key not in seen and len(text) + len(passage.citation) + 1 < MAX_CHARS:
                     seen.add(key)
                     place = (rank, chunk.chunk_index, number)
                     found.append(_Candidate(text, passage.citation, passage.hit.parts["dense"], place))
@@ -143,5 +149,6 @@ def _word_shares(question: str, candidates: Sequence[_Candidate]) -> list[float]
 
 
 def _stems(text: str) -> set[str]:
-    """The words of ``text`` cut to six letters: enough to let "exports" meet "exporting"."""
-    return {word[:6] for word in _WORD.findall(text.casefold()) if len(word) > 2}
+    """The words of ``text`` cut to six letters: enough to let "exports" meet "exporting"; codes and numbers whole."""
+    words = (word for word in _WORD.findall(text.casefold()) if len(word) > 2)
+    return {word if any(map(str.isdigit, word)) else word[:6] for word in words}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rag.text.dice import dice
-from rag.text.labels import Label, find_labels, safe
+from rag.text.labels import ARROW, Label, find_labels, safe
 from rag.types import Chunk, Citation, Hit
 
 
@@ -80,7 +80,8 @@ def _by_section(section: str, hits: list[Hit]) -> Hit:
 
 
 def _path(section: str) -> str:
-    return safe(section.replace(">", " ")).casefold()
+    """The words of ``section``: an arrow, or the look-alike that labels show for it, is only a separator."""
+    return " ".join(safe(section).replace(ARROW, " ").split()).casefold()
 
 
 def _alike(path: str, wanted: str) -> bool:

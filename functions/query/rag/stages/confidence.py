@@ -25,14 +25,14 @@ class CountAndMean:
         count = len(hits)
         mean = fmean(hit.score for hit in hits)
         score = round(100 * min(1.0, max(0.0, fmean(hit.parts["dense"] for hit in hits))), 1)
-        percent = f"{100 * mean:.0f}%"
+        percent = f"{round(100 * mean)}%"
         if count >= self.high_count and mean >= self.high_mean:
             cited = f" with {_plural(len(citations), 'citation')}" if citations else ""
             return Confidence("High", score, f"{_plural(count, 'relevant source')}{cited}")
         if count >= self.medium_count and mean >= self.medium_mean:
             return Confidence("Medium", score, f"{_plural(count, 'source')} found, average relevance {percent}")
-        if count == 1:
-            return Confidence("Low", score, "Only 1 source found")
+        if count < self.medium_count:
+            return Confidence("Low", score, f"Only {_plural(count, 'source')} found")
         return Confidence("Low", score, f"Low relevance scores (avg {percent})")
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from rag.errors import InvalidParameter
+from rag.text.surrogates import replace_surrogates
 from rag.types import Question, SearchQuery
 
 OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
 _ORDERED = {"$gte", "$lte", "$gt", "$lt"}
+_INT64 = 2**63
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\- ]{0,63}")
 _ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ", ".join(OPERATORS) + " with a scalar"
 
@@ -57,6 +61,9 @@ def _condition(name: str, wanted: object, known: Mapping[str, str]) -> dict[str,
         operator, value = next(iter(wanted.items()))
         if operator in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
             raise InvalidParameter(f"filters.{name}: {operator} compares numbers" + _holds(kind))
+        if operator in _ORDERED and kind == "int" and _is_fraction(value):
+            # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
+            value = math.ceil(value) if operator in {"$gte", "$lt"} else math.floor(value)
         return {name: {operator: _scalar(name, value, kind)}}
     if isinstance(wanted, list):
         values = [_scalar(name, value, kind) for value in wanted]
@@ -72,23 +79,29 @@ def _scalar(name: str, value: object, kind: str) -> str | int | float | bool:
     fits = {
         "str": isinstance(value, str),
         "bool": isinstance(value, bool),
-        "int": _is_number(value),
+        "int": _is_number(value) and not _is_fraction(value),
         "float": _is_number(value),
     }.get(kind, True)
     if not fits:
         raise InvalidParameter(f"filters.{name} has a value of the wrong type" + _holds(kind))
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    # JSON's 1e999 is infinite; Chroma takes neither that nor a whole number of more than 64 bits.
+    finite = not isinstance(value, float) or math.isfinite(value)
+    if finite and kind == "int":
+        value = int(value)
+    if not finite or (isinstance(value, int) and not -_INT64 <= value < _INT64):
         raise InvalidParameter(f"filters.{name}: numbers must fit into 64 bits")
-    # Chroma keeps whole and real numbers apart: 7 never equals 7.0 there.
-    if kind == "float" and _is_number(value):
-        return float(value)
-    if kind == "int" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
+    return float(value) if kind == "float" else value
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_fraction(value: object) -> TypeGuard[float]:
+    """Whether ``value`` lies between two whole numbers."""
+    return isinstance(value, float) and math.isfinite(value) and not value.is_integer()
 
 
 def _holds(kind: str) -> str:

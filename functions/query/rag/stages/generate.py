@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rag.errors import LlmUnavailable
 from rag.ports import ChatModel
+from rag.text.surrogates import replace_surrogates
 from rag.types import Completion, Context, Deadline, Message, Question
+
+logger = logging.getLogger(__name__)
 
 
 class Writer(Protocol):
@@ -34,7 +38,8 @@ class ChatWriter:
         """See Writer."""
         system = self.system_prompt.replace("{context}", context.text.rstrip(), 1)
         messages = (Message("system", system), Message("user", question.text))
-        return self.chat.complete(messages, deadline=deadline)
+        completion = self.chat.complete(messages, deadline=deadline)
+        return replace(completion, text=replace_surrogates(completion.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +53,6 @@ class WithLastResort:
         """See Writer; LlmUnavailable is never raised."""
         try:
             return self.writer(question, context, deadline=deadline)
-        except LlmUnavailable:
+        except LlmUnavailable as exc:
+            logger.warning("%s; the last resort answers", exc)
             return replace(self.last_resort(question, context, deadline=deadline), degraded=True)

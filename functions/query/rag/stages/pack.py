@@ -31,9 +31,19 @@ class TitledPacker:
                 if used:
                     break
                 overhead = len(block) - len(text)
-                text = text[: max(0, room - overhead)].rstrip()
+                if overhead > room:
+                    label = f"{label[: room - len(']\n\n\n')].rstrip()}]"
+                text = _cut(text, max(0, room - overhead))
                 block = f"{label}\n{text}\n\n"
             parts.append(block)
             used.append(Passage(hit=hit, citation=label, text=text))
             room -= len(block)
         return Context("".join(parts), tuple(used))
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters of ``text``, ending with a whole word: half of ``3.5`` would be another fact."""
+    head = text[:limit]
+    if head[-1:].strip() and text[limit : limit + 1].strip():
+        head = head[: -len(head.split()[-1])].rstrip() or head
+    return head.rstrip()

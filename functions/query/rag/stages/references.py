@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rag.stages.cite import is_http, source_urls
-from rag.text.labels import safe
+from rag.text.labels import make_label
 from rag.types import Citation, Hit, RelatedDoc, Source
 
 
@@ -43,9 +43,7 @@ def citations_markdown(citations: tuple[Citation, ...]) -> str:
     """A numbered Markdown list of the citations: external ones as links, the others marked as internal."""
     lines = []
     for number, citation in enumerate(citations, start=1):
-        title = safe(citation.hit.chunk.title)
-        section = citation.section or citation.hit.chunk.section
-        name = f"{title} > {section}" if section else title
+        name = make_label(citation.hit.chunk.title, citation.section or citation.hit.chunk.section)[1:-1]
         if citation.source_urls:
             lines.append(f"{number}. [{name}]({_link_target(citation.source_urls[0])})")
         else:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 _SEPARATOR = " > "
 # gpt-oss models may cite in full-width brackets (U+3010, U+3011).
 _CITATION = re.compile(r"[\[\u3010]([^\[\]\u3010\u3011]+)[\]\u3011]")
+ARROW = "\u203a"
+"""What a label shows in place of a ``>`` in a title or a heading."""
 # A title's own brackets and arrows would end or split the label: show look-alikes instead.
-_SAFE = str.maketrans({"[": "(", "]": ")", "\u3010": "(", "\u3011": ")", ">": "\u203a"})
+_SAFE = str.maketrans({"[": "(", "]": ")", "\u3010": "(", "\u3011": ")", ">": ARROW})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ import re
 # Models reword the sentence that the prompt gives them; these are the wordings seen in practice. Only the
 # opening counts: an answer that goes on to help ("I don't know the fee, but ...") may still refuse a part.
 _REFUSAL = re.compile(
-    r"""^\W*
-    (?:i['’]?m\ sorry|sorry|unfortunately|apologies
-      |based\ on\ the\ (?:provided\ )?(?:context|documentation|sources))?
-    [\W]*(?:but\ )?\W*
+    r"""^\W*+
+    (?:(?:i['’]?m\ sorry|sorry|unfortunately|apologies
+      |based\ on\ the\ (?:provided\ )?(?:context|documentation|sources|knowledge\ base))\W++(?:but\W++)?)?
     (?:i\ (?:do\ not|don['’]t)\ (?:know|have\ (?:any\ |enough\ |specific\ |sufficient\ )*information)
-      |i\ (?:cannot|can['’]t|could\ not|couldn['’]t|am\ unable\ to)\ (?:answer|find|provide)
-      |(?:the|this)\ (?:provided\ )?(?:context|documentation|information|sources?|snippets?)\ (?:provided\ )?
+      |i\ (?:cannot|can['’]t|could\ not|couldn['’]t)\ (?:answer|find|provide)
+      |i(?:\ am|['’]m)\ (?:unable|not\ able)\ to\ (?:answer|find|provide)
+      |(?:the|this)\ (?:provided\ )?(?:context|documentation|information|sources?|snippets?|knowledge\ base)
+       \ (?:provided\ )?
        (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|include|mention|provide|answer|cover)
       |there\ is\ no\ (?:specific\ )?information)""",
     re.IGNORECASE | re.VERBOSE,

@@ -7,12 +7,14 @@ import re
 MIN_WORDS = 4
 """Fewer words than this are a label or a fragment, not a sentence."""
 
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}(\s|$)")
-_TABLE_ROW = re.compile(r"^\s*\|.*|^[^|]*\|[^|]*\|.*")
+# A line such as ```code``` in running text opens no fence.
+_FENCE = re.compile(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = re.compile(r"^\s*#{1,6}(\s|$)")
+# Two columns without outer pipes have one pipe; so has "a|b" in running text, but without spaces.
+_TABLE_ROW = re.compile(r"^\s*\||^[^|]*\|[^|]*\||^.*\s\|(\s|$)")
 _RULER = re.compile(r"^\s*([-*_=]\s*){3,}$")
-_BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_QUOTE = re.compile(r"^\s*>\s?")
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_QUOTE = re.compile(r"^\s*(?:>\s?)+")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 _REFERENCE = re.compile(r"\[([^\]]+)\]\[[^\]]*\]")
@@ -20,7 +22,8 @@ _TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}")
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->")
 _EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 _ITALIC = re.compile(r"(?<![\w*])[*_](?=\S)([^*_\n]+?)(?<=\S)[*_](?![\w*])")
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_STASHED = re.compile("\x00(\\d+)\x00")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 # A sentence ends at . ! or ? (and a closing quote or bracket) before white space and the start of another one.
 _END = re.compile(
@@ -35,15 +38,23 @@ _ABBREVIATION = re.compile(
 
 def strip_markup(text: str) -> str:
     """One line of Markdown as plain text: links by their words, no emphasis, code ticks, tags or escapes."""
+    codes: list[str] = []
+
+    def stash(match: re.Match[str]) -> str:
+        codes.append(match[2].strip())
+        return f"\x00{len(codes) - 1}\x00"
+
+    # What stands in code ticks is kept to the letter: `<name>` is no tag there, `__init__` no emphasis.
+    text = _CODE.sub(stash, text.replace("\x00", ""))
     text = _IMAGE.sub(" ", text)
     text = _LINK.sub(r"\1", text)
     text = _REFERENCE.sub(r"\1", text)
     text = _TEMPLATE_TAG.sub(" ", text)
-    text = _CODE.sub(r"\1", text)
     text = _HTML_TAG.sub(" ", text)
     text = _EMPHASIS.sub(r"\2", text)
     text = _ITALIC.sub(r"\1", text)
     text = _ESCAPE.sub(r"\1", text)
+    text = _STASHED.sub(lambda match: codes[int(match[1])], text)
     return " ".join(text.split())
 
 
@@ -59,7 +70,7 @@ def split_lines(markdown: str) -> tuple[str, ...]:
     """The text of ``markdown`` line by line (list items, table rows): for passages that hold no sentence."""
     lines = []
     for block in _blocks(markdown, tables=True):
-        text = " ".join(part.strip() for part in block.replace("|", " ; ").split(" ; ") if part.strip(" -:"))
+        text = " ".join(part.strip() for part in block.split("|") if part.strip(" -:"))
         if len(text.split()) >= MIN_WORDS:
             lines.append(text)
     return tuple(lines)
@@ -68,22 +79,27 @@ def split_lines(markdown: str) -> tuple[str, ...]:
 def _blocks(markdown: str, *, tables: bool = False) -> list[str]:
     """Paragraphs and list items as plain text, one string each."""
     blocks: list[list[str]] = [[]]
-    fenced = False
-    for line in markdown.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
+    fence = ""
+    quoted = False
+    for raw in markdown.splitlines():
+        line = _QUOTE.sub("", raw)
+        if line != raw and not quoted:
             blocks.append([])
-        elif fenced:
-            continue
+        quoted = line != raw
+        if fence:
+            fence = "" if line.strip().startswith(fence) else fence
+        elif mark := _FENCE.match(line):
+            fence = mark[1]
+            blocks.append([])
         elif not line.strip() or _HEADING.match(line) or _RULER.match(line):
             blocks.append([])
-        elif _TABLE_ROW.match(line):
+        elif _TABLE_ROW.match(_CODE.sub("", line)):
             blocks.append([line] if tables else [])
             blocks.append([])
         elif _BULLET.match(line):
             blocks.append([_BULLET.sub("", line, count=1)])
         else:
-            blocks[-1].append(_QUOTE.sub("", line))
+            blocks[-1].append(line)
     plain = (strip_markup(" ".join(lines)) for lines in blocks)
     return [text for text in plain if text]
 

@@ -1,0 +1,8 @@
+"""Lone surrogates: legal in JSON (``"\\ud800"``), but no encoder takes them."""
+
+from __future__ import annotations
+
+
+def replace_surrogates(text: str) -> str:
+    """``text`` with each lone surrogate as U+FFFD, so that it can be searched, sent and answered."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

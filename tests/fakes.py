@@ -1,0 +1,144 @@
+"""Fakes of what the pipeline stands on, with behaviour: an index over hand-made hits, a chat model with a script."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from fakes_embedding import HashingEmbedder
+
+from rag.types import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+    "$in": lambda value, wanted: value in wanted,
+}
+
+
+def make_chunk(text: str = "Permits take five working days.", **fields: Any) -> Chunk:
+    """A chunk; what is not said is plain and the same for all."""
+    defaults: dict[str, Any] = {
+        "number": 1,
+        "title": "Import permits",
+        "doc_id": "import-permits",
+        "chunk_index": 0,
+        "chunk_count": 1,
+    }
+    return Chunk(**{**defaults, "text": text, **fields})
+
+
+def make_hit(text: str = "Permits take five working days.", *, cosine: float = 0.8, **fields: Any) -> Hit:
+    """A hit on ``make_chunk(text, **fields)`` as an open index returns it: the score is the cosine."""
+    return Hit(chunk=make_chunk(text, **fields), score=cosine, distance=1 - cosine, parts={"dense": cosine})
+
+
+@dataclass(frozen=True, slots=True)
+class FakeSearch:
+    """One search as the index saw it."""
+
+    k: int
+    where: Where | None
+    vector: np.ndarray
+
+
+class FakeIndex:
+    """An index that finds ``hits`` by their cosine, best first, within a lease only.
+
+    ``broken`` is raised by every lease, as a handle without an index does.
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        fields: Mapping[str, str] | None = None,
+        embedder: Embedder | None = None,
+        broken: Exception | None = None,
+    ) -> None:
+        self.hits = tuple(hits)
+        self.embedder = embedder or HashingEmbedder()
+        self.broken = broken
+        self.searches: list[FakeSearch] = []
+        self.leases = 0
+        """How many are out now."""
+        self._fields = fields or {}
+
+    @contextmanager
+    def lease(self) -> Iterator[FakeIndex]:
+        if self.broken is not None:
+            raise self.broken
+        self.leases += 1
+        try:
+            yield self
+        finally:
+            self.leases -= 1
+
+    def fields(self) -> Mapping[str, str]:
+        with self.lease():
+            return self._fields
+
+    def search(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        assert self.leases, "searched outside a lease"
+        self.searches.append(FakeSearch(k, where, vector))
+        found = [hit for hit in self.hits if where is None or _matches(hit.chunk, where)]
+        return tuple(sorted(found, key=lambda hit: (-hit.parts["dense"], hit.chunk.number))[:k])
+
+
+class FakeChat:
+    """A chat model that works through ``script``: a text or completion is returned, an error raised."""
+
+    def __init__(self, *script: str | Completion | Exception, model: str = "fake-model") -> None:
+        self.model = model
+        self.last_error: str | None = None
+        self.asked: list[tuple[Message, ...]] = []
+        self._script = list(script)
+
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline) -> Completion:
+        self.asked.append(tuple(messages))
+        assert self._script, f"the script has no step for call {len(self.asked)}"
+        step = self._script.pop(0)
+        if isinstance(step, Exception):
+            self.last_error = type(step).__name__
+            raise step
+        self.last_error = None
+        return step if isinstance(step, Completion) else Completion(text=step, model=self.model, finish_reason="stop")
+
+
+@dataclass
+class FakeClock:
+    """Seconds that pass only when told to, or by ``step`` at each look."""
+
+    now: float = 100.0
+    step: float = 0.0
+    looks: int = field(default=0)
+
+    def __call__(self) -> float:
+        self.looks += 1
+        self.now += self.step
+        return self.now
+
+
+def deadline(seconds: float = 27.0) -> Deadline:
+    """A deadline that does not come nearer."""
+    return Deadline.after(seconds, FakeClock())
+
+
+def _matches(chunk: Chunk, where: Where) -> bool:
+    """Chroma's ``where`` over the chunk's fields: ``{"$and": [...]}`` or one ``{field: {operator: value}}``."""
+    ((name, condition),) = where.items()
+    if name == "$and":
+        assert isinstance(condition, list)
+        return all(_matches(chunk, part) for part in condition)
+    assert isinstance(condition, Mapping)
+    ((symbol, wanted),) = condition.items()
+    value = chunk.extra[name] if name in chunk.extra else getattr(chunk, name, None)
+    return value is not None and _OPERATORS[symbol](value, wanted)

@@ -1,0 +1,30 @@
+"""rag.stages.refine.min_score: the threshold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fakes import make_hit
+
+from rag.stages.refine.min_score import MinScore
+from rag.types import Question
+
+HITS = tuple(replace(make_hit(number=n), score=score) for n, score in enumerate((0.5, 0.15, 0.149, -0.2), start=1))
+
+
+def numbers(*, threshold: float | None, bar: float = 0.15) -> list[int]:
+    return [hit.chunk.number for hit in MinScore(bar)(HITS, Question(text="q", threshold=threshold))]
+
+
+def test_a_hit_on_the_bar_passes_and_the_order_stays() -> None:
+    assert numbers(threshold=None) == [1, 2]
+
+
+def test_the_requests_own_threshold_wins() -> None:
+    assert numbers(threshold=0.5) == [1]
+    assert numbers(threshold=-1) == [1, 2, 3, 4]
+    assert numbers(threshold=0.0) == [1, 2, 3]
+
+
+def test_nothing_passes() -> None:
+    assert numbers(threshold=0.9) == []

@@ -1,0 +1,38 @@
+"""rag.stages.admit: what the pipeline lets in."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.errors import EmptyQuery, QueryTooLong
+from rag.stages.admit import PlainAdmission
+from rag.types import Question
+
+admit = PlainAdmission(1000)
+
+
+def test_white_space_around_the_question_goes_and_all_else_stays() -> None:
+    question = Question(text=" \n Which  permit? ", session_id="s" * 22, top_k=3, threshold=0.2, filters={"a": 1})
+    admitted = admit(question)
+    assert admitted == Question(text="Which  permit?", session_id="s" * 22, top_k=3, threshold=0.2, filters={"a": 1})
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u3000"])
+def test_empty(text: str) -> None:
+    with pytest.raises(EmptyQuery) as caught:
+        admit(Question(text=text))
+    assert caught.value.code == "empty_query"
+    assert caught.value.sentence() == "Query cannot be empty"
+    assert caught.value.sentence("Question") == "Question cannot be empty"
+
+
+def test_exactly_1000_characters_are_admitted() -> None:
+    assert admit(Question(text=" " + "é" * 1000 + " ")).text == "é" * 1000
+
+
+def test_1001_characters_are_not() -> None:
+    with pytest.raises(QueryTooLong) as caught:
+        admit(Question(text="a" * 1001))
+    assert caught.value.code == "query_too_long"
+    assert caught.value.sentence() == "Query exceeds maximum length of 1000 characters"
+    assert caught.value.sentence("Question") == "Question exceeds maximum length of 1000 characters"

@@ -1,0 +1,168 @@
+"""rag.pipeline: the order of the slots, their timings, declines and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit
+
+from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
+from rag.pipeline import Pipeline, Stopwatch
+from rag.profiles import waypoint
+from rag.profiles.deps import Deps
+from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.stages.generate import ChatWriter
+from rag.types import Answer, Completion, Question, SearchQuery, Usage
+
+HITS = (
+    make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
+    make_hit("Carriers call at noon.", number=2, cosine=0.8, title="Carriers", doc_id="carriers"),
+    make_hit("Ports close at night.", number=3, cosine=0.7, title="Ports", doc_id="ports"),
+    make_hit("Tea is served.", number=4, cosine=0.2, title="Tea", doc_id="tea"),
+)
+
+
+def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
+    deps = Deps(index, ChatWriter(chat, "{context}"), clock or FakeClock(), lambda: "response-1")
+    return waypoint.build(waypoint.Knobs(), deps)
+
+
+def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:
+    question = replace(Question(text="Which permit?"), **fields)  # type: ignore[arg-type]
+    return pipeline(chat, FakeIndex(HITS) if index is None else index).run(question, deadline=deadline())
+
+
+def test_an_answer_from_question_to_confidence() -> None:
+    usage = Usage(prompt_tokens=9, completion_tokens=4, total_tokens=13)
+    completion = Completion(text="Five days [Import permits]. Noon [carriers].", model="m", usage=usage)
+    chat = FakeChat(completion)
+    answer = ask(chat, text="  Which permit? ", session_id="s" * 22)
+    assert answer.text == "Five days [Import permits]. Noon [carriers]."
+    assert [citation.hit.chunk.number for citation in answer.citations] == [1, 2]
+    assert [source.url for source in answer.sources] == ["https://a.example"]
+    assert [doc.doc_id for doc in answer.related_docs] == ["permits", "carriers", "ports"]
+    # Scores .8, .6, .4: mean .6 over three.
+    assert answer.confidence.level == "High"
+    assert answer.confidence.reason == "3 relevant sources with 2 citations"
+    assert answer.confidence.score == pytest.approx(80.0)
+    assert answer.question == Question(text="Which permit?", session_id="s" * 22)
+    assert (answer.chunks_retrieved, answer.completion, answer.refused) == (3, completion, False)
+    assert (answer.profile, answer.response_id, answer.routing, answer.cached) == (
+        "waypoint",
+        "response-1",
+        None,
+        False,
+    )
+    assert answer.trail == ()
+
+
+def test_the_model_sees_what_passed_the_threshold_best_first() -> None:
+    chat = FakeChat("x")
+    ask(chat)
+    ((system, user),) = chat.asked
+    assert system.content == (
+        "[Import permits]\nPermits take five working days.\n\n"
+        "[Carriers]\nCarriers call at noon.\n\n"
+        "[Ports]\nPorts close at night."
+    )
+    assert user.content == "Which permit?"
+
+
+def test_a_decline_asks_no_model() -> None:
+    chat = FakeChat()
+    answer = ask(chat, FakeIndex([make_hit(cosine=0.2)]))
+    assert chat.asked == []
+    assert answer.text == (
+        "I don't have specific information about that in the knowledge base. "
+        "Please rephrase your question or contact a specialist."
+    )
+    assert answer.refused
+    assert answer.confidence == NO_SOURCES
+    assert (answer.citations, answer.sources, answer.related_docs) == ((), (), ())
+    assert (answer.chunks_retrieved, answer.completion) == (0, None)
+    assert answer.trail == ("0 chunks passed the threshold, 1 needed",)
+    assert "generation" not in answer.timings
+
+
+def test_a_refusal_by_the_model_is_one() -> None:
+    answer = ask(FakeChat("I don't have specific information about that in the knowledge base."))
+    assert (answer.refused, answer.confidence, answer.chunks_retrieved) == (True, NOT_ANSWERED, 3)
+    assert (answer.citations, answer.sources) == ((), ())
+
+
+def test_a_refusal_that_cites_is_an_answer() -> None:
+    answer = ask(FakeChat("I don't know the fee, but permits take five days [Import permits]."))
+    assert (answer.refused, answer.confidence.level) == (False, "High")
+
+
+def test_an_answer_without_citations_is_no_refusal() -> None:
+    answer = ask(FakeChat("Permits take five days."))
+    assert (answer.refused, answer.citations) == (False, ())
+    assert answer.confidence.reason == "3 relevant sources"
+
+
+@pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1), (50, 50)])
+def test_top_k_is_the_requests_or_the_profiles(top_k: int | None, asked_for: int) -> None:
+    index = FakeIndex(HITS)
+    ask(FakeChat("x"), index, top_k=top_k)
+    assert [search.k for search in index.searches] == [asked_for]
+
+
+def test_the_requests_threshold_and_filters_are_honoured() -> None:
+    index = FakeIndex(HITS, fields={"doc_id": "str"})
+    answer = ask(FakeChat("x"), index, threshold=-1.0, filters={"doc_id": ["tea", "ports"]})
+    assert [doc.doc_id for doc in answer.related_docs] == ["ports", "tea"]
+    assert answer.trail == ("filtered by the request's own filters: doc_id",)
+
+
+def test_nothing_is_retrieved_for_a_question_that_is_not_admitted() -> None:
+    index = FakeIndex(HITS)
+    with pytest.raises(EmptyQuery):
+        ask(FakeChat(), index, text=" ")
+    assert index.searches == []
+
+
+def test_retrieval_and_generation_raise() -> None:
+    with pytest.raises(IndexMissing):
+        ask(FakeChat(), FakeIndex(broken=IndexMissing("none")))
+    with pytest.raises(LlmUnavailable):
+        ask(FakeChat(LlmUnavailable("down")))
+
+
+def test_run_is_finish_of_generate_of_prepare() -> None:
+    line = pipeline(FakeChat("Five days [Import permits].", "Five days [Import permits]."), FakeIndex(HITS))
+    watch = Stopwatch(FakeClock())
+    draft = line.prepare(Question(text="Which permit?"), watch)
+    assert draft.context is not None
+    assert draft.query == SearchQuery(text="Which permit?", top_k=10)
+    completion = line.generate(draft, watch, deadline())
+    by_hand = line.finish(draft, completion, watch)
+    assert line.run(Question(text="Which permit?"), deadline=deadline()) == replace(
+        by_hand, timings={**watch.timings, "total": 0.0}
+    )
+
+
+def test_every_slot_is_timed_in_milliseconds() -> None:
+    # The clock moves 1 s at each look: each slot takes two looks.
+    answer = pipeline(FakeChat("x"), FakeIndex(HITS), FakeClock(step=1.0)).run(Question(text="q"), deadline=deadline())
+    slots = {"admit", "query", "retrieval", "refine", "gate", "pack", "generation", "citation", "confidence"}
+    assert set(answer.timings) == slots | {"total"}
+    assert {answer.timings[slot] for slot in slots} == {1000.0}
+    assert answer.timings["total"] > sum(answer.timings[slot] for slot in slots)
+
+
+def test_a_stopwatch_adds_up_and_counts_failures_too() -> None:
+    watch = Stopwatch(FakeClock(step=0.5))
+    assert watch.time("refine", max, 1, 2) == 2
+    with pytest.raises(ZeroDivisionError):
+        watch.time("refine", lambda: 1 / 0)
+    assert watch.timings == {"refine": 1000.0}
+
+
+def test_no_lease_is_left_out() -> None:
+    index = FakeIndex(HITS, fields={"doc_id": "str"})
+    ask(FakeChat("x"), index, filters={"doc_id": "tea"}, threshold=-1.0)
+    with pytest.raises(LlmUnavailable):
+        ask(FakeChat(LlmUnavailable("down")), index)
+    assert index.leases == 0
