@@ -19,7 +19,8 @@ from rag.requests import InvalidJson, parse_query
 from rag.settings import Settings, load
 from rag.types import Deadline
 from rag.wiring import build_service
-from telemetry import count_error, logger, metrics, observe, tracer
+from snapshot import register_hooks
+from telemetry import count_error, logger, metrics, observe, trace
 
 MAX_BODY_BYTES = 64 * 1024
 DEADLINE_MARGIN_S = 0.5
@@ -32,6 +33,7 @@ settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
 service = build_service(settings)
+register_hooks(service)
 
 
 class BodyTooLarge(BadRequest):
@@ -91,11 +93,18 @@ def failed(error: Exception) -> Response[str]:
 
 
 @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
-@tracer.capture_lambda_handler(capture_response=False, capture_error=False)
+@trace(enabled=not settings.tracing_disabled)
 @metrics.log_metrics(capture_cold_start_metric=True)
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """The entry point: an API Gateway REST event in, its response out."""
-    return app.resolve(event, context)
+    """The entry point: an API Gateway REST event in, its response out.
+
+    A direct invocation with the request's body alone, ``{"query": ...}``, is answered in the same way.
+    """
+    return app.resolve(event if "httpMethod" in event else _as_request(event), context)
+
+
+def _as_request(body: dict[str, Any]) -> dict[str, Any]:
+    return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(body), "requestContext": {}}
 
 
 def _json_body() -> str | None:

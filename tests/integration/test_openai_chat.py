@@ -79,7 +79,7 @@ def deadline(fake_time: FakeTime) -> Deadline:
 def config(url: str, **changes: Any) -> ChatConfig:
     seed = ChatConfig(
         base_url=url,
-        api_key=KEY,
+        api_key=lambda: KEY,
         model="llama-3.1-8b-instant",
         temperature=0.3,
         max_tokens=500,
@@ -169,7 +169,7 @@ def test_without_max_tokens_the_server_decides(connect: Connect, deadline: Deadl
 @pytest.mark.parametrize(("key", "sent"), [("", "Bearer none"), (f" {KEY}\n", f"Bearer {KEY}")])
 def test_the_key_that_is_sent(connect: Connect, key: str, sent: str, deadline: Deadline) -> None:
     with LlmServer([reply("x")]) as server:
-        connect(server, api_key=key).complete(MESSAGES, deadline=deadline)
+        connect(server, api_key=lambda: key).complete(MESSAGES, deadline=deadline)
 
     assert server.requests[0].headers["authorization"] == sent
 
@@ -189,7 +189,7 @@ def test_nothing_comes_from_the_client_s_own_variables(
         monkeypatch.setenv(name, value)
 
     with LlmServer([reply("x")]) as server:
-        connect(server, api_key="").complete(MESSAGES, deadline=deadline)
+        connect(server, api_key=lambda: "").complete(MESSAGES, deadline=deadline)
 
     headers = server.requests[0].headers
     assert not [name for name, value in headers.items() if "stray" in f"{name}: {value}"]
@@ -497,7 +497,7 @@ def test_the_key_is_in_no_message_and_no_repr(connect: Connect, deadline: Deadli
 @pytest.mark.parametrize("key", ["sk-two\nlines", "sk-schlüssel"])
 def test_a_key_that_no_header_can_carry_is_named_not_shown(connect: Connect, key: str, deadline: Deadline) -> None:
     with LlmServer([reply("x")]) as server, pytest.raises(LlmUnavailable, match="API key") as caught:
-        connect(server, api_key=key).complete(MESSAGES, deadline=deadline)
+        connect(server, api_key=lambda: key).complete(MESSAGES, deadline=deadline)
 
     assert "sk-" not in "".join(traceback.format_exception(caught.value, limit=0))
     assert server.requests == []
@@ -551,7 +551,7 @@ def test_openai_is_imported_by_warming_and_by_nothing_before() -> None:
     program = """
 import sys
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
-model = OpenAiChat(ChatConfig(base_url="http://127.0.0.1:9/v1", api_key="k", model="m", temperature=0, max_tokens=None,
+model = OpenAiChat(ChatConfig(base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
     connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))
 model.reset()
 heavy = {"openai", "httpx2", "tenacity", "pydantic"}

@@ -32,6 +32,12 @@ class Settings(Configured):
         env="LLM_API_KEY",
         doc="Key of the LLM. With neither key nor base URL the extractive engine answers.",
     )
+    llm_secret_name: str = knob(
+        "",
+        env="LLM_SECRET_NAME",
+        doc="Secrets Manager secret that holds the key, in place of LLM_API_KEY: the key itself, "
+        'or JSON with a field "LLM_API_KEY".',
+    )
     llm_base_url: str = knob(
         "", env="LLM_BASE_URL", doc="OpenAI-compatible endpoint of the LLM. Empty: the profile's own."
     )
@@ -67,6 +73,9 @@ class Settings(Configured):
     embed_threads: int = knob(
         1, env="EMBED_THREADS", doc="Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
+    tracing_disabled: bool = knob(
+        True, env="POWERTOOLS_TRACE_DISABLED", doc="Whether X-Ray segments are left out; the template sets it."
+    )
     prompts_dir: Path = knob(
         Path(), env="PROMPTS_DIR", doc="Folder of the prompt templates. Empty: the ones that come with the program."
     )
@@ -78,8 +87,8 @@ class Settings(Configured):
 
     @property
     def llm_enabled(self) -> bool:
-        """Whether an LLM is configured: by a key, or by a base URL that somebody set."""
-        return bool(self.llm_api_key.get_secret_value() or self.llm_base_url)
+        """Whether an LLM is configured: by a key, by the name of its secret, or by a base URL that somebody set."""
+        return bool(self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_base_url)
 
     @property
     def index_place(self) -> str:
@@ -102,7 +111,9 @@ def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None
         ConfigurationError: a variable holds something that is not accepted; the message names it.
     """
     source = os.environ if environ is None else environ
-    given = {name: value for name, value in source.items() if value.strip()}
+    # By alias only: the model also takes its fields' own names, and a variable called "retries" is not ours.
+    names = (str(field.validation_alias) for field in model.model_fields.values())
+    given = {name: value for name in names if (value := source.get(name, "").strip())}
     try:
         return model.model_validate(given)
     except ValidationError as exc:

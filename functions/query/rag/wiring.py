@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,8 +15,8 @@ from knowledge.handle import IndexHandle, watch
 from knowledge.index import Index, open_index
 from rag.adapters.extractive import MODEL as EXTRACTIVE
 from rag.adapters.extractive import ExtractiveWriter
+from rag.adapters.openai_chat import ChatConfig, OpenAiChat
 from rag.pipeline import Pipeline
-from rag.ports import ChatModel
 from rag.profiles.deps import Deps, LlmKnobs
 from rag.prompts import load_prompt
 from rag.schema import HealthReply, IndexHealth, LlmHealth
@@ -54,7 +54,7 @@ class Service:
     settings: Settings
     pipeline: Pipeline
     index: LiveIndex
-    chat: ChatModel | None
+    chat: OpenAiChat | None
 
     def health(self) -> HealthReply:
         """The body of ``GET /api/health``; calls no LLM.
@@ -79,6 +79,20 @@ class Service:
         )
         return HealthReply(profile=self.pipeline.profile, index=health, llm=llm)
 
+    def warm(self) -> None:
+        """Import what an answer will need, without calling anybody or reading a secret."""
+        if self.chat:
+            self.chat.warm()
+
+    def renew(self) -> None:
+        """Drop connections and cached secrets; the next call makes new ones."""
+        if self.chat:
+            self.chat.reset()
+        if self.settings.llm_secret_name:
+            from rag.adapters.secrets import forget_secrets
+
+            forget_secrets()
+
 
 def build_service(settings: Settings) -> Service:
     """Everything that ``settings`` ask for; an index that cannot be opened is a state, not an error.
@@ -95,6 +109,7 @@ def build_service(settings: Settings) -> Service:
         return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
+    index.handle.refresh()  # opened and warmed now: at init time, and into the snapshot, not at the first request
     extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
     chat = _chat(settings, knobs) if settings.llm_enabled else None
     writer: Writer = extractive
@@ -106,13 +121,11 @@ def build_service(settings: Settings) -> Service:
     return Service(settings, profile.build(knobs, deps), index, chat)
 
 
-def _chat(settings: Settings, knobs: LlmKnobs) -> ChatModel:
-    from rag.adapters.openai_chat import ChatConfig, OpenAiChat
-
+def _chat(settings: Settings, knobs: LlmKnobs) -> OpenAiChat:
     return OpenAiChat(
         ChatConfig(
             base_url=settings.llm_base_url or knobs.llm_base_url,
-            api_key=settings.llm_api_key.get_secret_value(),
+            api_key=_key_reader(settings),
             model=knobs.llm_model,
             fallback_models=settings.llm_fallback_models,
             temperature=knobs.temperature,
@@ -125,3 +138,12 @@ def _chat(settings: Settings, knobs: LlmKnobs) -> ChatModel:
             jitter=knobs.backoff_jitter,
         )
     )
+
+
+def _key_reader(settings: Settings) -> Callable[[], str]:
+    """Where the LLM's key comes from: the named secret, else the environment."""
+    if settings.llm_secret_name:
+        from rag.adapters.secrets import read_secret
+
+        return lambda: read_secret(settings.llm_secret_name)
+    return settings.llm_api_key.get_secret_value

@@ -45,14 +45,15 @@ class ChatEndpoint:
         self,
         *,
         base_url: str,
-        api_key: str,
+        api_key: Callable[[], str],
         connect_timeout_s: float,
         temperature: float,
         max_tokens: int | None,
         wall_clock: Callable[[], float],
     ) -> None:
         self._base_url = base_url
-        self._api_key = api_key.strip()  # a secret read from a file often ends in a newline
+        self._read_key = api_key
+        self._api_key = ""
         self._connect_timeout_s = connect_timeout_s
         self._temperature = temperature
         self._max_tokens = max_tokens
@@ -143,6 +144,8 @@ class ChatEndpoint:
             case Verdict.NEXT_MODEL:
                 return ModelNotFound(message)
             case Verdict.UNAVAILABLE:
+                # Perhaps the key was replaced: the next request builds a client with the key of that moment.
+                self._client = None
                 return LlmUnavailable(message, retry_after=retry_after)
             case Verdict.FAILED:
                 return LlmFailed(message)
@@ -153,6 +156,7 @@ class ChatEndpoint:
             exc.args = tuple(str(arg).replace(self._api_key, "***") for arg in exc.args)
 
     def _build_client(self) -> OpenAI:
+        self._api_key = self._read_key().strip()  # a secret read from a file often ends in a newline
         # h11 prints a header that it refuses, so a key that it would refuse must not get that far.
         if not (self._api_key.isascii() and self._api_key.isprintable()):
             raise LlmUnavailable("The LLM's API key holds characters that an HTTP header cannot carry")

@@ -29,11 +29,12 @@ class ChatConfig:
 
     ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read. ``retries`` counts
     calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
+    ``api_key`` is asked on first use and after a refusal: a secret that cannot be read must not stop the start.
     ``fallback_models`` are used in order when a model is not found. ``max_tokens`` None leaves it to the server.
     """
 
     base_url: str
-    api_key: str = field(repr=False)
+    api_key: Callable[[], str] = field(repr=False)
     model: str
     fallback_models: tuple[str, ...] = ()
     temperature: float
@@ -86,14 +87,9 @@ class OpenAiChat:
         return self._last_error
 
     def warm(self) -> None:
-        """Import the libraries and build the client, without calling anybody.
-
-        Raises:
-            LlmUnavailable: the key or the base URL cannot be used.
-        """
+        """Import the libraries, without building a client, reading a key or calling anybody."""
+        import openai.resources.chat  # noqa: F401
         import tenacity  # noqa: F401 - imported here so that the first answer does not have to
-
-        _ = self._endpoint.client().chat.completions
 
     def reset(self) -> None:
         """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""

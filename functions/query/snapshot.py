@@ -1,0 +1,33 @@
+"""SnapStart's hooks: what is made before the snapshot, and what must be made anew in each restored copy.
+
+Lambda runs the init once, snapshots the memory and restores it many times, perhaps days later. So the libraries are
+imported before, and what must not be shared or may be stale is dropped after: connections, the state of ``random``,
+cached secrets. Ids come from the operating system's randomness (``secrets``) and are safe in any copy.
+"""
+
+from __future__ import annotations
+
+import random
+
+from rag.wiring import Service
+
+
+def register_hooks(service: Service) -> None:
+    """Register ``before_snapshot`` and ``after_restore`` with the Lambda runtime, where there is one."""
+    try:
+        from snapshot_restore_py import register_after_restore, register_before_snapshot
+    except ImportError:
+        return  # only Lambda's runtime brings it; the local server is never snapshotted
+    register_before_snapshot(before_snapshot, service)
+    register_after_restore(after_restore, service)
+
+
+def before_snapshot(service: Service) -> None:
+    """Import what the first answer will need, and answer nothing yet: no secret is read, nobody is called."""
+    service.warm()
+
+
+def after_restore(service: Service) -> None:
+    """Forget what belongs to the moment of the snapshot."""
+    random.seed()
+    service.renew()

@@ -1,0 +1,1 @@
+"""Makes the Lambda layer small enough and quick to start: prune, compile, size."""

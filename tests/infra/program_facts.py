@@ -1,0 +1,89 @@
+"""Prints what the template must agree with: routes, settings, metrics and the handler's answers to tests/events.
+
+Runs in a process of its own, in an empty folder and environment: app.py builds its pipeline when it is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import app
+from rag.settings import Settings
+from rag.types import Answer, Completion, Confidence, Question, Usage
+from telemetry import metrics, observe
+
+CONTEXT: Any = SimpleNamespace(
+    function_name="the-function",
+    memory_limit_in_mb=1769,
+    invoked_function_arn="arn:aws:lambda:eu-central-1:123456789012:function:the-function:live",
+    aws_request_id="00000000-0000-4000-8000-000000000000",
+    get_remaining_time_in_millis=lambda: 29_000,
+)
+ANSWER = Answer(
+    text="Yes.",
+    question=Question(text="?"),
+    profile=app.settings.profile,
+    response_id="r",
+    confidence=Confidence("High", 90.0, "because"),
+    refused=False,
+    completion=Completion(text="Yes.", model="m", usage=Usage(1, 1, 2)),
+)
+
+
+def answers(events: Path) -> dict[str, tuple[int, str | None]]:
+    """Status and error code by event file."""
+    told = {}
+    for path in sorted(events.glob("*.json")):
+        reply = app.lambda_handler(json.loads(path.read_text(encoding="utf-8")), CONTEXT)
+        told[path.stem] = (reply["statusCode"], json.loads(reply["body"]).get("code"))
+    return told
+
+
+def emitted(output: str) -> list[dict[str, Any]]:
+    """The metrics in embedded metric format among the lines of ``output``."""
+    documents = [json.loads(line) for line in output.splitlines() if '"_aws"' in line]
+    return [
+        {
+            "namespace": directive["Namespace"],
+            "name": metric["Name"],
+            "dimensions": {name: document[name] for name in dimensions},
+        }
+        for document in documents
+        for directive in document["_aws"]["CloudWatchMetrics"]
+        for dimensions in directive["Dimensions"]
+        for metric in directive["Metrics"]
+    ]
+
+
+def environment() -> list[str]:
+    """The variables that the settings and the profiles' numbers are read from."""
+    models = [Settings, *(import_module(f"rag.profiles.{name}").Knobs for name in profiles())]
+    return sorted({str(field.validation_alias) for model in models for field in model.model_fields.values()})
+
+
+def profiles() -> tuple[str, ...]:
+    """The profiles that there are."""
+    return get_args(Settings.model_fields["profile"].annotation)
+
+
+if __name__ == "__main__":
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        told = answers(Path(sys.argv[1]))
+        observe(ANSWER)
+        metrics.flush_metrics()
+    facts = {
+        "routes": sorted(app.ROUTES),
+        "profiles": profiles(),
+        "environment": environment(),
+        "answers": told,
+        "metrics": emitted(output.getvalue()),
+    }
+    json.dump(facts, sys.stdout)

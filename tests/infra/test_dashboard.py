@@ -1,0 +1,158 @@
+"""The dashboard and the alarms show metrics that exist, with the names and dimensions that the code sends."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+GATEWAY = {"ApiName": "stack", "Stage": "prod"}
+FUNCTION = {"FunctionName": "QueryFunction"}
+FROM_AWS = {
+    **dict.fromkeys(["Count", "4XXError", "5XXError", "Latency"], ("AWS/ApiGateway", GATEWAY)),
+    **dict.fromkeys(
+        ["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], ("AWS/Lambda", FUNCTION)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def widgets(deploy: Any) -> list[dict[str, Any]]:
+    body = deploy()["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
+    found: list[dict[str, Any]] = json.loads(body)["widgets"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown(widgets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every metric on the dashboard: namespace, name, dimensions, statistic."""
+    found = []
+    for widget in widgets:
+        properties = widget["properties"]
+        for row in properties["metrics"]:
+            options = row[-1] if isinstance(row[-1], dict) else {}
+            if "expression" not in options:
+                namespace, name, *pairs = row[: len(row) - bool(options)]
+                found.append(
+                    {
+                        "namespace": namespace,
+                        "name": name,
+                        "dimensions": dict(zip(pairs[::2], pairs[1::2], strict=True)),
+                        "stat": options.get("stat", properties.get("stat")),
+                    }
+                )
+    return found
+
+
+@pytest.fixture(scope="module")
+def sent(program: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The code's own metrics by name; every one has one set of dimensions."""
+    by_name = {metric["name"]: metric for metric in program["metrics"]}
+    for metric in program["metrics"]:
+        assert metric["dimensions"].keys() == by_name[metric["name"]]["dimensions"].keys()
+    return by_name
+
+
+@pytest.fixture(scope="module")
+def filtered(deploy: Any) -> dict[str, dict[str, Any]]:
+    """The metrics that CloudWatch makes of log lines, by name."""
+    filters = [r["Properties"] for r in deploy()["Resources"].values() if r["Type"] == "AWS::Logs::MetricFilter"]
+    return {item["MetricTransformations"][0]["MetricName"]: item for item in filters}
+
+
+def test_all_metrics_of_the_code_are_shown(
+    shown: list[dict[str, Any]], widgets: list[dict[str, Any]], sent: dict[str, Any]
+) -> None:
+    names = {metric["name"] for metric in shown if metric["namespace"] == "RagService"}
+    names |= set(re.findall(r'MetricName="(\w+)"', searches(widgets)))
+
+    assert {"RetrievalMs", "GenerationMs", "CitationMs", "TotalMs", "NoResults", "LlmCalls", "Errors"} <= sent.keys()
+    assert sent.keys() <= names
+
+
+def test_metrics_shown_have_the_codes_names_and_dimensions(
+    shown: list[dict[str, Any]], sent: dict[str, Any], filtered: dict[str, Any]
+) -> None:
+    ours = [metric for metric in shown if metric["namespace"] == "RagService" and metric["name"] not in filtered]
+
+    for metric in ours:
+        code = sent[metric["name"]]
+        here = (
+            {**code["dimensions"], "function_name": "QueryFunction"}
+            if metric["name"] == "ColdStart"
+            else code["dimensions"]
+        )
+        assert (metric["namespace"], metric["dimensions"]) == (code["namespace"], here), metric
+
+
+def test_errors_are_searched_by_the_dimensions_of_the_code(widgets: list[dict[str, Any]], sent: dict[str, Any]) -> None:
+    [expression] = re.findall(r"SEARCH\('(.*?)', 'Sum', 300\)", searches(widgets))
+
+    schema = re.search(r"\{(.*?)\}", expression)
+    assert schema
+    namespace, *dimensions = schema[1].split(",")
+    assert namespace == sent["Errors"]["namespace"]
+    assert set(dimensions) == sent["Errors"]["dimensions"].keys()
+    terms = dict(re.findall(r'(\w+)="(\w+)"', expression))
+    assert terms.pop("MetricName") == "Errors"
+    assert terms.items() <= sent["Errors"]["dimensions"].items()
+    assert sent["Errors"]["dimensions"].keys() - terms.keys() == {"code"}
+
+
+def test_error_lines_are_labelled_with_their_code(widgets: list[dict[str, Any]]) -> None:
+    [widget] = [widget for widget in widgets if widget["properties"]["title"] == "Errors by code"]
+
+    assert widget["properties"]["metrics"][0][0]["label"] == "${PROP('Dim.code')}"
+
+
+@pytest.mark.parametrize("stage", ["RetrievalMs", "GenerationMs", "CitationMs", "TotalMs"])
+def test_stage_timings_are_percentiles(shown: list[dict[str, Any]], stage: str) -> None:
+    assert [metric["stat"] for metric in shown if metric["name"] == stage] == ["p50", "p95", "p99"]
+
+
+def test_no_results_is_a_rate(widgets: list[dict[str, Any]]) -> None:
+    # The code sends 0 or 1 for every answer, so the average is the share.
+    [rows] = [w["properties"]["metrics"] for w in widgets if "without results" in w["properties"]["title"]]
+
+    assert rows[0][0]["expression"] == "100 * none"
+    assert rows[1][-1] == {"id": "none", "stat": "Average", "visible": False}
+
+
+def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[str, Any]]) -> None:
+    theirs = [metric for metric in shown if metric["namespace"].startswith("AWS/")]
+
+    assert {metric["name"] for metric in theirs} == FROM_AWS.keys()
+    for metric in theirs:
+        assert (metric["namespace"], metric["dimensions"]) == FROM_AWS[metric["name"]]
+
+
+def test_restores_and_inits_come_from_the_report_lines(
+    shown: list[dict[str, Any]], filtered: dict[str, Any], deploy: Any
+) -> None:
+    group = deploy()["Resources"]["QueryFunction"]["Properties"]["LoggingConfig"]["LogGroup"]
+
+    for name, field in {"RestoreMs": "restoreDurationMs", "InitMs": "initDurationMs"}.items():
+        [change] = filtered[name]["MetricTransformations"]
+        assert filtered[name]["LogGroupName"] == group
+        assert '$.type = "platform.report"' in filtered[name]["FilterPattern"]
+        assert f"$.record.metrics.{field} >= 0" in filtered[name]["FilterPattern"]
+        assert change["MetricValue"] == f"$.record.metrics.{field}"
+        uses = [metric for metric in shown if metric["name"] == name]
+        assert {"SampleCount", "p50", "p99"} == {metric["stat"] for metric in uses}
+        assert all((metric["namespace"], metric["dimensions"]) == (change["MetricNamespace"], {}) for metric in uses)
+
+
+def test_widgets_tile_the_page(widgets: list[dict[str, Any]]) -> None:
+    cells = [
+        (x, y) for w in widgets for x in range(w["x"], w["x"] + w["width"]) for y in range(w["y"], w["y"] + w["height"])
+    ]
+
+    assert len(cells) == len(set(cells)), "widgets overlap"
+    assert len(cells) == 24 * (max(y for _, y in cells) + 1), "there are holes"
+
+
+def searches(widgets: list[dict[str, Any]]) -> str:
+    rows = [row for widget in widgets for row in widget["properties"]["metrics"]]
+    return "\n".join(row[0]["expression"] for row in rows if isinstance(row[0], dict))

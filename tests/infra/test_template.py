@@ -1,0 +1,430 @@
+"""What the template deploys: routes, versions, permissions, and no setting that the program does not know."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "infra" / "template.yaml"
+CFN_LINT = ROOT / ".venv-sam" / "bin" / "cfn-lint"
+EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
+
+
+def of_type(resources: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name: item["Properties"] for name, item in resources.items() if item["Type"] == kind}
+
+
+def version_id(template: dict[str, Any]) -> str:
+    [name] = [name for name, item in template["Resources"].items() if item["Type"] == "AWS::Lambda::Version"]
+    return str(name)
+
+
+def allowed_actions(role: dict[str, Any]) -> set[tuple[str, str]]:
+    statements = [line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"]]
+    assert all(line["Effect"] == "Allow" for line in statements)
+    lists = [([line["Action"]] if isinstance(line["Action"], str) else line["Action"], line) for line in statements]
+    return {(action, line["Resource"]) for actions, line in lists for action in actions}
+
+
+def references(node: Any) -> Iterator[str]:
+    """Every name that ``node`` refers to; conditions as ``if:<name>``."""
+    if isinstance(node, list):
+        for item in node:
+            yield from references(item)
+    elif isinstance(node, dict):
+        for name, item in node.items():
+            if name in ("Ref", "Condition") and isinstance(item, str):
+                yield item if name == "Ref" else f"if:{item}"
+            elif name == "Fn::Sub":
+                yield from re.findall(r"\$\{([^!}]+)\}", item)
+            elif name == "Fn::If":
+                yield f"if:{item[0]}"
+                yield from references(item[1:])
+            else:
+                yield from references(item)
+
+
+@pytest.fixture(scope="module")
+def function_parameters(raw: dict[str, Any]) -> set[str]:
+    """The parameters that the function's properties depend on, not counting its description."""
+    properties = {k: v for k, v in raw["Resources"]["QueryFunction"]["Properties"].items() if k != "Description"}
+    found: set[str] = set()
+    todo = list(references(properties))
+    while todo:
+        name = todo.pop()
+        if name.startswith("if:"):
+            todo += references(raw["Conditions"][name.removeprefix("if:")])
+        elif name in raw["Parameters"]:
+            found.add(name)
+    return found
+
+
+# --- routes
+
+
+def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: dict[str, Any]) -> None:
+    paths = deploy()["Resources"]["Api"]["Properties"]["Body"]["paths"]
+
+    deployed = sorted([method.upper(), path] for path, methods in paths.items() for method in methods)
+
+    assert deployed == program["routes"]
+
+
+def test_every_route_needs_the_api_key_and_calls_the_alias(deploy: Any) -> None:
+    paths = deploy()["Resources"]["Api"]["Properties"]["Body"]["paths"]
+
+    for methods in paths.values():
+        for method in methods.values():
+            assert method["security"] == [{"api_key": []}]
+            assert "functions/QueryFunctionAliaslive/invocations" in method["x-amazon-apigateway-integration"]["uri"]
+
+
+def test_api_key_is_in_a_usage_plan_with_throttle_and_quota(deploy: Any) -> None:
+    resources = deploy(ThrottleRate=3, ThrottleBurst=5, MonthlyQuota=70)["Resources"]
+
+    plan = resources["ApiUsagePlan"]["Properties"]
+
+    assert plan["Throttle"] == {"RateLimit": 3, "BurstLimit": 5}
+    assert plan["Quota"] == {"Limit": 70, "Period": "MONTH"}
+    assert plan["ApiStages"] == [{"ApiId": "Api", "Stage": "ApiprodStage"}]
+    assert resources["ApiUsagePlanKey"]["Properties"]["UsagePlanId"] == "ApiUsagePlan"
+    assert resources["ApiUsagePlanKey"]["Properties"]["KeyId"] == "ApiKey"
+
+
+def test_gateway_errors_have_the_shape_of_the_handlers_errors(deploy: Any) -> None:
+    told = deploy()["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-gateway-responses"]
+
+    seen = {}
+    for kind, response in told.items():
+        body = json.loads(
+            response["responseTemplates"]["application/json"].replace("$context.error.messageString", '"M"')
+        )
+        assert body.keys() == {"error", "code"}
+        assert body["error"]
+        assert response["responseParameters"]["gatewayresponse.header.X-Content-Type-Options"] == "'nosniff'"
+        assert response["responseParameters"]["gatewayresponse.header.Cache-Control"] == "'no-store'"
+        seen[kind] = (response.get("statusCode"), body["code"])
+    assert seen == {
+        "DEFAULT_4XX": (None, "bad_request"),
+        "DEFAULT_5XX": (None, "pipeline_error"),
+        "INTEGRATION_TIMEOUT": ("504", "timeout"),
+        "UNAUTHORIZED": ("401", "unauthorized"),
+        "ACCESS_DENIED": ("403", "forbidden"),
+        "INVALID_API_KEY": ("403", "forbidden"),
+        "MISSING_AUTHENTICATION_TOKEN": ("404", "not_found"),
+        "REQUEST_TOO_LARGE": ("413", "body_too_large"),
+        "UNSUPPORTED_MEDIA_TYPE": ("415", "unsupported_media_type"),
+        "THROTTLED": ("429", "too_many_requests"),
+        "QUOTA_EXCEEDED": ("429", "too_many_requests"),
+    }
+
+
+# --- versions
+
+
+@pytest.mark.parametrize("mode", [{}, EFS], ids=["layer", "efs"])
+def test_changed_code_or_layer_publishes_a_new_version(transform: Any, mode: dict[str, str]) -> None:
+    changed = [{name: f"s3://artefacts/{name}-2"} for name in ("QueryFunction", "ChromaLayer", "IndexLayer")]
+
+    before, again, *after = transform(
+        {"parameters": mode}, {"parameters": mode}, *({"parameters": mode, "sources": each} for each in changed)
+    )
+
+    assert version_id(again) == version_id(before)
+    assert len({version_id(before), *map(version_id, after)}) == 4
+
+
+def test_changed_parameter_of_the_function_publishes_a_new_version(
+    transform: Any, raw: dict[str, Any], function_parameters: set[str]
+) -> None:
+    names = sorted(function_parameters)
+
+    changed = transform(*({"parameters": {name: "another"}} for name in names))
+
+    ids = [version_id(raw), *map(version_id, changed)]
+    assert len(set(ids)) == len(names) + 1 > 20, dict(zip(["-", *names], ids, strict=True))
+
+
+def test_other_parameters_publish_no_version(
+    transform: Any, raw: dict[str, Any], function_parameters: set[str]
+) -> None:
+    # A version of unchanged code and configuration would be the last one again, which the old one's deletion removes.
+    others = sorted(raw["Parameters"].keys() - function_parameters - {"Revision"})
+
+    changed = transform(*({"parameters": {name: "another"}} for name in others))
+
+    assert {"LogRetentionDays", "MonthlyQuota"} <= set(others)
+    assert {version_id(template) for template in changed} == {version_id(raw)}
+
+
+def test_revision_alone_decides_when_it_is_given(transform: Any) -> None:
+    first = {"Revision": "0123456789abcdef"}
+    other_code = {"QueryFunction": "s3://artefacts/2"}
+
+    one, same, two = transform(
+        {"parameters": first},
+        {"parameters": first, "sources": other_code},
+        {"parameters": {"Revision": "123456789abcdef0"}},
+    )
+
+    assert version_id(one) == version_id(same) == "QueryFunctionVersion0123456789"
+    assert version_id(two) == "QueryFunctionVersion123456789a"
+
+
+def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str, Any]) -> None:
+    resources = raw["Resources"]
+    version = resources[version_id(raw)]
+
+    alias = resources["QueryFunctionAliaslive"]["Properties"]
+
+    assert alias["Name"] == "live"
+    assert alias["FunctionVersion"] == {"Fn::GetAtt": [version_id(raw), "Version"]}
+    assert version["DeletionPolicy"] == "Delete"
+    layers = [item for item in resources.values() if item["Type"] == "AWS::Lambda::LayerVersion"]
+    assert [layer["DeletionPolicy"] for layer in layers] == ["Delete", "Delete"]
+
+
+# --- the index's source
+
+
+def test_index_in_a_layer_has_snapstart_and_no_network(deploy: Any) -> None:
+    resources = deploy()["Resources"]
+
+    function = resources["QueryFunction"]["Properties"]
+
+    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert function["EphemeralStorage"] == {"Size": 512}
+    assert function["Environment"]["Variables"]["INDEX_URI"] == "/opt/index"
+    assert function.keys().isdisjoint({"VpcConfig", "FileSystemConfigs"})
+    assert not [name for name, item in resources.items() if re.match("AWS::(EFS|EC2)::", item["Type"])]
+    assert "ManagedPolicyArns" not in resources["QueryRole"]["Properties"]
+
+
+def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any) -> None:
+    resources = deploy(**EFS, EfsPath="october", EfsTmpSize=4096)["Resources"]
+
+    function = resources["QueryFunction"]["Properties"]
+
+    assert "SnapStart" not in function
+    assert function["EphemeralStorage"] == {"Size": 4096}
+    assert function["Environment"]["Variables"]["INDEX_URI"] == "/mnt/index/october"
+    assert function["FileSystemConfigs"] == [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}]
+    assert function["VpcConfig"]["SubnetIds"] == [EFS["SubnetA"], EFS["SubnetB"]]
+    assert [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()] == [
+        EFS["SubnetA"],
+        EFS["SubnetB"],
+    ]
+
+
+def test_function_waits_for_the_mount_targets(raw: dict[str, Any]) -> None:
+    properties = raw["Resources"]["QueryFunction"]["Properties"]
+
+    assert {"MountTargetA", "MountTargetB"} <= set(references(properties["FileSystemConfigs"]))
+
+
+def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
+    points = of_type(deploy(**EFS)["Resources"], "AWS::EFS::AccessPoint")
+
+    folder = points["IndexReader"]["RootDirectory"]
+
+    assert points["IndexWriter"]["RootDirectory"] == folder
+    assert folder["CreationInfo"]["Permissions"] == "0755"
+    assert points["IndexWriter"]["PosixUser"]["Uid"] == folder["CreationInfo"]["OwnerUid"]
+    assert points["IndexReader"]["PosixUser"]["Uid"] != folder["CreationInfo"]["OwnerUid"]
+    assert points["IndexReader"]["PosixUser"]["Gid"] != folder["CreationInfo"]["OwnerGid"]
+
+
+# --- permissions
+
+
+def test_role_may_log_and_trace_and_no_more(deploy: Any) -> None:
+    role = deploy()["Resources"]["QueryRole"]["Properties"]
+
+    assert allowed_actions(role) == {
+        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+        ("xray:PutTraceSegments", "*"),
+        ("xray:PutTelemetryRecords", "*"),
+    }
+
+
+def test_role_reads_that_one_secret(deploy: Any) -> None:
+    resources = deploy(LlmSecretName="rag/llm-key", Tracing="PassThrough")["Resources"]
+
+    assert allowed_actions(resources["QueryRole"]["Properties"]) == {
+        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+        (
+            "secretsmanager:GetSecretValue",
+            "arn:aws:secretsmanager:eu-central-1:123456789012:secret:rag/llm-key-??????",
+        ),
+    }
+    variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
+    assert variables["LLM_SECRET_NAME"] == "rag/llm-key"
+    assert "LLM_API_KEY" not in variables
+
+
+def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
+    role = deploy(**EFS, Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
+
+    assert allowed_actions(role) - {
+        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+    } == {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
+    assert role["ManagedPolicyArns"] == ["arn:aws:iam::aws:policy/service-role/AWSLambdaENIManagementAccess"]
+
+
+# --- settings
+
+
+def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: dict[str, Any]) -> None:
+    variables = deploy()["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]
+
+    assert variables.keys() - NOT_THE_PROGRAMS <= set(program["environment"])
+
+
+def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, raw: dict[str, Any]) -> None:
+    def variable(parameter: str) -> str:
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", parameter).upper()
+
+    settings = deploy(**EFS)["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"].keys()
+    named = {name for name in raw["Parameters"] if variable(name) in settings}
+
+    told = deploy(**dict.fromkeys(named, "a value"))["Resources"]["QueryFunction"]["Properties"]["Environment"][
+        "Variables"
+    ]
+
+    assert {name for name, value in told.items() if value == "a value"} == {variable(name) for name in named}
+    # What is left is made, or is a contract of its own.
+    assert told.keys() - {variable(name) for name in named} == {*NOT_THE_PROGRAMS, "RAG_PROFILE", "INDEX_URI"}
+
+
+def test_profiles_that_can_be_deployed_are_those_that_exist(raw: dict[str, Any], program: dict[str, Any]) -> None:
+    assert raw["Parameters"]["Profile"]["AllowedValues"] == program["profiles"]
+
+
+def test_every_parameter_has_a_default_and_a_place_in_the_console(raw: dict[str, Any]) -> None:
+    groups = raw["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+
+    shown = [name for group in groups for name in group["Parameters"]]
+
+    assert sorted(shown) == sorted(raw["Parameters"])
+    assert all("Default" in parameter and parameter["Description"] for parameter in raw["Parameters"].values())
+
+
+def test_defaults_satisfy_their_own_patterns(raw: dict[str, Any]) -> None:
+    for name, parameter in raw["Parameters"].items():
+        assert re.search(parameter.get("AllowedPattern", ""), str(parameter["Default"])), name
+        assert parameter["Default"] in parameter.get("AllowedValues", [parameter["Default"]]), name
+
+
+# --- logs
+
+
+def test_logs_are_kept_for_as_long_as_asked(deploy: Any) -> None:
+    groups = of_type(deploy(LogRetentionDays=7)["Resources"], "AWS::Logs::LogGroup")
+
+    assert {name: group["RetentionInDays"] for name, group in groups.items()} == {"QueryLogGroup": 7, "ApiLogGroup": 7}
+
+
+@pytest.mark.parametrize(
+    ("choice", "logs", "sets_account"), [("setup", True, True), ("on", True, False), ("off", False, False)]
+)
+def test_access_logs(deploy: Any, choice: str, logs: bool, sets_account: bool) -> None:
+    resources = deploy(AccessLogs=choice)["Resources"]
+
+    stage = resources["ApiprodStage"]["Properties"]
+
+    assert ("AccessLogSetting" in stage) is logs
+    assert ("ApiLogsAccount" in resources) is ("ApiLogsRole" in resources) is sets_account
+    if logs:
+        assert stage["AccessLogSetting"]["DestinationArn"] == "ApiLogGroup.Arn"
+        line = json.loads(stage["AccessLogSetting"]["Format"])
+        assert not [value for value in line.values() if "sourceIp" in value or "userAgent" in value]
+
+
+def test_function_logs_json_with_the_report_that_the_filters_read(deploy: Any) -> None:
+    resources = deploy()["Resources"]
+
+    assert resources["QueryFunction"]["Properties"]["LoggingConfig"] == {
+        "LogGroup": "QueryLogGroup",
+        "LogFormat": "JSON",
+        "ApplicationLogLevel": "INFO",
+        "SystemLogLevel": "INFO",
+    }
+
+
+@pytest.mark.parametrize(("tracing", "traced"), [("Active", True), ("PassThrough", False)])
+def test_tracing_is_on_or_off_everywhere(deploy: Any, tracing: str, traced: bool) -> None:
+    resources = deploy(Tracing=tracing)["Resources"]
+
+    function = resources["QueryFunction"]["Properties"]
+
+    assert function.get("TracingConfig", {}).get("Mode") == tracing
+    assert resources["ApiprodStage"]["Properties"]["TracingEnabled"] is traced
+    assert function["Environment"]["Variables"]["POWERTOOLS_TRACE_DISABLED"] == ("false" if traced else "true")
+
+
+def test_alarms_only_with_a_topic(deploy: Any) -> None:
+    topic = "arn:aws:sns:eu-central-1:123456789012:ops"
+
+    assert not of_type(deploy()["Resources"], "AWS::CloudWatch::Alarm")
+    alarms = of_type(deploy(AlarmTopicArn=topic)["Resources"], "AWS::CloudWatch::Alarm")
+    assert {name: alarm["AlarmActions"] for name, alarm in alarms.items()} == {
+        "ServerErrorsAlarm": [topic],
+        "ThrottlesAlarm": [topic],
+    }
+
+
+# --- tools
+
+
+@pytest.mark.parametrize("transformed", [False, True], ids=["source", "transformed"])
+def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path, transformed: bool) -> None:
+    # The source as `sam validate --lint` sees it; what SAM makes of it as CloudFormation does. There Revision has done
+    # its work (W2001: not used); W1030 the source ignores itself.
+    place = TEMPLATE
+    if transformed:
+        place = tmp_path / "template.json"
+        place.write_text(json.dumps(raw), encoding="utf-8")
+
+    done = subprocess.run(
+        [
+            CFN_LINT,
+            "--regions",
+            "eu-central-1",
+            *(["--ignore-checks", "W1030", "W2001"] if transformed else []),
+            "--",
+            place,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_samconfig_names_the_source_template_for_build_and_validate_only() -> None:
+    # Under [default.global] deploy and local would take the template that was not built.
+    environments = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
+
+    named = {
+        command: table["parameters"]["template_file"]
+        for command, table in environments.items()
+        if "template_file" in table["parameters"]
+    }
+
+    assert named == {"build": "infra/template.yaml", "validate": "infra/template.yaml"}
+    assert environments["build"]["parameters"]["build_in_source"] is True
+    assert not [command for command, table in environments.items() if table["parameters"].get("cached")]

@@ -1,0 +1,80 @@
+"""Runs inside a mount (and network) namespace of its own: lays out Lambda's folders, then serves invocations.
+
+Reads one JSON event a line from standard input, writes one JSON result a line to standard output. Started by
+``emulator.session`` through ``unshare``; never by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from emulator.rie import Rie
+
+OPT = Path("/opt")
+TASK = Path("/var/task")
+
+
+def lay_out(task: Path, opt: Mapping[str, str]) -> Path:
+    """Mount the function and its layers read-only where Lambda has them; where the function ended up.
+
+    What the machine itself has in /opt (perhaps its Python) stays visible beside the layers.
+    """
+    old = Path(tempfile.mkdtemp(prefix="opt-"))
+    _run("mount", "--rbind", str(OPT), str(old))
+    _run("mount", "-t", "tmpfs", "tmpfs", str(OPT))
+    for entry in old.iterdir():
+        if entry.is_dir() and entry.name not in opt:
+            (OPT / entry.name).mkdir()
+            _run("mount", "--rbind", str(entry), str(OPT / entry.name))
+    for name, folder in opt.items():
+        _bind(Path(folder), OPT / name)
+    try:
+        TASK.mkdir(parents=True, exist_ok=True)
+        place = TASK
+    except PermissionError:
+        # Only root may make /var/task; the function does not care where its folder is.
+        place = OPT / "task"
+    _bind(task, place)
+    return place
+
+
+def _bind(source: Path, target: Path) -> None:
+    target.mkdir(exist_ok=True)
+    _run("mount", "--bind", str(source), str(target))
+    _run("mount", "-o", "remount,bind,ro", str(target))
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+def main() -> int:
+    """Serve events until standard input ends."""
+    plan = json.loads(sys.argv[1])
+    place = lay_out(Path(plan["task"]), plan["opt"])
+    if plan["isolated"]:
+        _run("ip", "link", "set", "lo", "up")
+    path = [str(place), str(OPT / "python")]
+    environment = {
+        **plan["environment"],
+        "LAMBDA_TASK_ROOT": str(place),
+        "PYTHONPATH": ":".join(path),
+        "PATH": "/usr/bin:/bin",
+    }
+    os.chdir(place)
+    command = [plan["python"], "-m", "awslambdaric", plan["handler"]]
+    with Rie(Path(plan["rie"]), command, environment) as rie:
+        for line in sys.stdin:
+            body, lines = rie.invoke(json.loads(line))
+            print(json.dumps({"body": body, "lines": lines}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

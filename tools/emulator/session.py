@@ -1,0 +1,144 @@
+"""The built function as an object that can be invoked: artefacts in, responses and logs out."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from emulator.rie import init_ms
+from emulator.template import function_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / ".aws-sam" / "build"
+RUNTIME_PYTHON = ROOT / ".venv-lambda" / "bin" / "python"
+HANDLER = "app.lambda_handler"
+
+
+class NotBuilt(Exception):
+    """Something that the emulator needs is not there; the message says what to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What one invocation gave: the function's return value and the lines written meanwhile."""
+
+    body: Any
+    lines: list[str]
+
+    @property
+    def init_ms(self) -> float | None:
+        """Milliseconds of INIT, on the first invocation of a session only."""
+        return init_ms(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Artefacts:
+    """What runs: ``task`` is the function's folder, ``opt`` maps names below /opt to folders of the layers."""
+
+    task: Path
+    opt: Mapping[str, Path]
+    handler: str = HANDLER
+
+
+def built(build: Path = BUILD) -> Artefacts:
+    """The artefacts of `sam build`.
+
+    Raises:
+        NotBuilt: there are none.
+    """
+    parts = {"python": build / "ChromaLayer" / "python", "index": build / "IndexLayer" / "index"}
+    task = build / "QueryFunction"
+    if not all(folder.is_dir() for folder in (task, *parts.values())):
+        raise NotBuilt("There is no build. Run: make build")
+    return Artefacts(task, parts)
+
+
+class Session:
+    """One emulated execution environment: cold at the first ``invoke``, warm afterwards.
+
+    The function and the layers are mounted read-only in a namespace of their own, HOME is unset, and without
+    ``network`` there is nothing but a loopback interface: an attempt to fetch anything fails.
+    """
+
+    def __init__(
+        self,
+        artefacts: Artefacts,
+        *,
+        environment: Mapping[str, str] | None = None,
+        network: bool = False,
+        build: Path = BUILD,
+        python: Path = RUNTIME_PYTHON,
+    ) -> None:
+        settings, memory, timeout = function_settings(build / "template.yaml")
+        self._network = network
+        self._plan = {
+            "task": str(artefacts.task.resolve()),
+            "opt": {name: str(folder.resolve()) for name, folder in artefacts.opt.items()},
+            "handler": artefacts.handler,
+            "python": str(python),
+            "rie": str(_rie_binary()),
+            "isolated": not network,
+            "environment": {
+                **settings,
+                "AWS_LAMBDA_FUNCTION_NAME": "QueryFunction",
+                "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+                "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
+                "AWS_LAMBDA_FUNCTION_TIMEOUT": str(timeout),
+                "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+                "AWS_REGION": "us-east-1",
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "AWS_ACCESS_KEY_ID": "emulated",
+                "AWS_SECRET_ACCESS_KEY": "emulated",
+                "TZ": ":UTC",
+                **(environment or {}),
+            },
+        }
+
+    def __enter__(self) -> Self:
+        flags = ["--mount"] if self._network else ["--mount", "--net"]
+        command = ["unshare", "--user", "--map-root-user", *flags, sys.executable, "-m", "emulator.inside"]
+        self._process = subprocess.Popen(
+            [*command, json.dumps(self._plan)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
+        self._process.stdin.close()
+        self._process.wait()
+
+    def invoke(self, event: object) -> Invocation:
+        """Invoke the function once.
+
+        Raises:
+            RuntimeError: the emulator ended; what it wrote is on standard error.
+        """
+        assert self._process.stdin is not None  # noqa: S101 - they were opened as pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdin.write(json.dumps(event) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("The emulator ended; it needs Linux with user namespaces (unshare) and `make build`")
+        result = json.loads(line)
+        return Invocation(result["body"], result["lines"])
+
+
+def _rie_binary() -> Path:
+    suffix = "arm64" if platform.machine() in {"aarch64", "arm64"} else "x86_64"
+    found = sorted((ROOT / ".venv-sam").glob(f"lib/python*/site-packages/samcli/local/rapid/aws-lambda-rie-{suffix}"))
+    if not found:
+        raise NotBuilt("The SAM CLI's emulator is not there. Run: make build")
+    return found[0]

@@ -1,0 +1,63 @@
+"""The function's environment, as the built template and its parameters' defaults give it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FUNCTION = "QueryFunction"
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads CloudFormation's short tags as {"Tag": value}; ``!Ref X`` as {"Ref": "X"}."""
+
+
+def _tag(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.ScalarNode):
+        return {suffix: loader.construct_scalar(node)}
+    if isinstance(node, yaml.SequenceNode):
+        return {suffix: loader.construct_sequence(node, deep=True)}
+    assert isinstance(node, yaml.MappingNode)  # noqa: S101 - the three kinds that YAML has
+    return {suffix: loader.construct_mapping(node, deep=True)}
+
+
+_Loader.add_multi_constructor("!", _tag)
+
+
+def read_template(path: Path) -> dict[str, Any]:
+    """The template with its tags as plain mappings."""
+    body: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    return body
+
+
+def function_settings(path: Path, overrides: Mapping[str, str] | None = None) -> tuple[dict[str, str], int, int]:
+    """The function's environment, memory (MB) and timeout (s); ``overrides`` are parameters.
+
+    Values that only CloudFormation knows (an ARN, a pseudo parameter) are left out.
+    """
+    body = read_template(path)
+    known = {name: spec.get("Default", "") for name, spec in body["Parameters"].items()} | dict(overrides or {})
+    conditions = body.get("Conditions", {})
+    properties = {**body.get("Globals", {}).get("Function", {}), **body["Resources"][FUNCTION]["Properties"]}
+
+    def resolve(value: Any) -> Any:
+        # The built template has the long names (Fn::If) where the source has short tags (!If).
+        match {key.removeprefix("Fn::"): inner for key, inner in value.items()} if isinstance(value, dict) else value:
+            case {"Ref": name}:
+                return known.get(name)
+            case {"If": [name, yes, no]}:
+                return resolve(yes if resolve(conditions[name]) else no)
+            case {"Equals": [left, right]}:
+                return resolve(left) == resolve(right)
+            case {"Not": [inner]}:
+                return not resolve(inner)
+            case dict():
+                return None
+        return value
+
+    resolved = {name: resolve(value) for name, value in properties["Environment"]["Variables"].items()}
+    environment = {name: str(value) for name, value in resolved.items() if value is not None}
+    return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
