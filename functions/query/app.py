@@ -20,7 +20,7 @@ from rag.settings import Settings, load
 from rag.types import Deadline
 from rag.wiring import build_service
 from snapshot import register_hooks
-from telemetry import count_error, logger, metrics, observe, trace
+from telemetry import logger, metrics, observe, observe_error, trace
 
 MAX_BODY_BYTES = 64 * 1024
 DEADLINE_MARGIN_S = 0.5
@@ -87,7 +87,7 @@ def failed(error: Exception) -> Response[str]:
     """Every error as a sentence and a stable code; what is ours is logged with its cause."""
     status = next(status for kind, status in STATUS if isinstance(error, kind))
     body = error_reply(error)
-    count_error(body["code"], status)
+    observe_error(error, code=body["code"], status=status)
     wait = getattr(error, "retry_after", None)
     return _json(status, body, **({"Retry-After": str(max(1, round(wait)))} if wait else {}))
 

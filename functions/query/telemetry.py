@@ -10,6 +10,7 @@ from functools import partial
 from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
+from rag.errors import LlmError
 from rag.types import Answer
 
 NAMESPACE = "RagService"
@@ -67,11 +68,14 @@ def observe(answer: Answer) -> None:
     )
 
 
-def count_error(code: str, status: int) -> None:
-    """One ``Errors`` metric by code; the current exception with its cause goes to the log when it is ours."""
+def observe_error(error: Exception, *, code: str, status: int) -> None:
+    """One ``Errors`` metric by code; the error with its cause goes to the log when it is ours."""
     dimensions = {"service": SERVICE, **metrics.default_dimensions}
     with single_metric("Errors", MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions) as metric:
         metric.add_dimension("code", code)
+    if isinstance(error, LlmError):
+        metrics.add_metric("LlmCalls", MetricUnit.Count, error.calls)
+        metrics.add_metric("LlmRetries", MetricUnit.Count, max(0, error.calls - 1))
     if status >= 500:
         logger.exception("request failed", code=code, status=int(status))
     else:

@@ -247,7 +247,7 @@ def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
 
 
 def test_role_may_log_and_trace_and_no_more(deploy: Any) -> None:
-    role = deploy()["Resources"]["QueryRole"]["Properties"]
+    role = deploy(Tracing="Active")["Resources"]["QueryRole"]["Properties"]
 
     assert allowed_actions(role) == {
         ("logs:CreateLogStream", "QueryLogGroup.Arn"),

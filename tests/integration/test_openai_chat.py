@@ -551,7 +551,8 @@ def test_openai_is_imported_by_warming_and_by_nothing_before() -> None:
     program = """
 import sys
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
-model = OpenAiChat(ChatConfig(base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
+model = OpenAiChat(ChatConfig(
+    base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
     connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))
 model.reset()
 heavy = {"openai", "httpx2", "tenacity", "pydantic"}

@@ -7,8 +7,9 @@ RagError
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
 │   └── InvalidParameter               invalid_parameter   names it and what is accepted
-├── LlmFailed                        pipeline_error      the model answered, but not with an answer
-├── LlmUnavailable                   llm_unavailable     the model cannot be reached now
+├── LlmError                         the model gave no answer
+│   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
+│   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
 knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
@@ -40,6 +41,7 @@ __all__ = [
     "InvalidParameter",
     "InvalidQuery",
     "KnowledgeError",
+    "LlmError",
     "LlmFailed",
     "LlmUnavailable",
     "QueryTooLong",
@@ -107,13 +109,19 @@ class InvalidParameter(BadRequest):
     code = "invalid_parameter"
 
 
-class LlmFailed(RagError):
+class LlmError(RagError):
+    """The model gave no answer. ``calls`` counts the requests that were made to it."""
+
+    calls = 0
+
+
+class LlmFailed(LlmError):
     """The model refused the request or its completion cannot be read."""
 
     code = "pipeline_error"
 
 
-class LlmUnavailable(RagError):
+class LlmUnavailable(LlmError):
     """The model cannot be reached now. ``retry_after`` is in seconds, None when nobody said."""
 
     code = "llm_unavailable"

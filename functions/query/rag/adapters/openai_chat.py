@@ -146,6 +146,7 @@ class OpenAiChat:
             completion = retrying(attempt)
         except (LlmUnavailable, LlmFailed) as exc:
             self._last_error = str(exc)
+            exc.calls = calls
             raise
         self._last_error = None
         return replace(completion, calls=calls, retries=retrying.statistics["attempt_number"] - 1)

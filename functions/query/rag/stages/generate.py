@@ -55,4 +55,5 @@ class WithLastResort:
             return self.writer(question, context, deadline=deadline)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
-            return replace(self.last_resort(question, context, deadline=deadline), degraded=True)
+            completion = self.last_resort(question, context, deadline=deadline)
+            return replace(completion, degraded=True, calls=exc.calls, retries=max(0, exc.calls - 1))

@@ -1,0 +1,94 @@
+"""What a cold start pays for: which modules are imported, and which must wait until they are needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from functional.harness import API_KEY, REPOSITORY
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+SAMPLE = REPOSITORY / "samples" / "waypoint" / "04_internal_synthetic" / "credit_terms.md"
+
+MAX_MODULES = 1700
+"""FACTS.md counts 1,408 with Chroma, Powertools and openai; this is without openai."""
+
+LLM_ONLY = {"openai", "httpx2", "tenacity"}
+INGEST_ONLY = {
+    "filelock", "knowledge.build", "knowledge.chunking", "knowledge.documents", "knowledge.ingest", "knowledge.loading",
+    "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "typer", "yaml",
+}  # fmt: skip
+NEVER = {"boto3", "botocore.session", "kubernetes", "torch", "transformers"}
+
+ON_LAMBDA = {"LAMBDA_TASK_ROOT": "/var/task", "AWS_LAMBDA_FUNCTION_NAME": "query", "_X_AMZN_TRACE_ID": "Root=1-0-0"}
+"""Elsewhere aws-xray-sdk would make botocore clients at import."""
+
+SCRIPT = """
+import json, sys
+import chromadb  # its own needs (tenacity, yaml, rich) are not ours to choose
+theirs = set(sys.modules)
+from functional.harness import Context, DECLINE, OUT_OF_SCOPE, post, rest_event
+import app
+started = set(sys.modules)
+health = app.lambda_handler(rest_event("GET", "/api/health"), Context())
+decline = app.lambda_handler(post({"query": OUT_OF_SCOPE}), Context())
+assert health["statusCode"] == 200, health
+assert json.loads(decline["body"])["answer"] == DECLINE, decline
+served = set(sys.modules)
+print(json.dumps({"all": sorted(served), "started": sorted(started - theirs), "served": sorted(served - theirs)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """The modules of a fresh process with an LLM configured: ``started``, and ``served`` (health, a no-results answer).
+
+    These two are without what ``import chromadb`` alone brings; ``all`` is everything.
+    """
+    target = tmp_path_factory.mktemp("budget") / "index"
+    ingest(read([SAMPLE]).documents, target=target, embedder=MiniLM())
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={
+            **clean,
+            "PYTHONPATH": str(REPOSITORY / "tests"),
+            **ON_LAMBDA,
+            "INDEX_URI": str(target),
+            "LLM_API_KEY": API_KEY,
+            "LLM_BASE_URL": "http://127.0.0.1:9/v1",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return {when: set(names) for when, names in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+@pytest.mark.parametrize("when", ["started", "served"])
+def test_health_and_no_results_never_import_the_llm_s_client(modules: dict[str, set[str]], when: str) -> None:
+    assert modules[when] & LLM_ONLY == set()
+
+
+def test_nothing_of_ingest_is_imported(modules: dict[str, set[str]]) -> None:
+    assert modules["served"] & INGEST_ONLY == set()
+
+
+def test_heavy_strangers_stay_out(modules: dict[str, set[str]]) -> None:
+    assert modules["all"] & NEVER == set()
+
+
+def test_the_number_of_modules_stays_within_the_budget(modules: dict[str, set[str]]) -> None:
+    assert len(modules["all"]) <= MAX_MODULES
+
+
+def test_the_check_would_notice_an_import(modules: dict[str, set[str]]) -> None:
+    assert {"app", "knowledge.index", "rag.pipeline", "aws_lambda_powertools"} <= modules["started"]
+    assert {"chromadb", "onnxruntime", "tokenizers"} <= modules["all"]

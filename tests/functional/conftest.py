@@ -1,0 +1,54 @@
+"""Fixtures of the functional tests: one real index, and the function started on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+from functional.harness import API_KEY, REPOSITORY, Api, Start, starting
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+
+@pytest.fixture(scope="session")
+def embedder() -> MiniLM:
+    """The real embedding model."""
+    return MiniLM(threads=2)
+
+
+@pytest.fixture(scope="session")
+def waypoint_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+    """The sample knowledge base as an index; copy it before changing it."""
+    target = tmp_path_factory.mktemp("waypoint") / "index"
+    reading = read([REPOSITORY / "samples" / "waypoint"])
+    assert not reading.failed
+    ingest(reading.documents, target=target, embedder=embedder)
+    return target
+
+
+@pytest.fixture
+def start(waypoint_index: Path) -> Iterator[Start]:
+    """Starts the function, by default on the sample index and without an LLM."""
+    with starting(waypoint_index) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def api(waypoint_index: Path) -> Iterator[Api]:
+    """The function with the extractive engine, started once for a module: for calls that leave no trace."""
+    with starting(waypoint_index) as start:
+        yield start()
+
+
+@pytest.fixture
+def with_llm(start: Start) -> Start:
+    """Starts the function with an LLM: ``with_llm(server, LLM_MAX_RETRIES="0")``."""
+
+    def start_with(server: LlmServer, **env: str) -> Api:
+        return start(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, **{"LLM_BACKOFF_BASE_S": "0.001", **env})
+
+    return start_with

@@ -1,0 +1,74 @@
+"""Whole responses, kept in tests/golden and compared as a whole.
+
+``UPDATE_GOLDEN=1`` rewrites them; read the difference before committing it. Numbers are compared with a tolerance,
+because int8 arithmetic drifts a little between processors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "golden"
+UPDATE_VARIABLE = "UPDATE_GOLDEN"
+
+SCORE_TOLERANCE = 0.02
+PERCENT_TOLERANCE = 1.5
+_PERCENT = re.compile(r"(\d+)%")
+_VOLATILE = frozenset({"responseId", "latencyMs", "builtAt", "version"})
+
+
+def check_golden(name: str, body: object) -> None:
+    """Compare ``body`` with the golden response ``name``, or write it when asked to."""
+    path = FOLDER / f"{name}.json"
+    steady = normalise(body)
+    if os.environ.get(UPDATE_VARIABLE):
+        path.write_text(json.dumps(steady, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    expected = json.loads(path.read_text(encoding="utf-8"))
+    found = list(differences(steady, expected))
+    assert not found, f"{name}: " + "; ".join(found) + f" ({UPDATE_VARIABLE}=1 rewrites the golden responses)"
+
+
+def normalise(value: object, key: str = "") -> object:
+    """``value`` with what differs from run to run replaced by a word; the kind of it stays checked."""
+    if key == "timings" and isinstance(value, dict):
+        return {name: f"<{type(number).__name__}>" for name, number in sorted(value.items())}
+    if key in _VOLATILE:
+        return f"<{type(value).__name__}>"
+    if isinstance(value, dict):
+        return {name: normalise(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [normalise(item) for item in value]
+    return value
+
+
+def differences(actual: object, expected: object, where: str = "$") -> Iterator[str]:
+    """What differs, and where, in words."""
+    match actual, expected:
+        case dict(), dict():
+            for name in sorted({*actual, *expected}):
+                if name not in actual or name not in expected:
+                    yield f"{where}.{name} is {'missing' if name in expected else 'new'}"
+                else:
+                    yield from differences(actual[name], expected[name], f"{where}.{name}")
+        case list(), list() if len(actual) == len(expected):
+            for number, (left, right) in enumerate(zip(actual, expected, strict=True)):
+                yield from differences(left, right, f"{where}[{number}]")
+        case (bool() | None, _) | (_, bool() | None):
+            if actual is not expected:
+                yield f"{where} is {actual!r}, was {expected!r}"
+        case (int() | float(), int() | float()):
+            tolerance = SCORE_TOLERANCE if abs(expected) <= 1 else PERCENT_TOLERANCE
+            exact = isinstance(actual, int) and isinstance(expected, int)
+            if abs(actual - expected) > (0 if exact else tolerance):
+                yield f"{where} is {actual!r}, was {expected!r}"
+        case str(), str() if not where.endswith(".answer") and _PERCENT.sub("%", actual) == _PERCENT.sub("%", expected):
+            pairs = zip(_PERCENT.findall(actual), _PERCENT.findall(expected), strict=True)
+            if any(abs(int(left) - int(right)) > PERCENT_TOLERANCE for left, right in pairs):
+                yield f"{where} is {actual!r}, was {expected!r}"
+        case _:
+            if actual != expected:
+                yield f"{where} is {actual!r}, was {expected!r}"

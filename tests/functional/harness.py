@@ -1,0 +1,208 @@
+"""The deployed function in a test: the real Lambda handler, fed with API Gateway REST events."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+type Json = dict[str, Any]
+type Event = dict[str, Any]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REQUEST_ID = "7a1f4c2e-0000-4000-8000-5e2d1c0b9a87"
+TIME_LIMIT_S = 29.0
+SETTINGS = (
+    "LLM_", "OPENAI_", "POWERTOOLS_", "CHROMA_", "CONFIDENCE_", "CITATION_", "RAG_", "INDEX_", "RETRIEVAL_",
+    "RELEVANCE_", "MAX_", "REQUEST_", "PROMPTS_",
+)  # fmt: skip
+API_KEY = "sk-live-0123456789-must-never-be-seen"
+
+DECLINE = (
+    "I don't have specific information about that in the knowledge base. "
+    "Please rephrase your question or contact a specialist."
+)
+IN_SCOPE = "Which documents do you need for import customs clearance in Singapore?"
+OUT_OF_SCOPE = "Who won the football world cup in 2018?"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What Lambda passes beside the event; the time that remains falls, as it does there."""
+
+    seconds: float = TIME_LIMIT_S
+    started: float = field(default_factory=time.monotonic)
+    function_name: str = "query"
+    memory_limit_in_mb: int = 1769
+    invoked_function_arn: str = "arn:aws:lambda:eu-central-1:123456789012:function:query"
+    aws_request_id: str = "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until Lambda would stop the function."""
+        return int(1000 * (self.seconds - (time.monotonic() - self.started)))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back. Header names are in lower case; ``output`` is all that the call wrote, logs and metrics."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    output: str
+
+    @property
+    def json(self) -> Json:
+        """The body, which every reply of this service has."""
+        body: Json = json.loads(self.text)
+        return body
+
+    @property
+    def lines(self) -> list[Json]:
+        """Every line of the output as JSON; fails on one that is not."""
+        return [json.loads(line) for line in self.output.splitlines() if line]
+
+    @property
+    def logs(self) -> list[Json]:
+        """The log lines."""
+        return [line for line in self.lines if "_aws" not in line]
+
+    @property
+    def metrics(self) -> list[Json]:
+        """The metric lines (embedded metric format)."""
+        return [line for line in self.lines if "_aws" in line]
+
+
+class Api:
+    """One started function, with what it wrote to stdout and stderr."""
+
+    def __init__(self) -> None:
+        """Import ``app`` afresh under the environment as it is now."""
+        self.stream = StringIO()
+        forget()
+        with redirect_stdout(self.stream), redirect_stderr(self.stream):
+            self.app: ModuleType = importlib.import_module("app")
+        self.telemetry = sys.modules["telemetry"]
+
+    def call(self, event: Event, *, seconds: float = TIME_LIMIT_S) -> Reply:
+        """One invocation with ``seconds`` left on Lambda's clock."""
+        before = self.stream.tell()
+        with redirect_stdout(self.stream), redirect_stderr(self.stream), warnings.catch_warnings():
+            # The function ignores it too, but pytest undoes that after each test.
+            warnings.filterwarnings("ignore", message="No application metrics to publish")
+            result = self.app.lambda_handler(event, Context(seconds))
+        assert result["isBase64Encoded"] is False
+        many: Mapping[str, list[str]] = result.get("multiValueHeaders") or {}
+        headers = {name.lower(): ", ".join(values) for name, values in many.items()}
+        headers |= {name.lower(): value for name, value in (result.get("headers") or {}).items()}
+        return Reply(result["statusCode"], headers, result["body"], self.stream.getvalue()[before:])
+
+    def ask(self, query: str, *, seconds: float = TIME_LIMIT_S, **fields: Any) -> Reply:
+        """POST /api/query."""
+        return self.call(post({"query": query, **fields}), seconds=seconds)
+
+    def health(self) -> Reply:
+        """GET /api/health."""
+        return self.call(rest_event("GET", "/api/health"))
+
+    @property
+    def output(self) -> str:
+        """All that the function wrote since it started."""
+        return self.stream.getvalue()
+
+    def close(self) -> None:
+        """Give back the index and the modules."""
+        self.app.service.index.handle.close()
+        forget()
+
+
+type Start = Callable[..., Api]
+"""Starts the function: keyword arguments are environment variables, which come on top of the clean ones."""
+
+
+@contextmanager
+def starting(index: Path) -> Iterator[Start]:
+    """A ``start`` whose functions end with the block, in an environment without settings of this machine."""
+    started: list[Api] = []
+    with pytest.MonkeyPatch.context() as patch:
+        for name in tuple(os.environ):
+            if name.startswith(SETTINGS):
+                patch.delenv(name)
+
+        def start(**env: str) -> Api:
+            for name, value in {"INDEX_URI": str(index), **env}.items():
+                patch.setenv(name, value)
+            started.append(Api())
+            return started[-1]
+
+        yield start
+        for api in started:
+            api.close()
+
+
+def forget() -> None:
+    """Make the next import of ``app`` a cold start: its modules, and what Powertools keeps beside them."""
+    for name in ("app", "telemetry"):
+        sys.modules.pop(name, None)
+    # A Logger of a known name keeps its first handler, which writes to a stream of another test.
+    logging.root.manager.loggerDict.pop("query", None)
+    for name in ("rag", "knowledge"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+
+
+def rest_event(
+    method: str,
+    path: str,
+    body: str | bytes | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> Event:
+    """A REST (v1, proxy) event; a body of bytes arrives in base64, as API Gateway does it for binary media types."""
+    named = {"Content-Type": "application/json", "Host": "abc.execute-api.test"} if headers is None else headers
+    encoded = isinstance(body, bytes)
+    return {
+        "resource": "/{proxy+}",
+        "path": path,
+        "httpMethod": method,
+        "headers": dict(named),
+        "multiValueHeaders": {name: [value] for name, value in named.items()},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": {"proxy": path.lstrip("/")},
+        "stageVariables": None,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "abc",
+            "httpMethod": method,
+            "identity": {"sourceIp": "192.0.2.1", "userAgent": "test"},
+            "path": f"/prod{path}",
+            "protocol": "HTTP/1.1",
+            "requestId": REQUEST_ID,
+            "requestTimeEpoch": 1_790_000_000_000,
+            "resourcePath": "/{proxy+}",
+            "stage": "prod",
+        },
+        "body": base64.b64encode(body).decode() if isinstance(body, bytes) else body,
+        "isBase64Encoded": encoded,
+    }
+
+
+def post(body: object, *, headers: Mapping[str, str] | None = None) -> Event:
+    """POST /api/query with ``body`` as JSON, or as it is when it is text or bytes."""
+    text = body if isinstance(body, str | bytes) else json.dumps(body)
+    return rest_event("POST", "/api/query", text, headers=headers)

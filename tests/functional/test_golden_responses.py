@@ -1,0 +1,69 @@
+"""Whole golden responses: nothing about a reply changes unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+from fakes_llm import LlmServer, reply
+from functional.golden import check_golden, differences, normalise
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Start
+
+WRITTEN = (
+    "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
+    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. Food needs a licence "
+    "as well \u3010Importing Food into Singapore\u3011, and a certificate of origin lowers the duty abroad "
+    "[Certificates of Origin and Fre Trade Agreements]. See also [Another Handbook]."
+)
+# The requests' bounds lie where no score is near, so that drift does not move a chunk across.
+CREDIT_QUESTION = "how many days do we have to pay your invoices?"
+
+
+def test_an_answer_of_an_llm(with_llm: Start) -> None:
+    with LlmServer([reply(WRITTEN, model="llama-3.1-8b-instant")]) as server:
+        body = with_llm(server).ask(IN_SCOPE, threshold=0, sessionId="golden-session-0000000").json
+    check_golden("answer_llm", body)
+
+
+def test_an_answer_of_the_extractive_engine(api: Api) -> None:
+    check_golden("answer_extractive", api.ask(CREDIT_QUESTION, threshold=0.25).json)
+
+
+def test_an_answer_with_filters(api: Api) -> None:
+    body = api.ask(IN_SCOPE, topK=5, threshold=0.1, filters={"jurisdiction": ["SG"], "priority": {"$gte": 8}}).json
+    check_golden("answer_filtered", body)
+
+
+def test_a_decline(api: Api) -> None:
+    check_golden("decline", api.ask(OUT_OF_SCOPE).json)
+
+
+def test_health(api: Api) -> None:
+    check_golden("health", api.health().json)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "found"),
+    [
+        ({"score": 0.51}, {"score": 0.5}, []),
+        ({"score": 0.55}, {"score": 0.5}, ["$.score is 0.55, was 0.5"]),
+        ({"score": 64.2}, {"score": 63.1}, []),
+        ({"chunks": 9}, {"chunks": 10}, ["$.chunks is 9, was 10"]),
+        ({"reason": "avg 28%"}, {"reason": "avg 29%"}, []),
+        ({"reason": "avg 28%"}, {"reason": "avg 38%"}, ["$.reason is 'avg 28%', was 'avg 38%'"]),
+        ({"answer": "7% GST"}, {"answer": "8% GST"}, ["$.answer is '7% GST', was '8% GST'"]),
+        ({"a": 1}, {"b": 1}, ["$.a is new", "$.b is missing"]),
+        ([1], [1, 2], ["$ is [1], was [1, 2]"]),
+        ([True], [1], ["$[0] is True, was 1"]),
+        ([None], [0], ["$[0] is None, was 0"]),
+    ],
+)
+def test_the_comparison_itself(actual: object, expected: object, found: list[str]) -> None:
+    assert list(differences(actual, expected)) == found
+
+
+def test_volatile_values_are_named_by_their_kind() -> None:
+    body = {"responseId": "x", "metadata": {"latencyMs": 1.5, "timings": {"totalMs": 1.5}}, "score": 1.5}
+    assert normalise(body) == {
+        "responseId": "<str>",
+        "metadata": {"latencyMs": "<float>", "timings": {"totalMs": "<float>"}},
+        "score": 1.5,
+    }

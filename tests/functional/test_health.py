@@ -1,0 +1,55 @@
+"""GET /api/health: what is loaded, who writes, and what went wrong last."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from fakes_llm import LlmServer, error, reply
+from functional.harness import API_KEY, IN_SCOPE, REPOSITORY, Api, Start
+
+
+def test_the_whole_of_it(api: Api) -> None:
+    reply = api.health()
+    body = reply.json
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert set(body) == {"status", "profile", "index", "llm"}
+    assert (body["status"], body["profile"]) == ("ok", "waypoint")
+    assert body["llm"] == {"engine": "extractive", "model": "extractive", "lastError": None}
+    index = body["index"]
+    assert set(index) == {"documents", "chunks", "embeddingModel", "builtAt", "version", "manifest"}
+    assert index["documents"] == len(list((REPOSITORY / "samples" / "waypoint").rglob("*.md")))
+    assert index["chunks"] > index["documents"]
+    assert index["embeddingModel"] == "all-MiniLM-L6-v2"
+    assert datetime.fromisoformat(index["builtAt"]).utcoffset() == timedelta(0)
+    assert len(index["version"]) >= 8
+    assert index["manifest"] is True
+
+
+def test_it_names_the_configured_model_and_calls_nobody(with_llm: Start) -> None:
+    with LlmServer([reply("never")]) as server:
+        body = with_llm(server, LLM_MODEL="a-model").health().json
+        assert server.connections == 0
+    assert body["llm"] == {"engine": "openai", "model": "a-model", "lastError": None}
+
+
+def test_the_last_error_stays_until_a_success(with_llm: Start) -> None:
+    with LlmServer([error(400), reply("Yes.")]) as server:
+        api = with_llm(server)
+        api.ask(IN_SCOPE)
+        failed = api.health()
+        api.ask(IN_SCOPE)
+        recovered = api.health()
+    assert failed.status == 200
+    assert failed.json["llm"]["lastError"] == "LLM answered 400 (BadRequestError)"
+    assert "vendor" not in failed.text
+    assert API_KEY not in failed.text
+    assert recovered.json["llm"]["lastError"] is None
+
+
+def test_a_last_resort_does_not_hide_the_error(with_llm: Start) -> None:
+    with LlmServer([error(503)]) as server:
+        api = with_llm(server, LLM_FALLBACK="extractive")
+        assert api.ask(IN_SCOPE).status == 200
+        assert "503" in api.health().json["llm"]["lastError"]

@@ -1,0 +1,182 @@
+"""Answers that an LLM wrote: what it is sent, and what becomes of what it says."""
+
+from __future__ import annotations
+
+import pytest
+from fakes_llm import LlmServer, only_models, reply
+from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Json, Start, post
+
+TITLE = "Singapore Import Permits and TradeNet"
+LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
+CARRIER_QUESTION = "What is your credit limit and how many days do we have to pay an invoice?"
+
+
+def answer_to(start: Start, text: str, query: str = IN_SCOPE) -> Json:
+    """The reply's body when the LLM writes ``text``."""
+    with LlmServer([reply(text)]) as server:
+        result = start(server).ask(query)
+    assert result.status == 200
+    return result.json
+
+
+def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
+    with LlmServer([reply(f"Three papers. {LABEL}")]) as server:
+        body = with_llm(server, LLM_MODEL="a-model").ask(f"  {IN_SCOPE} ").json
+    (request,) = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {API_KEY}"
+    assert set(request.json) == {"model", "messages", "temperature", "max_tokens"}
+    assert request.json["model"] == "a-model"
+    assert request.json["temperature"] == 0.3
+    assert request.json["max_tokens"] == 500
+    system, user = request.json["messages"]
+    assert user == {"role": "user", "content": IN_SCOPE}
+    # The system message is the template with the context in its place, and nothing else.
+    template = (REPOSITORY / "prompts" / "waypoint" / "system.txt").read_text(encoding="utf-8")
+    head, tail = template.split("{context}")
+    assert system["role"] == "system"
+    assert system["content"].startswith(head)
+    assert system["content"].endswith(tail)
+    context = system["content"][len(head) : len(system["content"]) - len(tail)]
+    assert len(context) <= 8000
+    assert context.startswith(f"[{TITLE} > ")
+    assert f"{LABEL}\n## Documents needed for import customs clearance\n" in context
+    assert IN_SCOPE not in context
+    assert body["metadata"]["chunksRetrieved"] >= context.count("\n\n[") + 1
+
+
+def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
+    with LlmServer([reply(f"Three papers. {LABEL}", model="served-8b", finish_reason="length")]) as server:
+        body = with_llm(server).ask(IN_SCOPE).json
+    assert body["answer"] == f"Three papers. {LABEL}"
+    assert body["refused"] is False
+    metadata = body["metadata"]
+    assert metadata["model"] == "served-8b"
+    assert metadata["finishReason"] == "length"
+    assert metadata["usage"] == {"promptTokens": 12, "completionTokens": 5, "totalTokens": 17}
+    assert metadata["degraded"] is False
+    assert metadata["chunksUsed"] == 1
+    assert body["confidence"]["score"] > 50
+
+
+def test_a_completion_without_usage_is_one(with_llm: Start) -> None:
+    with LlmServer([reply("Yes.", usage=None)]) as server:
+        assert with_llm(server).ask(IN_SCOPE).json["metadata"]["usage"] is None
+
+
+def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
+    with LlmServer([reply("never")]) as server:
+        body = with_llm(server).ask(OUT_OF_SCOPE).json
+        assert server.requests == []
+        assert server.connections == 0
+    assert body["answer"] == DECLINE
+    assert body["metadata"]["model"] is None
+
+
+@pytest.mark.parametrize(
+    ("written", "section"),
+    [
+        (LABEL, "Documents needed for import customs clearance"),
+        (f"[{TITLE}]", None),
+        (f"\u3010{TITLE} > Who applies for the permit\u3011", "Who applies for the permit"),
+        (f"[{TITLE.upper()}]", None),
+        ("[Import Permits and TradeNet]", None),
+        ("[Singapore Imprt Permts and TradeNet]", None),
+        (f"[{TITLE} (2026 edition) > Somewhere else]", "Somewhere else"),
+    ],
+)
+def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: str | None) -> None:
+    body = answer_to(with_llm, f"Three papers {written}.")
+    (citation,) = body["citations"]
+    assert citation["docId"] == "SG-REG-001"
+    assert citation["fullTitle"] == TITLE
+    assert citation["raw"] == written
+    assert citation["section"] == section
+    assert citation["position"] == len("Three papers ")
+    assert citation["sourceUrls"] == ["https://www.customs.gov.sg/", "https://www.tradenet.gov.sg/"]
+    assert [source["url"] for source in body["sources"]] == citation["sourceUrls"]
+    assert body["metadata"]["chunksUsed"] == 1
+
+
+@pytest.mark.parametrize("label", ["Annual report", "xy", "1", "Zzz > Documents needed", " ", "x] [y"])
+def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
+    body = answer_to(with_llm, f"Three papers [{label}].")
+    assert body["citations"] == []
+    assert body["sources"] == []
+    assert body["citationsMarkdown"] == ""
+    assert body["metadata"]["chunksUsed"] == 0
+    assert body["relatedDocs"]
+    assert body["refused"] is False
+
+
+def test_a_title_counts_once_and_order_is_the_answer_s(with_llm: Start) -> None:
+    body = answer_to(
+        with_llm,
+        f"A [Certificates of Origin and Free Trade Agreements]. B [{TITLE} > x]. C [{TITLE} > y]. D [Nothing].",
+    )
+    assert [citation["docId"] for citation in body["citations"]] == ["SG-REG-006", "SG-REG-001"]
+    urls = [source["url"] for source in body["sources"]]
+    assert len(urls) == len(set(urls)) == 3
+    assert body["citationsMarkdown"].splitlines()[0].startswith("1. [Certificates of Origin and Free Trade Agreements")
+    assert body["citationsMarkdown"].count("\n") == 1
+
+
+def test_internal_documents_are_cited_without_an_address(with_llm: Start) -> None:
+    body = answer_to(with_llm, "See [Credit Terms].", CARRIER_QUESTION)
+    (citation,) = body["citations"]
+    assert citation["docId"] == "INT-005"
+    assert citation["sourceUrls"] == []
+    assert body["sources"] == []
+    assert body["citationsMarkdown"].endswith("*(Internal Document)*")
+    related = {doc["docId"]: doc for doc in body["relatedDocs"]}
+    assert related["INT-005"]["category"] == "internal"
+    assert related["INT-005"]["url"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't have specific information about that in the knowledge base.",
+        "I don\u2019t have specific information about that in the knowledge base.",
+        DECLINE,
+    ],
+)
+def test_a_model_that_says_it_does_not_know_has_refused(with_llm: Start, text: str) -> None:
+    body = answer_to(with_llm, text)
+    assert body["refused"] is True
+    assert body["answer"] == text
+    assert body["confidence"]["level"] == "Low"
+    assert body["confidence"]["score"] == 0
+    assert body["citations"] == []
+    assert body["metadata"]["model"] == "served-model"
+
+
+def test_a_withdrawn_model_is_replaced_and_the_replacement_remembered(with_llm: Start) -> None:
+    with LlmServer([only_models("openai/gpt-oss-20b", text=f"Yes. {LABEL}")]) as server:
+        api = with_llm(server, LLM_MODEL="llama-3.1-8b-instant")
+        first, second = api.ask(IN_SCOPE), api.ask(IN_SCOPE)
+        health = api.health().json["llm"]
+    assert [first.json["metadata"]["model"], second.json["metadata"]["model"]] == ["openai/gpt-oss-20b"] * 2
+    asked = [request.json["model"] for request in server.requests]
+    assert asked == ["llama-3.1-8b-instant", "openai/gpt-oss-20b", "openai/gpt-oss-20b"]
+    assert [request.json.get("reasoning_effort") for request in server.requests] == [None, "low", "low"]
+    assert health == {"engine": "openai", "model": "openai/gpt-oss-20b", "lastError": None}
+
+
+def test_full_width_text_and_lone_surrogates_of_a_model_can_be_sent_on(with_llm: Start) -> None:
+    body = answer_to(with_llm, "Yes \ud83d \u3010Singapore Import Permits and TradeNet\u3011")
+    assert "\ufffd" in body["answer"]
+    assert len(body["citations"]) == 1
+
+
+def test_a_key_alone_turns_the_llm_on(start: Start) -> None:
+    assert start(LLM_API_KEY=API_KEY).health().json["llm"]["engine"] == "openai"
+
+
+def test_the_question_s_own_braces_stay_text(with_llm: Start) -> None:
+    query = f"{IN_SCOPE} {{context}} {{0}} %s"
+    with LlmServer([reply("Yes.")]) as server:
+        assert with_llm(server).call(post({"query": query})).status == 200
+    system, user = server.requests[0].json["messages"]
+    assert user["content"] == query
+    assert "{context}" not in system["content"]

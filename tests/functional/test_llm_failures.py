@@ -1,0 +1,204 @@
+"""An LLM that fails, on a real socket: what the caller gets, how often it is asked, and what is never shown."""
+
+from __future__ import annotations
+
+import pytest
+from fakes_llm import (
+    SERVER_ERROR_TEXT,
+    LlmServer,
+    Step,
+    cut,
+    empty_choices,
+    error,
+    garbage,
+    hang,
+    html,
+    json_body,
+    model_not_found,
+    reply,
+    reset,
+    trickle,
+)
+from functional.harness import API_KEY, IN_SCOPE, Reply, Start
+
+LLM_FAILED = "Pipeline error: LLM request failed"
+UNAVAILABLE = {"error": LLM_FAILED, "code": "llm_unavailable"}
+FAILED = {"error": LLM_FAILED, "code": "pipeline_error"}
+
+
+def assert_discreet(reply: Reply) -> None:
+    """Nothing of the vendor in the body, the key nowhere, the vendor's words and the question not at INFO."""
+    assert "vendor" not in reply.text
+    assert API_KEY not in reply.text + reply.output
+    below = [line for line in reply.logs if line["level"] in {"DEBUG", "INFO"}]
+    assert SERVER_ERROR_TEXT not in str(below)
+    assert IN_SCOPE not in reply.output
+
+
+def test_exhausted_retries_are_503_after_four_calls(with_llm: Start) -> None:
+    with LlmServer([error(429, retry_after=0.01)]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 4
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert result.headers["retry-after"] == "1"
+    assert result.headers["x-content-type-options"] == "nosniff"
+    assert_discreet(result)
+
+
+@pytest.mark.parametrize(("asked", "told"), [(40, "40"), ("39.6", "40")])
+def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start, asked: float | str, told: str) -> None:
+    with LlmServer([error(429, retry_after=asked)]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 1
+    assert result.status == 503
+    assert result.headers["retry-after"] == told
+
+
+def test_without_the_server_s_word_there_is_no_retry_after(with_llm: Start) -> None:
+    with LlmServer([error(500)]) as server:
+        result = with_llm(server, LLM_MAX_RETRIES="1").ask(IN_SCOPE)
+        assert len(server.requests) == 2
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert "retry-after" not in result.headers
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_refused_request_is_500_after_one_call(with_llm: Start, status: int) -> None:
+    with LlmServer([error(status)]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 1
+    assert (result.status, result.json) == (500, FAILED)
+    assert_discreet(result)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_account_is_503_after_one_call(with_llm: Start, status: int) -> None:
+    # Some proxies repeat the header that they refuse.
+    with LlmServer([error(status, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}")]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 1
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert_discreet(result)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        empty_choices(),
+        garbage(),
+        html(),
+        json_body({}),
+        json_body([]),
+        json_body("text"),
+        reply(None),
+        reply("  "),
+    ],
+    ids=["empty choices", "garbage", "a portal's page", "no fields", "a list", "a string", "null", "white space"],
+)
+def test_an_unreadable_completion_is_500(with_llm: Start, step: Step) -> None:
+    with LlmServer([step]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 1
+    assert (result.status, result.json) == (500, FAILED)
+    assert_discreet(result)
+
+
+@pytest.mark.parametrize("step", [cut(), reset(), error(500), error(503), error(429, retry_after=0)])
+def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
+    with LlmServer([step, reply("At last.")]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 2
+    assert (result.status, result.json["answer"]) == (200, "At last.")
+    assert_discreet(result)
+
+
+def test_a_silent_server_is_left_at_the_deadline(with_llm: Start) -> None:
+    with LlmServer([hang(20)]) as server:
+        result = with_llm(server, REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
+        assert server.busy == 1  # it is still silent: the service did not wait for it
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+def test_lambda_s_own_clock_counts_too(with_llm: Start) -> None:
+    with LlmServer([hang(20)]) as server:
+        api = with_llm(server)
+        result = api.ask(IN_SCOPE, seconds=0.9)
+        assert server.busy == 1
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+def test_no_time_left_means_no_call(with_llm: Start) -> None:
+    with LlmServer([reply("late")]) as server:
+        result = with_llm(server).ask(IN_SCOPE, seconds=0.4)
+        assert server.requests == []
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+def test_a_slow_call_is_cut_off_and_the_next_one_answers(with_llm: Start) -> None:
+    with LlmServer([hang(20), reply("At last.")]) as server:
+        result = with_llm(server, LLM_READ_TIMEOUT_S="0.2").ask(IN_SCOPE)
+    assert result.json["answer"] == "At last."
+
+
+@pytest.mark.parametrize("in_headers", [False, True])
+def test_a_trickle_does_not_outlast_the_deadline(with_llm: Start, in_headers: bool) -> None:
+    with LlmServer([trickle(seconds=5, in_headers=in_headers)]) as server:
+        result = with_llm(server, REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+def test_nobody_listening_is_503(with_llm: Start) -> None:
+    with LlmServer([reply("x")]) as server:
+        pass
+    result = with_llm(server).ask(IN_SCOPE)
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+@pytest.mark.parametrize("url", ["not a url", "http://", "ftp://example.test/v1", "http://[::1"])
+def test_an_impossible_address_is_503(start: Start, url: str) -> None:
+    result = start(LLM_BASE_URL=url, LLM_BACKOFF_BASE_S="0.001").ask(IN_SCOPE)
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+
+
+def test_no_model_at_all_is_503(with_llm: Start) -> None:
+    with LlmServer([model_not_found("any")]) as server:
+        result = with_llm(server).ask(IN_SCOPE)
+        assert len(server.requests) == 2
+    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert_discreet(result)
+
+
+@pytest.mark.parametrize("step", [error(503), error(401), reset(), model_not_found("any")])
+def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Step) -> None:
+    with LlmServer([step]) as server:
+        result = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
+    body = result.json
+    assert body["metadata"]["degraded"] is True
+    assert body["metadata"]["model"] == "extractive"
+    assert body["metadata"]["usage"] is None
+    assert "SG-REG-001" in {citation["docId"] for citation in body["citations"]}
+    # The caller is served; the operator is told why it was not the model.
+    assert [line["message"] for line in result.logs if "last resort" in line["message"]]
+    (answered,) = [line for line in result.logs if line["message"] == "answered"]
+    assert answered["degraded"] is True
+    assert_discreet(result)
+
+
+def test_the_last_resort_is_in_time(with_llm: Start) -> None:
+    with LlmServer([hang(20)]) as server:
+        result = with_llm(server, LLM_FALLBACK="extractive", REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
+        assert server.busy == 1
+    assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
+
+
+def test_a_refused_request_is_no_case_for_the_last_resort(with_llm: Start) -> None:
+    with LlmServer([error(400)]) as server:
+        result = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
+    assert (result.status, result.json) == (500, FAILED)
+
+
+def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
+    with LlmServer([error(400), reply("Better now.")]) as server:
+        api = with_llm(server)
+        assert api.ask(IN_SCOPE).status == 500
+        assert api.ask(IN_SCOPE).json["answer"] == "Better now."

@@ -1,0 +1,259 @@
+"""POST /api/query when the request is wrong: each sentence, code and status of the contract."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from functional.harness import OUT_OF_SCOPE, Api, Event, Json, Reply, post, rest_event
+
+BAD_JSON = {"error": 'Request body must be a JSON object such as {"query": "..."}', "code": "invalid_json"}
+NOT_A_STRING = {"error": "Query must be a string", "code": "invalid_query"}
+EMPTY = {"error": "Query cannot be empty", "code": "empty_query"}
+TOO_LONG = {"error": "Query exceeds maximum length of 1000 characters", "code": "query_too_long"}
+TOO_LARGE = {"error": "Request body exceeds 64 KiB", "code": "body_too_large"}
+NOT_JSON = {"error": "Content-Type must be application/json", "code": "unsupported_media_type"}
+
+BODY_LIMIT = 64 * 1024
+
+
+def refused(reply: Reply, status: int, body: Json) -> None:
+    """Assert an error exactly: status, body, and headers."""
+    assert (reply.status, reply.json) == (status, body)
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        "",
+        " ",
+        "query=hello",
+        "{",
+        '{"query": "x"',
+        '{"query": "x"} trailing',
+        "{'query': 'x'}",
+        '["query"]',
+        '"query"',
+        "7",
+        "null",
+        "true",
+        '{"query": NaN}',
+        '{"query": "x", "threshold": Infinity}',
+        '{"query": "x", "threshold": -Infinity}',
+        "[" * 30_000,
+        '{"a":' * 10_000,
+        '{"query": "x", "filters": ' + '{"a":' * 10_000 + "1" + "}" * 10_001,
+        '{"query": "x", "topK": ' + "9" * 5_000 + "}",
+        "\ufeff" + '{"query": "x"}',
+    ],
+    ids=lambda body: repr(body)[:24],
+)
+def test_a_body_that_is_no_json_object(api: Api, body: str | None) -> None:
+    refused(api.call(rest_event("POST", "/api/query", body, headers={})), 400, BAD_JSON)
+
+
+@pytest.mark.parametrize("body", [b'{"query": "caf\xe9"}', b"\xff\xfe{\x00}\x00", b"\x80"])
+def test_bytes_that_are_not_utf_8(api: Api, body: bytes) -> None:
+    refused(api.call(post(body)), 400, {"error": "Request body must be JSON in UTF-8", "code": "invalid_json"})
+
+
+def test_base64_that_is_none(api: Api) -> None:
+    event = {**post("not base64"), "body": "x", "isBase64Encoded": True}
+    refused(api.call(event), 400, {"error": "Request body must be JSON in UTF-8", "code": "invalid_json"})
+
+
+@pytest.mark.parametrize("query", [None, 7, 0, True, 1.5, [], ["x"], {}, {"text": "x"}], ids=repr)
+def test_a_query_that_is_no_string(api: Api, query: object) -> None:
+    refused(api.call(post({"query": query})), 400, NOT_A_STRING)
+
+
+def test_no_query_at_all(api: Api) -> None:
+    refused(api.call(post({"Query": "x", "question": "x"})), 400, NOT_A_STRING)
+
+
+@pytest.mark.parametrize("query", ["", " ", "\t\r\n", "\u00a0\u2003"], ids=repr)
+def test_an_empty_query(api: Api, query: str) -> None:
+    refused(api.ask(query), 400, EMPTY)
+
+
+@pytest.mark.parametrize("character", ["x", "é", "🚢"])
+def test_a_thousand_characters_are_the_limit(api: Api, character: str) -> None:
+    assert api.ask(character * 1000).status == 200
+    assert api.ask(f"  {character * 1000}\n").status == 200
+    refused(api.ask(character * 1001), 400, TOO_LONG)
+
+
+SESSION_RULE = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
+TOP_K_RULE = "topK must be a whole number from 1 to 50"
+THRESHOLD_RULE = "threshold must be a number from -1 to 1, on the profile's scale"
+
+NO_TOP_K: list[object] = [0, -1, 51, "3", True, 2.5, [3], {}, 10**18]
+NO_THRESHOLD: list[object] = [2, -1.01, 1.0001, "x", "0.5", True, [0.5], 10**400]
+NO_SESSION: list[object] = [
+    *("", "a" * 21, "a" * 65, "a" * 22 + "\n", "ä" * 22, "a b" * 8, "a.b" * 8),
+    7,
+    ["a" * 22],
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        *(("topK", wrong, TOP_K_RULE) for wrong in NO_TOP_K),
+        *(("threshold", wrong, THRESHOLD_RULE) for wrong in NO_THRESHOLD),
+        *(("sessionId", wrong, SESSION_RULE) for wrong in NO_SESSION),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_a_parameter_out_of_bounds(api: Api, field: str, value: object, sentence: str) -> None:
+    extra: Json = {field: value}
+    refused(api.ask(OUT_OF_SCOPE, **extra), 400, {"error": sentence, "code": "invalid_parameter"})
+
+
+def test_json_numbers_beyond_every_float(api: Api) -> None:
+    reply = api.call(post('{"query": "x", "threshold": 1e999}'))
+    refused(reply, 400, {"error": THRESHOLD_RULE, "code": "invalid_parameter"})
+
+
+@pytest.mark.parametrize("field", ["topK", "threshold"])
+def test_the_bounds_themselves_are_accepted(api: Api, field: str) -> None:
+    bounds: dict[str, tuple[float, ...]] = {"topK": (1, 50), "threshold": (-1, 1, 0, 0.5)}
+    for bound in bounds[field]:
+        extra: Json = {field: bound}
+        assert api.ask(OUT_OF_SCOPE, **extra).status == 200
+
+
+SHAPE_RULE = (
+    "filters must be an object that maps up to 20 metadata fields to a scalar, a list of scalars, "
+    'or one of {"$gte"|"$lte"|"$gt"|"$lt"|"$ne": scalar}'
+)
+CONDITION = "a scalar, a non-empty list of scalars of one type, or one of $gte, $lte, $gt, $lt, $ne with a scalar"
+
+
+@pytest.mark.parametrize(
+    ("filters", "sentence"),
+    [
+        ([], SHAPE_RULE),
+        ("category", SHAPE_RULE),
+        (7, SHAPE_RULE),
+        ({"category": None}, SHAPE_RULE),
+        ({"category": {"$gte": {"$gte": 1}}}, SHAPE_RULE),
+        ({"category": {"$in": ["a"]}}, SHAPE_RULE),
+        ({"category": [["a"]]}, SHAPE_RULE),
+        ({f"field{number}": 1 for number in range(21)}, SHAPE_RULE),
+        ({"category": []}, f"filters.category must be {CONDITION}"),
+        ({"category": {}}, f"filters.category must be {CONDITION}"),
+        ({"category": {"$eq": "x"}}, f"filters.category must be {CONDITION}"),
+        ({"category": {"$regex": "x"}}, f"filters.category must be {CONDITION}"),
+        ({"priority": {"$gte": 1, "$lte": 5}}, f"filters.priority must be {CONDITION}"),
+        ({"category": 7}, "filters.category has a value of the wrong type; the field holds text"),
+        ({"category": ["a", 7]}, "filters.category has a value of the wrong type; the field holds text"),
+        ({"priority": "7"}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
+        ({"priority": True}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
+        ({"priority": [1, 2.5]}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
+        ({"priority": {"$gte": "7"}}, "filters.priority: $gte compares numbers; the field holds whole numbers"),
+        ({"priority": {"$lt": True}}, "filters.priority: $lt compares numbers; the field holds whole numbers"),
+        ({"category": {"$gte": 7}}, "filters.category: $gte compares numbers; the field holds text"),
+        ({"sample": "true"}, "filters.sample has a value of the wrong type; the field holds true or false"),
+        ({"sample": 1}, "filters.sample has a value of the wrong type; the field holds true or false"),
+        ({"priority": 10**30}, "filters.priority: numbers must fit into 64 bits"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_filters_that_cannot_be_met(api: Api, filters: object, sentence: str) -> None:
+    refused(api.ask(OUT_OF_SCOPE, filters=filters), 400, {"error": sentence, "code": "invalid_parameter"})
+
+
+@pytest.mark.parametrize("name", ["colour", "Category", "title2"])
+def test_an_unknown_field_is_named_beside_those_that_exist(api: Api, name: str) -> None:
+    reply = api.ask(OUT_OF_SCOPE, filters={name: "x"})
+    assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
+    assert reply.json["error"].startswith(f"filters: unknown field {name!r}; this index knows: ")
+    known = reply.json["error"].partition("knows: ")[2].split(", ")
+    assert {"category", "doc_id", "jurisdiction", "last_updated", "priority", "sample", "title"} <= set(known)
+
+
+@pytest.mark.parametrize("name", ["", "$and", "$or", "chroma:document", "#document", "a" * 65, "\ud800", "ä"])
+def test_names_that_no_field_may_have(api: Api, name: str) -> None:
+    reply = api.ask(OUT_OF_SCOPE, filters={name: "x"})
+    assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
+    assert reply.json["error"].startswith("filters")
+    assert reply.text.encode("utf-8")
+
+
+def sized(length: int) -> str:
+    """A valid body of ``length`` bytes."""
+    frame = json.dumps({"query": OUT_OF_SCOPE, "padding": ""})
+    return frame[:-2] + "x" * (length - len(frame)) + frame[-2:]
+
+
+def test_64_kib_are_the_limit_of_a_body(api: Api) -> None:
+    assert api.call(post(sized(BODY_LIMIT))).status == 200
+    assert api.call(post(sized(BODY_LIMIT).encode())).status == 200
+    refused(api.call(post(sized(BODY_LIMIT + 1))), 413, TOO_LARGE)
+    refused(api.call(post(sized(BODY_LIMIT + 1).encode())), 413, TOO_LARGE)
+
+
+def test_the_limit_counts_bytes_not_characters(api: Api) -> None:
+    body = json.dumps({"query": OUT_OF_SCOPE, "padding": "é" * (BODY_LIMIT // 2)}, ensure_ascii=False)
+    assert len(body) < BODY_LIMIT
+    refused(api.call(post(body)), 413, TOO_LARGE)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json", "json"]
+)
+def test_media_types_that_are_not_json(api: Api, kind: str) -> None:
+    refused(api.call(post({"query": OUT_OF_SCOPE}, headers={"Content-Type": kind})), 415, NOT_JSON)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"),
+        ("POST", "/"),
+        ("GET", "/api"),
+        ("POST", "/api/queries"),
+        ("GET", "/API/health"),
+        ("GET", "/api//query"),
+    ],
+)
+def test_paths_that_do_not_exist(api: Api, method: str, path: str) -> None:
+    refused(api.call(rest_event(method, path)), 404, {"error": "No such path", "code": "not_found"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        *((method, "/api/query", "POST") for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")),
+        *((method, "/api/health", "GET") for method in ("POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")),
+        ("GET", "/api/query/", "POST"),
+    ],
+)
+def test_methods_that_a_path_does_not_have(api: Api, method: str, path: str, allowed: str) -> None:
+    reply = api.call(rest_event(method, path, "{}"))
+    refused(reply, 405, {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"})
+    assert reply.headers["allow"] == allowed
+
+
+def test_errors_repeat_nothing_of_a_wrong_value(api: Api) -> None:
+    bodies: list[Any] = [
+        {"query": OUT_OF_SCOPE, "topK": "<script>"},
+        {"query": OUT_OF_SCOPE, "sessionId": "<script>"},
+        {"query": OUT_OF_SCOPE, "filters": {"category": {"<script>": 1}}},
+        {"query": ["<script>"]},
+    ]
+    for body in bodies:
+        assert "<script>" not in api.call(post(body)).text
+
+
+def test_the_function_goes_on_after_every_error(api: Api) -> None:
+    events: list[Event] = [post("{"), post({"query": 7}), rest_event("GET", "/nowhere")]
+    for event in events:
+        assert api.call(event).status >= 400
+        assert api.ask(OUT_OF_SCOPE).status == 200

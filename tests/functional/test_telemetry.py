@@ -1,0 +1,195 @@
+"""Logs and metrics: what is counted, how it is told apart, and what must never be written down."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes_llm import LlmServer, error, only_models, reply
+from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, REQUEST_ID, Api, Json, Reply, Start, post
+
+MARKER = "XQZZY-4711"
+ANSWER_METRICS = {
+    "RetrievalMs": "Milliseconds",
+    "GenerationMs": "Milliseconds",
+    "CitationMs": "Milliseconds",
+    "TotalMs": "Milliseconds",
+    "NoResults": "Count",
+    "LlmCalls": "Count",
+    "LlmRetries": "Count",
+    "PromptTokens": "Count",
+    "CompletionTokens": "Count",
+}
+
+
+def units(line: Json) -> dict[str, str]:
+    """The metrics that a line declares, with their units."""
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    return {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]}
+
+
+def answer_metrics(reply: Reply) -> Json:
+    """The one metric line about an answer, values unwrapped."""
+    (line,) = [line for line in reply.metrics if "TotalMs" in line]
+    return {name: value[0] if isinstance(value, list) else value for name, value in line.items()}
+
+
+def test_an_answer_s_metrics(api: Api) -> None:
+    result = api.ask(IN_SCOPE)
+    (line,) = [line for line in result.metrics if "TotalMs" in line]
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "RagService"
+    assert [sorted(names) for names in directive["Dimensions"]] == [["profile", "service"]]
+    assert (line["profile"], line["service"]) == ("waypoint", "query")
+    assert units(line) == ANSWER_METRICS
+    metrics = answer_metrics(result)
+    timings = result.json["metadata"]["timings"]
+    for name in ("Retrieval", "Generation", "Citation", "Total"):
+        assert metrics[f"{name}Ms"] == pytest.approx(timings[f"{name.lower()}Ms"], abs=0.006)
+    assert [metrics[name] for name in ("NoResults", "LlmCalls", "LlmRetries", "PromptTokens")] == [0, 0, 0, 0]
+
+
+def test_a_decline_counts_as_no_results(api: Api) -> None:
+    metrics = answer_metrics(api.ask(OUT_OF_SCOPE))
+    assert metrics["NoResults"] == 1
+    assert metrics["GenerationMs"] == 0
+
+
+def test_calls_retries_and_tokens_are_counted(with_llm: Start) -> None:
+    with LlmServer([error(500), error(429, retry_after=0), reply("Yes.")]) as server:
+        metrics = answer_metrics(with_llm(server).ask(IN_SCOPE))
+    assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (3, 2)
+    assert (metrics["PromptTokens"], metrics["CompletionTokens"]) == (12, 5)
+    assert metrics["NoResults"] == 0
+
+
+def test_a_change_of_model_is_a_call_but_no_retry(with_llm: Start) -> None:
+    with LlmServer([only_models("openai/gpt-oss-20b")]) as server:
+        metrics = answer_metrics(with_llm(server, LLM_MODEL="gone").ask(IN_SCOPE))
+    assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (2, 0)
+
+
+@pytest.mark.parametrize("body", ["{", '{"query": ""}', '{"query": "x", "topK": 0}'])
+def test_an_error_is_counted_by_its_code(api: Api, body: str) -> None:
+    result = api.call(post(body))
+    (line,) = result.metrics
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "RagService"
+    assert [sorted(names) for names in directive["Dimensions"]] == [["code", "profile", "service"]]
+    assert (line["code"], line["profile"], line["service"]) == (result.json["code"], "waypoint", "query")
+    assert (line["Errors"], units(line)) == ([1.0], {"Errors": "Count"})
+
+
+def test_the_code_of_an_error_does_not_stick_to_the_next_answer(api: Api) -> None:
+    api.call(post("{"))
+    line = answer_metrics(api.ask(IN_SCOPE))
+    assert "code" not in line
+    assert "Errors" not in line
+
+
+def test_log_lines_carry_the_request_s_id_and_the_answer_s(api: Api) -> None:
+    result = api.ask(IN_SCOPE)
+    (line,) = result.logs
+    assert line["level"] == "INFO"
+    assert line["correlation_id"] == REQUEST_ID
+    assert line["service"] == "query"
+    assert line["response_id"] == result.json["responseId"]
+    assert (line["refused"], line["model"]) == (False, "extractive")
+    assert line["citations"] == len(result.json["citations"])
+
+
+def test_our_own_failures_are_errors_and_the_caller_s_are_not(with_llm: Start) -> None:
+    with LlmServer([error(400)]) as server:
+        api = with_llm(server)
+        ours, theirs = api.ask(IN_SCOPE), api.ask("")
+    (line,) = [line for line in ours.logs if line["level"] == "ERROR"]
+    assert line["correlation_id"] == REQUEST_ID
+    assert line["code"] == "pipeline_error"
+    assert line["exception_name"] == "LlmFailed"
+    assert {line["level"] for line in theirs.logs} == {"INFO"}
+
+
+def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
+    """Whatever happens to the question: answered, declined, refused at the door, failed."""
+    with LlmServer([reply(f"Yes, {MARKER}."), error(400), error(500), error(401, message=MARKER)]) as server:
+        api = with_llm(server, LLM_MAX_RETRIES="0")
+        replies = [
+            api.ask(f"{IN_SCOPE} {MARKER}"),
+            api.ask(f"{IN_SCOPE} {MARKER}"),
+            api.ask(f"{IN_SCOPE} {MARKER}"),
+            api.ask(f"{IN_SCOPE} {MARKER}"),
+            api.ask(f"{OUT_OF_SCOPE} {MARKER}"),
+            api.ask(MARKER * 101),
+            api.ask(MARKER, sessionId=MARKER),
+            api.ask(MARKER, topK=MARKER),
+            api.ask(MARKER, filters={MARKER: MARKER}),
+            api.ask(MARKER, filters={"category": {MARKER: 1}}),
+            api.call(post(f'{{"query": "{MARKER}')),
+            api.call(post({"query": [MARKER]})),
+            api.ask(MARKER, threshold=2),
+        ]
+    assert [reply.status for reply in replies] == [200, 500, 503, 503, 200, 400, 400, 400, 400, 400, 400, 400, 400]
+    calm = [line for reply in replies for line in reply.logs if line["level"] in {"DEBUG", "INFO"}]
+    assert len(calm) >= 10
+    assert MARKER not in json.dumps(calm)
+    assert all(MARKER not in json.dumps(reply.metrics) for reply in replies)
+    # The question stays out of error lines too.
+    assert "import customs clearance" not in api.output
+    assert API_KEY not in api.output
+
+
+def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, as Lambda does: cold, with its own stdout and stderr."""
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_", "POWERTOOLS_"))
+    }
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**clean, "PYTHONPATH": str(REPOSITORY / "tests"), **env},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+
+def test_everything_that_a_cold_process_writes_is_json(waypoint_index: Path) -> None:
+    """A retry, a change of model, a failure, a health check: each line can be searched by its correlation id."""
+    script = f"""
+import json
+from functional.harness import Context, post, rest_event
+import app
+event = post({{"query": {IN_SCOPE!r}}})
+replies = [
+    app.lambda_handler(e, Context())["statusCode"]
+    for e in (rest_event("GET", "/api/health"), event, event, post({{"query": {OUT_OF_SCOPE!r}}}), post("{{"))
+]
+print(json.dumps({{"replies": replies}}))
+"""
+    with LlmServer([error(500), only_models("openai/gpt-oss-20b"), reply("Yes."), error(400)]) as server:
+        done = run_apart(
+            script,
+            INDEX_URI=str(waypoint_index),
+            LLM_BASE_URL=server.url,
+            LLM_API_KEY=API_KEY,
+            LLM_BACKOFF_BASE_S="0.001",
+        )
+    assert done.stderr == ""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]
+    assert lines[-1] == {"replies": [200, 200, 500, 200, 400]}
+    logs = [line for line in lines[:-1] if "_aws" not in line]
+    assert [line["level"] for line in logs] == ["WARNING", "WARNING", "INFO", "ERROR", "INFO", "INFO"]
+    assert {line["correlation_id"] for line in logs} == {REQUEST_ID}
+    assert API_KEY not in done.stdout
+    # The cold start is counted once, with the first request.
+    assert [line["ColdStart"] for line in lines if "ColdStart" in line] == [[1.0]]
+    (cold,) = [line for line in lines if "ColdStart" in line]
+    (directive,) = cold["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "RagService"
+    assert cold["service"] == "query"
+    assert (logs[0]["cold_start"], logs[-1]["cold_start"]) == (False, False)

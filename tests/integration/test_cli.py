@@ -1,0 +1,378 @@
+"""The commands on a small knowledge base, with the real embedding model and a real index."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes_llm import LlmServer, error, reply
+
+from ragctl import cli
+
+DOCUMENTS = {
+    "01_regulatory/permits.md": (
+        "---\ntitle: Import Permits\ndoc_id: REG-1\nsource_urls: [https://example.org/permits]\n---\n"
+        "# Import Permits\n\n## Plants\n\nImporting plants needs a permit from the plant health office. "
+        "The permit must be approved before the shipment arrives.\n"
+    ),
+    "02_carriers/reefers.md": (
+        "---\ntitle: Reefer Containers\ndoc_id: CAR-1\n---\n# Reefer Containers\n\n## Temperature\n\n"
+        "A reefer container keeps frozen fish at minus eighteen degrees Celsius during the whole voyage.\n"
+    ),
+    "03_reference/terms.txt": "Demurrage is charged for each day on which a container stays in the terminal.\n",
+}
+IN_SCOPE = "Do I need a permit for importing plants?"
+OUT_OF_SCOPE = "Who won the football world cup in 2018?"
+OURS = ("LLM_", "RAG_", "RAGCTL_", "INDEX_", "CHROMA_", "RETRIEVAL_", "RELEVANCE_", "MAX_")
+
+type Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def knowledge_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("kb")
+    for name, text in DOCUMENTS.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def index(knowledge_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("index") / "waypoint"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INDEX_URI", "")
+        assert cli.run(["ingest", str(knowledge_base), "--index", str(target), "--json"]) == 0
+    return target
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process: (exit status, stdout, stderr)."""
+    for name in [*(name for name in os.environ if name.startswith(OURS)), "INDEX_URI", "RAG_PROFILE"]:
+        monkeypatch.setenv(name, "")
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def json_of(result: tuple[int, str, str], *, status: int = 0) -> Any:
+    assert result[0] == status, result
+    assert "Traceback" not in result[2]
+    return json.loads(result[1])
+
+
+def test_ingest_counts_what_it_did(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
+    first = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"))
+    again = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"))
+    fewer = json_of(run("ingest", knowledge_base / "01_regulatory", "--index", tmp_path / "i", "--json"))
+
+    assert isinstance(first.pop("seconds"), float)
+    assert first == {
+        "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "failed": [],
+        "warnings": [],
+    }  # fmt: skip
+    assert (again["added"], again["unchanged"]) == (0, 3)
+    assert (fewer["documents"], fewer["removed"]) == (1, 2)
+
+
+def test_ingest_names_what_it_could_not_read_and_goes_on(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "good.md").write_text("# Good\n\nSome text to index.\n")
+    (tmp_path / "docs" / "binary.md").write_bytes(b"\x00\x01\x02" * 100)
+
+    done = json_of(run("ingest", tmp_path / "docs", "--index", tmp_path / "i", "--json"))
+    status, out, err = run("ingest", tmp_path / "docs", "--index", tmp_path / "i")
+
+    assert done["documents"] == 1
+    (failure,) = done["failed"]
+    assert failure["path"].endswith("docs/binary.md")
+    assert status == 0
+    assert f"Failed: {failure['path']}: {failure['error']}\n" in err
+    assert "documents  1" in out
+
+
+def test_ingest_of_nothing_fails_and_leaves_the_index_alone(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    run("ingest", knowledge_base, "--index", tmp_path / "i")
+    before = (tmp_path / "i" / "manifest.json").read_bytes()
+
+    failed = json_of(run("ingest", tmp_path / "empty", "--index", tmp_path / "i", "--json"), status=1)
+    missing = json_of(run("ingest", tmp_path / "nowhere", "--index", tmp_path / "i", "--json"), status=1)
+
+    assert failed["code"] == missing["code"] == "source_unreadable"
+    assert (tmp_path / "i" / "manifest.json").read_bytes() == before
+
+
+def test_a_second_writer_says_so(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
+    from filelock import FileLock
+
+    (tmp_path / "i").mkdir()
+    with FileLock(tmp_path / "i" / ".lock"):
+        refused = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"), status=1)
+
+    assert refused["code"] == "index_locked"
+    assert "Another process is writing" in refused["error"]
+
+
+def test_an_interrupted_ingest_leaves_the_index_alone(
+    run: Run, knowledge_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from knowledge.embedding import MiniLM
+
+    run("ingest", knowledge_base / "01_regulatory", "--index", tmp_path / "i")
+    before = (tmp_path / "i" / "manifest.json").read_bytes()
+
+    def interrupted(self: MiniLM, texts: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MiniLM, "embed", interrupted)
+    status, out, err = run("ingest", knowledge_base, "--index", tmp_path / "i")
+
+    assert (status, out, err) == (130, "", "Error: Interrupted; the index is as it was\n")
+    assert (tmp_path / "i" / "manifest.json").read_bytes() == before
+
+
+def test_search_ranks_the_fitting_chunk_first(run: Run, index: Path) -> None:
+    found = json_of(run("search", "cold chain for frozen fish", "--k", "2", "--index", index, "--json"))
+
+    first, second = found["hits"]
+    assert first.keys() == {"rank", "id", "docId", "title", "section", "score", "parts", "text"}
+    assert (first["rank"], first["docId"], first["title"]) == (1, "CAR-1", "Reefer Containers")
+    assert first["score"] == first["parts"]["dense"] > second["score"]
+    assert "minus eighteen degrees" in first["text"]
+
+
+def test_search_for_people_names_chunk_and_score(run: Run, index: Path) -> None:
+    status, out, err = run("search", "frozen fish", "--k", "1", "--index", index)
+
+    assert (status, err) == (0, "")
+    assert out.startswith(" 1. Reefer Containers")
+    assert "minus eighteen degrees" in out
+
+
+def test_search_writes_a_run_of_documents(run: Run, index: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        '{"_id": "q2", "text": "frozen fish"}\n{"_id": "q1", "text": "permit for plants"}\n', encoding="utf-8"
+    )
+
+    many = ("--queries", tmp_path / "q.jsonl", "--run", tmp_path / "run.tsv")
+    done = json_of(run("search", *many, "--k", "2", "--index", index, "--json"))
+
+    header, *lines = (tmp_path / "run.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines]
+    assert done["queries"] == 2
+    assert header == "query-id\tcorpus-id\tscore"
+    assert [row[0] for row in rows] == ["q2", "q2", "q1", "q1"]
+    assert (rows[0][1], rows[2][1]) == ("CAR-1", "REG-1")
+    assert float(rows[0][2]) > float(rows[1][2])
+
+
+def test_ask_prints_the_body_of_the_http_answer(run: Run, index: Path) -> None:
+    body = json_of(run("ask", IN_SCOPE, "--index", index, "--profile", "waypoint", "--json"))
+
+    assert "permit" in body["answer"]
+    assert body["refused"] is False
+    assert body["citations"][0]["docId"] == "REG-1"
+    assert body["sources"][0]["url"] == "https://example.org/permits"
+    assert body["metadata"]["query"] == IN_SCOPE
+    assert body["metadata"]["model"] == "extractive"
+
+
+def test_a_decline_is_done_work(run: Run, index: Path) -> None:
+    body = json_of(run("ask", OUT_OF_SCOPE, "--index", index, "--json"))
+
+    assert body["refused"] is True
+    assert body["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found"}
+
+
+def test_ask_for_people_shows_answer_citations_and_confidence(run: Run, index: Path) -> None:
+    status, out, err = run("ask", IN_SCOPE, "--index", index)
+
+    assert (status, err) == (0, "")
+    assert "plant health office" in out
+    assert "1. Import Permits > Plants  https://example.org/permits" in out
+    assert "Confidence " in out
+
+
+def test_a_question_that_cannot_be_admitted_is_bad_usage(run: Run, index: Path) -> None:
+    assert json_of(run("ask", " ", "--index", index, "--json"), status=2)["code"] == "empty_query"
+    assert json_of(run("ask", "x" * 1001, "--index", index, "--json"), status=2) == {
+        "error": "Query exceeds maximum length of 1000 characters",
+        "code": "query_too_long",
+    }
+
+
+def test_ask_uses_the_llm_that_is_configured(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LlmServer([reply("Yes, you do. [Import Permits > Plants]")]) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        body = json_of(run("ask", IN_SCOPE, "--index", index, "--json"))
+
+    assert body["answer"] == "Yes, you do. [Import Permits > Plants]"
+    assert body["citations"][0]["docId"] == "REG-1"
+
+
+def test_an_llm_that_fails_is_reported_without_its_words(
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LlmServer([error(503, message="vendor secret")]) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+        result = run("ask", IN_SCOPE, "--index", index, "--json")
+
+    assert json_of(result, status=1) == {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
+    assert "vendor secret" not in result[2]
+
+
+@pytest.mark.parametrize("command", [("ask", "x"), ("search", "x"), ("show", "id_1")], ids=lambda c: c[0])
+def test_without_an_index_every_reader_says_what_to_do(run: Run, tmp_path: Path, command: tuple[str, str]) -> None:
+    status, out, err = run(*command, "--index", tmp_path / "nowhere")
+    problem = json_of(run(*command, "--index", tmp_path / "nowhere", "--json"), status=1)
+
+    assert (status, out) == (1, "")
+    assert err.startswith("Error: No index is loaded. Run: ragctl ingest PATH")
+    assert problem["code"] == "index_not_ready"
+
+
+def test_show_prints_a_chunk_by_either_form_of_its_id(run: Run, index: Path) -> None:
+    (hit,) = json_of(run("search", "frozen fish", "--k", "1", "--index", index, "--json"))["hits"]
+
+    shown = json_of(run("show", hit["id"], "--index", index, "--json"))
+    status, out, _ = run("show", hit["id"].removeprefix("id_"), "--index", index)
+
+    assert shown["text"] == hit["text"]
+    assert (shown["id"], shown["docId"], shown["category"]) == (hit["id"], "CAR-1", "02_carriers")
+    assert (shown["chunkIndex"], shown["chunkCount"], shown["path"]) == (0, 1, "02_carriers/reefers.md")
+    assert status == 0
+    assert "minus eighteen degrees" in out
+
+
+def test_show_of_a_chunk_that_is_not_there_fails(run: Run, index: Path) -> None:
+    problem = json_of(run("show", "id_999", "--index", index, "--json"), status=1)
+
+    assert problem == {"error": "The index has no chunk id_999", "code": "unknown_chunk"}
+
+
+def test_doctor_passes_where_everything_is_there(run: Run, index: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = taken.getsockname()[1]
+    told = json_of(run("doctor", "--index", index, "--port", str(free), "--json"))
+
+    assert told["ok"] is True
+    assert [check["name"] for check in told["checks"]] == [
+        "python", "packages", "model", "index", "manifest", "llm", "port",
+    ]  # fmt: skip
+    details = {check["name"]: check["detail"] for check in told["checks"]}
+    assert "3 documents, 3 chunks" in details["index"]
+    assert details["manifest"] == "agrees with the collection about 3 documents and 3 chunks"
+    assert details["port"] == f"{free} is free"
+
+
+def test_doctor_names_what_is_wrong_and_what_to_do(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, LlmServer([reply("never asked")]) as server:
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("LLM_BASE_URL", server.url.replace("/v1", "/nothing-here"))
+        monkeypatch.setenv("LLM_API_KEY", "sk-never-shown")
+        result = run("doctor", "--index", tmp_path, "--port", str(port), "--json")
+        asked = len(server.requests)
+
+    told = json_of(result, status=1)
+    checks = {check["name"]: check for check in told["checks"]}
+    assert told["ok"] is False
+    assert [name for name, check in checks.items() if not check["ok"]] == ["index", "manifest", "port"]
+    assert "Run: ragctl ingest PATH" in checks["index"]["detail"]
+    assert f"PORT={port + 1} make run" in checks["port"]["detail"]
+    assert "has no list of models (404)" in checks["llm"]["detail"]
+    assert asked == 0
+    assert "sk-never-shown" not in result[1] + result[2]
+
+
+def test_doctor_notices_an_llm_that_cannot_be_reached(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    monkeypatch.setenv("LLM_BASE_URL", f"http://127.0.0.1:{port}/v1")
+    told = json_of(run("doctor", "--index", index, "--port", str(port), "--json"), status=1)
+
+    llm = next(check for check in told["checks"] if check["name"] == "llm")
+    assert llm["ok"] is False
+    assert "cannot be reached (ConnectError)" in llm["detail"]
+
+
+def test_doctor_notices_a_model_that_was_altered(
+    run: Run, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+
+    from knowledge import embedding
+
+    copy = Path(shutil.copytree(embedding.DEFAULT_MODEL_DIR, tmp_path / "model"))
+    graph = copy / embedding.GRAPH_FILE
+    content = bytearray(graph.read_bytes())
+    content[len(content) // 2] ^= 1
+    graph.write_bytes(content)
+    monkeypatch.setattr(embedding, "DEFAULT_MODEL_DIR", copy)
+    told = json_of(run("doctor", "--index", index, "--json"), status=1)
+
+    model = next(check for check in told["checks"] if check["name"] == "model")
+    assert model["ok"] is False
+    assert "sha256 is" in model["detail"]
+    assert "Run: make model" in model["detail"]
+
+
+def test_a_wrong_setting_is_a_sentence(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REQUEST_DEADLINE_S", "soon")
+
+    problem = json_of(run("ask", "x", "--index", index, "--json"), status=1)
+
+    assert problem["code"] == "configuration_error"
+    assert "REQUEST_DEADLINE_S" in problem["error"]
+
+
+def ragctl(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The installed program, as a user starts it."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    program = Path(sys.executable).with_name("ragctl")
+    return subprocess.run(
+        [program, *map(str, arguments)], capture_output=True, text=True, env={**clean, **variables}, timeout=60
+    )
+
+
+def test_the_program_reads_the_index_from_the_environment(index: Path) -> None:
+    done = ragctl("ask", IN_SCOPE, "--json", INDEX_URI=str(index), RAG_PROFILE="waypoint")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["citations"][0]["docId"] == "REG-1"
+
+
+def test_the_program_prints_an_answer_where_the_terminal_knows_ascii_only(index: Path) -> None:
+    done = ragctl("ask", "Prüfung", "--json", INDEX_URI=str(index), PYTHONIOENCODING="ascii")
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["metadata"]["query"] == "Prüfung"
+
+
+def test_the_program_bears_a_reader_that_stops_early(index: Path) -> None:
+    program = Path(sys.executable).with_name("ragctl")
+    with subprocess.Popen(
+        [program, "show", "id_1", "--json", "--index", index], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+
+    assert process.returncode == 1
+    assert errors == ""
+    assert process.returncode != -signal.SIGPIPE

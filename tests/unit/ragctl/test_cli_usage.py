@@ -1,0 +1,98 @@
+"""Bad usage: exit status 2, a sentence on stderr or JSON on stdout, and nothing loaded for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ragctl import cli
+from ragctl.options import wants_trace
+
+WRONG = [
+    ["nonsense"],
+    ["ask"],
+    ["ask", "a", "b"],
+    ["ask", "a", "--nonsense"],
+    ["ask", "a", "--profile", "nobody"],
+    ["ask", "a", "--index", " "],
+    ["show", "chunk7"],
+    ["ingest"],
+    ["search"],
+    ["search", ""],
+    ["search", "a", "--k", "0"],
+    ["search", "a", "--mode", "psychic"],
+    ["search", "a", "--queries", "q.jsonl"],
+    ["search", "a", "--queries", "q.jsonl", "--run", "r.tsv"],
+    ["serve", "--port", "70000"],
+    ["serve", "--workers", "0"],
+]
+
+
+@pytest.fixture(autouse=True)
+def _settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("INDEX_URI", "RAG_PROFILE", "RAGCTL_TRACE"):
+        monkeypatch.setenv(name, "")
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_bad_usage_is_one_sentence_on_stderr(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(arguments) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_bad_usage_with_json_is_an_object_on_stdout(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([*arguments, "--json"]) == 2
+
+    out, err = capsys.readouterr()
+    error = json.loads(out)
+    assert error.keys() == {"error", "code"}
+    assert error["code"] == "usage"
+    assert "\n" not in error["error"]
+    assert err == ""
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([]) == 2
+
+    out, err = capsys.readouterr()
+    assert "ingest" in out + err
+
+
+def test_help_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["ask", "--help"]) == 0
+    assert "--profile" in capsys.readouterr().out
+
+
+def test_an_unexpected_failure_is_a_sentence_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def explode(**_: object) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(cli, "app", explode)
+
+    assert cli.run(["ask", "x"]) == 1
+    assert capsys.readouterr().err == "Error: Unexpected KeyError: 'surprise'\n"
+
+
+def test_a_trace_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not wants_trace()
+    monkeypatch.setenv("RAGCTL_TRACE", "1")
+    assert wants_trace()
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ["numpy", "chromadb", "onnxruntime", "openai", "gunicorn", "rag", "knowledge"]
+    code = f"import sys, ragctl.cli; ragctl.cli.run(['ask']); print([m for m in {heavy} if m in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"

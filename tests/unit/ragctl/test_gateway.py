@@ -1,0 +1,139 @@
+"""API Gateway's part of the local server: events from requests, HTTP from responses."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragctl.gateway import MalformedResponse, http_response, rest_event
+
+AT = datetime(2026, 11, 20, 9, 58, 42, 250_000, tzinfo=UTC)
+
+
+def event(body: bytes = b"", **environ: str) -> dict[str, Any]:
+    request = {"REQUEST_METHOD": "POST", "PATH_INFO": "/api/query", "SERVER_PROTOCOL": "HTTP/1.1", **environ}
+    return rest_event(request, body, request_id="r-1", at=AT)
+
+
+def test_the_event_carries_the_request_as_api_gateway_would() -> None:
+    made = event(
+        b'{"query":"na\xc3\xafve"}',
+        QUERY_STRING="a=1&b=&a=2%20x",
+        CONTENT_TYPE="application/json",
+        CONTENT_LENGTH="17",
+        HTTP_HOST="localhost:3000",
+        HTTP_USER_AGENT="curl/8",
+        HTTP_X_FORWARDED_FOR="10.0.0.1",
+        REMOTE_ADDR="127.0.0.9",
+    )
+
+    headers = {
+        "Content-Type": "application/json",
+        "Content-Length": "17",
+        "Host": "localhost:3000",
+        "User-Agent": "curl/8",
+        "X-Forwarded-For": "10.0.0.1",
+    }
+    assert made["resource"] == "/{proxy+}"
+    assert made["path"] == "/api/query"
+    assert made["httpMethod"] == "POST"
+    assert made["headers"] == headers
+    assert made["multiValueHeaders"] == {name: [value] for name, value in headers.items()}
+    assert made["queryStringParameters"] == {"a": "2 x", "b": ""}
+    assert made["multiValueQueryStringParameters"] == {"a": ["1", "2 x"], "b": [""]}
+    assert made["pathParameters"] == {"proxy": "api/query"}
+    assert made["stageVariables"] is None
+    assert made["body"] == '{"query":"naïve"}'
+    assert made["isBase64Encoded"] is False
+    context = made["requestContext"]
+    assert context["requestId"] == "r-1"
+    assert context["stage"] == "local"
+    assert context["path"] == "/local/api/query"
+    assert context["httpMethod"] == "POST"
+    assert context["protocol"] == "HTTP/1.1"
+    assert context["requestTime"] == "20/Nov/2026:09:58:42 +0000"
+    assert context["requestTimeEpoch"] == 1795168722250
+    assert context["identity"]["sourceIp"] == "127.0.0.9"
+    assert context["identity"]["userAgent"] == "curl/8"
+
+
+def test_what_is_absent_is_null_as_in_api_gateways_events() -> None:
+    made = event(REQUEST_METHOD="GET", PATH_INFO="")
+
+    assert made["path"] == "/"
+    assert made["body"] is None
+    assert made["isBase64Encoded"] is False
+    assert made["queryStringParameters"] is None
+    assert made["multiValueQueryStringParameters"] is None
+
+
+def test_a_body_that_is_not_utf8_travels_as_base64() -> None:
+    made = event(b"\xff\xfe{}")
+
+    assert made["isBase64Encoded"] is True
+    assert base64.b64decode(made["body"]) == b"\xff\xfe{}"
+
+
+def test_a_path_is_utf8_that_wsgi_dressed_up_as_latin_1() -> None:
+    assert event(PATH_INFO="/caf\xc3\xa9")["path"] == "/café"
+
+
+@given(st.binary(min_size=1))
+def test_every_body_can_be_had_back_from_the_event(body: bytes) -> None:
+    made = event(body)
+
+    back = base64.b64decode(made["body"]) if made["isBase64Encoded"] else made["body"].encode()
+    assert back == body
+
+
+def test_a_response_becomes_status_headers_and_bytes() -> None:
+    response = http_response(
+        {
+            "statusCode": 404,
+            "headers": {"Content-Type": "text/plain", "X-One": "1", "Set-Cookie": "lost", "Content-Length": "999"},
+            "multiValueHeaders": {"set-cookie": ["a=1", "b=2"]},
+            "body": "naïve",
+        },
+        request_id="r-1",
+    )
+
+    assert response.status == "404 Not Found"
+    assert response.body == "naïve".encode()
+    assert response.headers == (
+        ("Content-Type", "text/plain"),
+        ("X-One", "1"),
+        ("set-cookie", "a=1"),
+        ("set-cookie", "b=2"),
+        ("Content-Length", "6"),
+        ("x-amzn-RequestId", "r-1"),
+    )
+
+
+def test_a_response_may_be_base64_and_is_json_unless_it_says_otherwise() -> None:
+    response = http_response({"statusCode": "200", "body": "/wA=", "isBase64Encoded": True}, request_id="r-1")
+
+    assert response.status == "200 OK"
+    assert response.body == b"\xff\x00"
+    assert ("Content-Type", "application/json") in response.headers
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        "text",
+        {},
+        {"statusCode": "many"},
+        {"statusCode": 200, "body": {"not": "text"}},
+        {"statusCode": 200, "body": "no base64!", "isBase64Encoded": True},
+        {"statusCode": 200, "headers": {"X-Split": "a\r\nSet-Cookie: b"}},
+    ],
+)
+def test_what_api_gateway_would_not_pass_on_is_refused(result: object) -> None:
+    with pytest.raises(MalformedResponse):
+        http_response(result, request_id="r-1")

@@ -1,0 +1,128 @@
+"""The WSGI application around the handler."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from ragctl import wsgi
+from ragctl.wsgi import Gateway, LocalContext
+
+LIMIT = wsgi.MAX_BODY_BYTES
+
+
+@dataclass
+class Function:
+    """A Lambda function that records its calls; ``result`` is returned, or raised."""
+
+    result: object = field(default_factory=lambda: {"statusCode": 200, "body": "{}"})
+    calls: list[tuple[dict[str, Any], LocalContext]] = field(default_factory=list)
+
+    def __call__(self, event: dict[str, Any], context: LocalContext) -> object:
+        self.calls.append((event, context))
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+@dataclass
+class Got:
+    status: str
+    headers: dict[str, str]
+    body: bytes
+    log: str
+
+
+def request(
+    function: Function, *, body: bytes = b"", length: str | None = None, stream: object = None, method: str = "POST"
+) -> Got:
+    log = io.StringIO()
+    asked = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": "/api/query",
+        "RAW_URI": "/api/query?q=secret",
+        "CONTENT_LENGTH": str(len(body)) if length is None else length,
+        "wsgi.input": stream or io.BytesIO(body),
+        "wsgi.errors": log,
+    }
+    got: list[Any] = []
+    chunks = Gateway(function, clock=lambda: 100.0)(asked, lambda status, headers: got.extend((status, dict(headers))))
+    return Got(got[0], got[1], b"".join(chunks), log.getvalue())
+
+
+def test_a_request_is_one_call_of_the_handler_and_one_line_in_the_log() -> None:
+    function = Function({"statusCode": 202, "body": '{"a":1}'})
+
+    got = request(function, body=b'{"query":"x"}')
+
+    ((event, context),) = function.calls
+    assert event["body"] == '{"query":"x"}'
+    assert event["requestContext"]["requestId"] == context.aws_request_id == got.headers["x-amzn-RequestId"]
+    assert (got.status, got.body) == ("202 Accepted", b'{"a":1}')
+    assert got.log == "POST /api/query 202 0 ms\n"
+
+
+def test_the_deadline_falls_from_29_seconds_to_zero() -> None:
+    now = [100.0]
+    context = LocalContext("r-1", 100.0 + wsgi.TIME_LIMIT_S, lambda: now[0])
+
+    assert context.get_remaining_time_in_millis() == 29_000
+    now[0] = 110.5
+    assert context.get_remaining_time_in_millis() == 18_500
+    now[0] = 200.0
+    assert context.get_remaining_time_in_millis() == 0
+
+
+@pytest.mark.parametrize("length", [str(LIMIT + 1), ""])
+def test_a_body_over_the_limit_never_reaches_the_function(length: str) -> None:
+    function = Function()
+
+    got = request(function, body=b"x" * (LIMIT + 1), length=length)
+
+    assert function.calls == []
+    assert got.status.startswith("413 ")
+    assert json.loads(got.body) == {"error": "Request body exceeds 10 MB", "code": "body_too_large"}
+
+
+def test_a_body_of_exactly_the_limit_passes() -> None:
+    function = Function()
+
+    assert request(function, body=b"x" * LIMIT).status == "200 OK"
+    assert len(function.calls[0][0]["body"]) == LIMIT
+
+
+def test_a_huge_body_is_not_read_to_its_end() -> None:
+    class Endless:
+        handed_over = 0
+
+        def read(self, size: int) -> bytes:
+            self.handed_over += size
+            return b"x" * size
+
+    stream = Endless()
+    got = request(Function(), length=str(10**12), stream=stream)
+
+    assert got.status.startswith("413")
+    assert stream.handed_over <= wsgi.DISCARD_BYTES
+
+
+@pytest.mark.parametrize("result", [RuntimeError("boom"), "no response"])
+def test_a_function_that_fails_is_502_and_its_words_stay_in_the_log(result: object) -> None:
+    got = request(Function(result))
+
+    assert got.status == "502 Bad Gateway"
+    assert json.loads(got.body) == {"error": "Internal server error", "code": "bad_gateway"}
+    assert "boom" in got.log or "returned str" in got.log
+
+
+def test_head_goes_to_the_function_and_comes_back_without_a_body() -> None:
+    function = Function({"statusCode": 405, "body": '{"error":"no"}'})
+
+    got = request(function, method="HEAD")
+
+    assert function.calls[0][0]["httpMethod"] == "HEAD"
+    assert (got.status, got.body, got.headers["Content-Length"]) == ("405 Method Not Allowed", b"", "14")

@@ -1,0 +1,180 @@
+"""What ragctl doctor looks at: each check says what it found, or raises with what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag.settings import Settings
+
+MIN_PYTHON = (3, 12)
+LLM_TIMEOUT_S = 3.0
+IMPORTED = (
+    "aws_lambda_powertools", "chromadb", "gunicorn", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers",
+)  # fmt: skip
+
+_REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "tools.txt"
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==[^\s\\]+[^\\]*", re.MULTILINE)
+
+
+class CheckFailed(Exception):
+    """A check did not pass; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One row of the doctor's table."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
+    """Every check, in an order in which the first failure is likely to explain the later ones."""
+    checks: dict[str, Callable[[], str]] = {
+        "python": check_python,
+        "packages": check_packages,
+        "model": check_model,
+        "index": lambda: check_index(settings),
+        "manifest": lambda: check_manifest(settings),
+        "llm": lambda: check_llm(settings),
+        "port": lambda: check_port(port),
+    }
+    for name, check in checks.items():
+        try:
+            yield Outcome(name, True, check())
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check is its result
+            said = str(error) if isinstance(error, CheckFailed) or _ours(error) else f"{type(error).__name__}: {error}"
+            yield Outcome(name, False, " ".join(said.split()))
+
+
+def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
+    """Python is new enough."""
+    text = ".".join(map(str, version))
+    if version < MIN_PYTHON:
+        raise CheckFailed(f"{text}: 3.12 or newer is needed. Run: rm -r .venv && make setup PYTHON=python3.13")
+    return f"{text} on {platform.machine()}"
+
+
+def check_packages(requirements: Path = _REQUIREMENTS) -> str:
+    """The pinned versions are installed, and the large ones can be imported."""
+    from packaging.requirements import Requirement
+
+    pinned = [Requirement(match[0].strip()) for match in _PINNED.finditer(requirements.read_text(encoding="utf-8"))]
+    wanted = [item for item in pinned if item.marker is None or item.marker.evaluate()]
+    wrong = []
+    for item in wanted:
+        try:
+            found = metadata.version(item.name)
+        except metadata.PackageNotFoundError:
+            wrong.append(f"{item.name} is missing")
+            continue
+        if not item.specifier.contains(found, prereleases=True):
+            wrong.append(f"{item.name} is {found} instead of {item.specifier}")
+    for name in IMPORTED:
+        try:
+            import_module(name)
+        except ImportError as exc:
+            wrong.append(f"{name} cannot be imported ({exc})")
+    if wrong:
+        raise CheckFailed(f"{'; '.join(wrong)}. Run: rm -r .venv && make setup")
+    return f"{len(wanted)} as pinned"
+
+
+def check_model() -> str:
+    """The embedding model's files have the checksums that they were built with."""
+    from knowledge.embedding import MiniLM
+
+    embedder = MiniLM()
+    embedder.verify()
+    return f"{embedder.model}, {embedder.dimensions} dimensions, sha256 verified"
+
+
+def check_index(settings: Settings) -> str:
+    """The index opens, with all its checksums."""
+    from knowledge.embedding import MiniLM
+    from knowledge.index import open_index
+
+    with closing(open_index(settings.index_place, embedder=MiniLM(), collection=settings.collection)) as index:
+        return f"{settings.index_place}: {index.documents} documents, {index.chunks} chunks, version {index.version}"
+
+
+def check_manifest(settings: Settings) -> str:
+    """The manifest and the collection tell of the same documents."""
+    from knowledge.embedding import MiniLM
+    from knowledge.index import open_index
+
+    with closing(open_index(settings.index_place, embedder=MiniLM(), collection=settings.collection)) as index:
+        if index.manifest is None:
+            return "none: a Chroma folder that was made elsewhere"
+        said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
+        held = Counter(chunk.doc_id for chunk in index.iter_chunks())
+    differing = sorted(doc_id for doc_id in said.keys() | held.keys() if said.get(doc_id) != held.get(doc_id))
+    if differing:
+        raise CheckFailed(f"disagrees with the collection about {', '.join(differing[:3])}. Run: ragctl ingest PATH")
+    return f"agrees with the collection about {len(held)} documents and {sum(held.values())} chunks"
+
+
+def check_llm(settings: Settings) -> str:
+    """The LLM, where one is configured, lists its models. Never shows the key, nor what the server says."""
+    if not settings.llm_enabled:
+        return "not configured: the extractive engine answers"
+    import httpx
+
+    from rag.settings import load
+
+    knobs = load(import_module(f"rag.profiles.{settings.profile}").Knobs)
+    base_url = settings.llm_base_url or knobs.llm_base_url
+    key = settings.llm_api_key.get_secret_value()
+    try:
+        reply = httpx.get(
+            f"{base_url.rstrip('/')}/models",
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=LLM_TIMEOUT_S,
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as exc:
+        raise CheckFailed(f"{base_url} cannot be reached ({type(exc).__name__}). Check LLM_BASE_URL") from exc
+    if reply.status_code in (401, 403):
+        raise CheckFailed(f"{base_url} refuses the key ({reply.status_code}). Check LLM_API_KEY")
+    if reply.status_code >= 500:
+        raise CheckFailed(f"{base_url} answers {reply.status_code}. Try again later, or set LLM_FALLBACK=extractive")
+    if not reply.is_success:
+        return f"{base_url} answers, but has no list of models ({reply.status_code})"
+    listed = "listed" if knobs.llm_model in _model_ids(reply) else "not listed"
+    return f"{base_url} answers; {knobs.llm_model} is {listed}"
+
+
+def check_port(port: int, host: str = "127.0.0.1") -> str:
+    """Nothing listens on the port yet."""
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as exc:
+        advice = f"Choose another: PORT={port + 1} make run"
+        raise CheckFailed(f"{port} is not free ({os.strerror(exc.errno or 0)}). {advice}") from exc
+    return f"{port} is free"
+
+
+def _ours(error: Exception) -> bool:
+    from knowledge.errors import KnowledgeError
+    from rag.errors import RagError
+
+    return isinstance(error, (KnowledgeError, RagError))
+
+
+def _model_ids(reply: object) -> set[str]:
+    try:
+        return {str(model["id"]) for model in reply.json()["data"]}  # type: ignore[attr-defined]
+    except (ValueError, KeyError, TypeError):
+        return set()

@@ -1,0 +1,86 @@
+"""ragctl: the commands, and what they have in common (exit statuses, errors as JSON or as a sentence)."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ragctl.ask import ask
+from ragctl.console import emit_json, note
+from ragctl.doctor import doctor
+from ragctl.failures import BAD_USAGE, DONE, FAILED, INTERRUPTED, CommandFailed, Problem, describe
+from ragctl.ingest import ingest
+from ragctl.options import Json, limit_numpy_threads, wants_trace
+from ragctl.search import search
+from ragctl.serve import serve
+from ragctl.show import show
+
+app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
+for command in (ingest, search, ask, show, serve, doctor):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
+    """Index documents, search them, ask them, serve them."""
+    if context.invoked_subcommand is None:
+        note(context.get_help())
+        raise typer.Exit(BAD_USAGE)
+
+
+@app.command(hidden=True)
+def docs(
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Write what is not up to date.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check that the generated documentation is what the code says, or write it."""
+    from ragctl import docs as generated
+
+    names = generated.write() if write else generated.outdated()
+    if names and not write:
+        raise CommandFailed(f"Not up to date: {', '.join(names)}. Run: make docs", code="docs_outdated")
+    if as_json:
+        emit_json({"written": names})
+    elif names:
+        note(f"Written: {', '.join(names)}")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit status: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
+    limit_numpy_threads()
+    try:
+        status = app(args=list(arguments), prog_name="ragctl", standalone_mode=False)
+    except typer.TyperException as error:
+        problem = Problem(_one_line(error.format_message()), "usage", error.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has stopped; the interpreter must not try to flush it again.
+        sys.stdout = None
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a trace
+        if wants_trace():
+            traceback.print_exc()
+        unexpected = Problem(_one_line(f"Unexpected {type(error).__name__}: {error}"), "unexpected_failure")
+        problem = describe(error) or unexpected
+    else:
+        if status != INTERRUPTED:
+            return status or DONE
+        problem = Problem("Interrupted", "interrupted", INTERRUPTED)
+    if "--json" in arguments:
+        emit_json({"error": problem.sentence, "code": problem.code, **problem.more})
+    else:
+        note(f"Error: {problem.sentence}")
+    return problem.exit_status
+
+
+def main() -> None:
+    """The program."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,164 @@
+"""API Gateway's part, as pure functions: a WSGI request to a REST (v1, proxy) event, a proxy response to WSGI.
+
+Format: docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http.client import responses
+from typing import Any
+from urllib.parse import parse_qsl
+
+STAGE = "local"
+ACCOUNT = "000000000000"
+
+type Event = dict[str, Any]
+
+
+class MalformedResponse(ValueError):
+    """The function returned something that API Gateway would not pass on."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """``status`` as WSGI wants it ("200 OK"); every header once per value."""
+
+    status: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: datetime) -> Event:
+    """The event for a WSGI request: ``at`` (aware) is when it came, ``body`` is all of its body.
+
+    WSGI has joined repeated headers with commas already, so each has one value. A body that is not UTF-8 is base64.
+    """
+    method = str(environ["REQUEST_METHOD"])
+    path = _text(environ.get("PATH_INFO")) or "/"
+    headers = _headers(environ)
+    query = parse_qsl(str(environ.get("QUERY_STRING", "")), keep_blank_values=True)
+    text, encoded = _body(body)
+    return {
+        "resource": "/{proxy+}",
+        "path": path,
+        "httpMethod": method,
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": dict(query) or None,
+        "multiValueQueryStringParameters": _grouped(query) or None,
+        "pathParameters": {"proxy": path.lstrip("/")},
+        "stageVariables": None,
+        "requestContext": {
+            "accountId": ACCOUNT,
+            "apiId": "local",
+            "domainName": headers.get("Host", "localhost"),
+            "domainPrefix": "localhost",
+            "extendedRequestId": request_id,
+            "httpMethod": method,
+            "identity": {
+                "accessKey": None,
+                "accountId": None,
+                "caller": None,
+                "cognitoAuthenticationProvider": None,
+                "cognitoAuthenticationType": None,
+                "cognitoIdentityId": None,
+                "cognitoIdentityPoolId": None,
+                "principalOrgId": None,
+                "sourceIp": environ.get("REMOTE_ADDR") or "127.0.0.1",
+                "user": None,
+                "userAgent": headers.get("User-Agent"),
+                "userArn": None,
+            },
+            "path": f"/{STAGE}{path}",
+            "protocol": environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
+            "requestId": request_id,
+            "requestTime": at.strftime("%d/%b/%Y:%H:%M:%S %z"),
+            "requestTimeEpoch": int(at.timestamp() * 1000),
+            "resourceId": "local",
+            "resourcePath": "/{proxy+}",
+            "stage": STAGE,
+        },
+        "body": text,
+        "isBase64Encoded": encoded,
+    }
+
+
+def http_response(result: object, *, request_id: str) -> HttpResponse:
+    """What API Gateway makes of a function's proxy response.
+
+    A header that is in ``multiValueHeaders`` too is taken from there; without a Content-Type it is JSON.
+
+    Raises:
+        MalformedResponse: API Gateway would answer 502.
+    """
+    if not isinstance(result, Mapping):
+        raise MalformedResponse(f"the function returned {type(result).__name__}, not an object")
+    many = result.get("multiValueHeaders") or {}
+    lower = {name.lower() for name in many}
+    headers = [
+        (name, _value(value)) for name, value in (result.get("headers") or {}).items() if name.lower() not in lower
+    ]
+    headers += [(name, _value(value)) for name, values in many.items() for value in values]
+    if not any(name.lower() == "content-type" for name, _ in headers):
+        headers.append(("Content-Type", "application/json"))
+    try:
+        status = int(result["statusCode"])
+        body = _response_body(result.get("body"), encoded=bool(result.get("isBase64Encoded")))
+    except (KeyError, TypeError, ValueError) as exc:
+        raise MalformedResponse(f"the function's response is malformed: {exc!r}") from exc
+    own = {"content-length", "connection", "transfer-encoding"}
+    kept = [(name, value) for name, value in headers if name.lower() not in own]
+    kept += [("Content-Length", str(len(body))), ("x-amzn-RequestId", request_id)]
+    return HttpResponse(f"{status} {responses.get(status, 'Unknown')}", tuple(kept), body)
+
+
+def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
+    named = {name[5:]: str(value) for name, value in environ.items() if name.startswith("HTTP_")}
+    for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+        if environ.get(name):
+            named[name] = str(environ[name])
+    return {name.replace("_", "-").title(): value for name, value in named.items()}
+
+
+def _body(body: bytes) -> tuple[str | None, bool]:
+    if not body:
+        return None, False
+    try:
+        return body.decode("utf-8"), False
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode("ascii"), True
+
+
+def _text(wsgi: object) -> str:
+    """WSGI hands over bytes dressed up as Latin-1."""
+    return str(wsgi or "").encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, value in pairs:
+        groups.setdefault(name, []).append(value)
+    return groups
+
+
+def _value(value: object) -> str:
+    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+    if "\r" in text or "\n" in text:
+        raise MalformedResponse("a header's value holds a line break")
+    return text.encode("latin-1", "replace").decode("latin-1")
+
+
+def _response_body(body: object, *, encoded: bool) -> bytes:
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        raise TypeError(f"body is {type(body).__name__}, not a string")
+    try:
+        return base64.b64decode(body, validate=True) if encoded else body.encode("utf-8", "replace")
+    except binascii.Error as exc:
+        raise ValueError("body is not base64") from exc

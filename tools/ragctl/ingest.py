@@ -1,0 +1,112 @@
+"""ragctl ingest: files and folders into the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragctl.console import emit_json, error_console, note, show
+from ragctl.failures import INTERRUPTED, CommandFailed
+from ragctl.options import IndexDir, Json, Profile, cores, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knowledge.documents import Reading
+    from knowledge.ingest import Summary
+    from rag.settings import Settings
+
+COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders, files, or a BEIR corpus.jsonl.")],
+    *,
+    profile: Profile = None,
+    index: IndexDir = None,
+    as_json: Json = False,
+) -> None:
+    """Make the index mirror the documents in PATH...: what is new is embedded, what is gone is removed."""
+    settings = read_settings(index=index, profile=profile)
+    try:
+        reading, summary = _ingest(paths, settings)
+    except KeyboardInterrupt as exc:
+        sentence = "Interrupted; the index is as it was"
+        raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
+    failed, warnings = _failed(reading), _warnings(reading, summary)
+    if as_json:
+        counts = {name: getattr(summary, name) for name in COUNTS}
+        seconds = round(summary.seconds, 3)
+        emit_json({**counts, "failed": failed, "warnings": warnings, "seconds": seconds})
+    else:
+        _report(failed, warnings)
+        _print_summary(summary, settings.index_place, failed=len(failed))
+
+
+def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
+    from knowledge.documents import read
+    from knowledge.embedding import MiniLM
+    from knowledge.errors import SourceUnreadable
+    from knowledge.ingest import ingest as build
+    from knowledge.source import folder_of
+
+    reading = read(paths)
+    try:
+        with _progress() as on_progress:
+            summary = build(
+                reading.documents,
+                target=folder_of(settings.index_place),
+                embedder=MiniLM(threads=cores()),
+                collection=settings.collection,
+                on_progress=on_progress,
+            )
+    except SourceUnreadable as exc:
+        failed = _failed(reading)
+        _report(failed, _warnings(reading))
+        raise CommandFailed(str(exc), code=exc.code, failed=failed) from exc
+    return reading, summary
+
+
+def _failed(reading: Reading) -> list[dict[str, str]]:
+    return [{"path": failure.path, "error": failure.error} for failure in reading.failed]
+
+
+def _warnings(reading: Reading, summary: Summary | None = None) -> list[dict[str, str]]:
+    said = [{"path": warning.path, "error": warning.error} for warning in reading.warnings]
+    return said + [{"path": path, "error": "holds no text"} for path in (summary.empty if summary else ())]
+
+
+def _report(failed: list[dict[str, str]], warnings: list[dict[str, str]]) -> None:
+    for what, problems in (("Failed", failed), ("Warning", warnings)):
+        for problem in problems:
+            note(f"{what}: {problem['path']}: {problem['error']}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr, when that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = error_console()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def on_progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        yield on_progress
+
+
+def _print_summary(summary: Summary, place: str, *, failed: int) -> None:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    rows: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
+    for name, value in {**rows, "failed": failed, "seconds": f"{summary.seconds:.1f}"}.items():
+        table.add_row(name, str(value))
+    show(f"Index {place}", table)

@@ -1,0 +1,149 @@
+"""ragctl search: chunks for one query, or a run file for many."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragctl.console import emit_json, show
+from ragctl.failures import CommandFailed
+from ragctl.options import IndexDir, Json, Profile, read_settings
+
+if TYPE_CHECKING:
+    from knowledge.embedding import MiniLM
+    from knowledge.index import Index
+    from knowledge.types import Hit, Vector
+
+RUN_HEADER = "query-id\tcorpus-id\tscore"
+SNIPPET_CHARS = 240
+MAX_K = 1000
+
+
+class Mode(StrEnum):
+    """How to search."""
+
+    dense = "dense"
+
+
+def search(
+    text: Annotated[str | None, typer.Argument(help="What to search for.")] = None,
+    *,
+    k: Annotated[int, typer.Option("--k", min=1, max=MAX_K, help="Chunks (with --run: documents) per query.")] = 10,
+    mode: Annotated[Mode, typer.Option(help="How to search.")] = Mode.dense,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="Q.jsonl", help="Many queries: BEIR's {_id, text} a line; with --run.")
+    ] = None,
+    run: Annotated[Path | None, typer.Option(metavar="OUT.tsv", help="Where to write their best documents.")] = None,
+    profile: Profile = None,
+    index: IndexDir = None,
+    as_json: Json = False,
+) -> None:
+    """Find the chunks nearest to TEXT, best first; the score is the cosine."""
+    if (queries is None) != (run is None):
+        raise typer.BadParameter("--queries and --run go together")
+    if (text is None) == (queries is None):
+        raise typer.BadParameter("give either TEXT, or --queries and --run")
+    if text is not None and not text.strip():
+        raise typer.BadParameter("it is empty", param_hint="TEXT")
+    settings = read_settings(index=index, profile=profile)
+    many = read_queries(queries) if queries else []
+
+    from knowledge.embedding import MiniLM
+    from knowledge.index import open_index
+
+    embedder = MiniLM()
+    with closing(open_index(settings.index_place, embedder=embedder, collection=settings.collection)) as opened:
+        if text is not None:
+            _print_hits(opened.search(embedder.embed([text])[0], k=k), as_json=as_json)
+        elif run is not None:
+            _write_run(run, many, opened, embedder, k)
+            result = {"queries": len(many), "run": str(run)}
+            emit_json(result) if as_json else show(f"{len(many)} queries: {run}")
+
+
+def read_queries(path: Path) -> list[tuple[str, str]]:
+    """The (id, text) pairs of a BEIR queries file.
+
+    Raises:
+        CommandFailed: it cannot be read, or a line is no query; the message names the line.
+    """
+    queries = []
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
+        raise CommandFailed(f"{path} cannot be read: {reason}", code="source_unreadable") from exc
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            query_id, text = str(entry["_id"]), entry["text"]
+        except (ValueError, KeyError, TypeError) as exc:
+            raise _no_query(path, number) from exc
+        if not isinstance(text, str) or set("\t\r\n") & set(query_id):
+            raise _no_query(path, number)
+        queries.append((query_id, text))
+    return queries
+
+
+def best_documents(index: Index, vector: Vector, *, k: int) -> list[Hit]:
+    """The best chunk of each of the ``k`` nearest documents, best first."""
+    chunks = k
+    while True:
+        chunks = min(2 * chunks, index.chunks)
+        best: dict[str, Hit] = {}
+        for hit in index.search(vector, k=chunks):
+            best.setdefault(hit.chunk.doc_id, hit)
+        if len(best) >= k or chunks >= index.chunks:
+            return list(best.values())[:k]
+
+
+def _write_run(out: Path, queries: list[tuple[str, str]], index: Index, embedder: MiniLM, k: int) -> None:
+    lines = [RUN_HEADER]
+    for query_id, text in queries:
+        hits = best_documents(index, embedder.embed([text])[0], k=k)
+        lines += [f"{query_id}\t{hit.chunk.doc_id}\t{hit.score:.6f}" for hit in hits]
+    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _no_query(path: Path, number: int) -> CommandFailed:
+    return CommandFailed(f"{path}, line {number}: not a query {{_id, text}}", code="source_unreadable")
+
+
+def _print_hits(hits: tuple[Hit, ...], *, as_json: bool) -> None:
+    if as_json:
+        emit_json({"hits": [_fields(rank, hit) for rank, hit in enumerate(hits, start=1)]})
+    else:
+        show(*(line for rank, hit in enumerate(hits, start=1) for line in _for_people(rank, hit)))
+
+
+def _fields(rank: int, hit: Hit) -> dict[str, Any]:
+    chunk = hit.chunk
+    return {
+        "rank": rank,
+        "id": chunk.id,
+        "docId": chunk.doc_id,
+        "title": chunk.title,
+        "section": chunk.section,
+        "score": round(hit.score, 6),
+        "parts": {name: round(value, 6) for name, value in hit.parts.items() if math.isfinite(value)},
+        "text": chunk.text,
+    }
+
+
+def _for_people(rank: int, hit: Hit) -> list[Any]:
+    from rich.text import Text
+
+    chunk = hit.chunk
+    section = f" > {chunk.section}" if chunk.section else ""
+    head = Text.assemble(f"{rank:2}. ", (f"{chunk.title}{section}", "bold"), f"  {hit.score:.3f}  ", (chunk.id, "dim"))
+    text = " ".join(chunk.text.split())
+    snippet = text if len(text) <= SNIPPET_CHARS else text[: SNIPPET_CHARS - 1] + "…"
+    return [head, Text(f"    {snippet}", style="dim")]
