@@ -12,6 +12,7 @@ from knowledge.units import CODE, LINES, Source, Unit
 
 _WHOLE = (*CODE, "code", "row")  # a heading rather stands alone than that one of these is cut
 _SPACE = re.compile(r"\s+")
+_MARK = re.compile(r"[\s>]*")
 
 
 @dataclass(slots=True)
@@ -66,8 +67,10 @@ class Packer:
                 continue
             fits_alone = len(unit) <= self.max_chars
             if draft and fits_alone and not (draft.heading_only and unit.kind not in _WHOLE):
-                yield self._text(draft)
-                floor, draft = draft.floor, None
+                if self._says_something(draft):
+                    yield self._text(draft)
+                    floor = draft.floor
+                draft = None
             if fits_alone and draft is None:
                 draft = self._begin(unit, prefix, floor)
                 draft.add(unit)
@@ -76,15 +79,22 @@ class Packer:
                 continue
             else:
                 if draft and not (draft.heading_only and self._room(draft, unit) > self.max_chars // 4):
-                    yield self._text(draft)
-                    floor, draft = draft.floor, None
+                    if self._says_something(draft):
+                        yield self._text(draft)
+                        floor = draft.floor
+                    draft = None
                 draft = draft or self._begin(unit, prefix, floor)
                 head, rest = self.source.at_word(unit, self._room(draft, unit))
                 draft.add(head)
                 todo += rest
             prefix = ""
-        if draft:
+        if draft and self._says_something(draft):
             yield self._text(draft)
+
+    def _says_something(self, draft: _Draft) -> bool:
+        """False for an overlap followed by marks alone, such as the empty line of a quote."""
+        body = self.source.text[draft.floor : draft.end]
+        return draft.heading_only or draft.start == draft.floor or _MARK.fullmatch(body) is None
 
     def _room(self, draft: _Draft, unit: Unit) -> int:
         """How many characters of ``unit`` go into ``draft``."""
