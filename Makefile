@@ -25,6 +25,9 @@ ARCH ?= x86_64
 OTHER_ARCH = $(if $(filter x86_64,$(ARCH)),arm64,x86_64)
 INDEX ?= $(CURDIR)/.index/$(PROFILE)
 EVENT ?= tests/events/query.json
+# What was built last, for which choices: another profile, index or architecture is another build.
+BUILT := .aws-sam/built-$(PROFILE)-$(ARCH)-$(shell printf '%s' '$(INDEX)' | cksum | cut -d ' ' -f 1)
+PACKAGED := $(shell find functions layers prompts infra -type f -not -path '*/__pycache__/*' -not -path 'layers/chroma/model/*')
 
 # Stamps are written last, so that whatever was interrupted is done again.
 VENV_MADE := $(VENV)/.made
@@ -49,8 +52,19 @@ help: ## List these targets
 run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE)
 
-test: $(DEV_DONE) $(MODEL_DONE) ## Set everything up and run all tests
+test: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) ## Set everything up and run all tests
 	@$(PY) -m pytest -n $(JOBS)
+
+build: $(BUILT) ## sam build, then the size table of both architectures; fails over the limit
+	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(ARCH)
+	@$(PY) -m layerbuilder chroma --arch $(OTHER_ARCH) --out .aws-sam/$(OTHER_ARCH)
+	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(OTHER_ARCH) --chroma-layer .aws-sam/$(OTHER_ARCH)
+
+invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the Lambda emulator: EVENT=tests/events/query.json
+	@$(PY) -m emulator $(EVENT)
+
+bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benchmark tables
+	@$(PY) -m bench
 
 check: lint test ## The gate: format, lint, types, generated docs, tests
 
@@ -106,6 +120,18 @@ $(DEV_DONE): requirements/dev.txt pyproject.toml $(VENV_MADE)
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $(TOOLS_DONE) $@
+
+ifeq ($(INDEX),$(CURDIR)/.index/$(PROFILE))
+$(BUILT): $(INDEX)/manifest.json
+endif
+
+$(CURDIR)/.index/%/manifest.json: $(TOOLS_DONE) $(MODEL_DONE) FORCE
+	@$(RAGCTL) ingest samples/$* --profile $* --index .index/$*
+
+$(BUILT): $(PACKAGED) requirements/chroma.txt requirements/query.txt $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE)
+	@mkdir -p .aws-sam && rm -f .aws-sam/built-*
+	@PROFILE=$(PROFILE) INDEX=$(INDEX) ARCH=$(ARCH) SAM_CLI_TELEMETRY=0 $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
+	@touch $@
 
 $(SAM_DONE): requirements/sam.txt $(VENV_MADE)
 	@echo 'Installing the SAM CLI ...'
