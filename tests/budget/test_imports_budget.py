@@ -21,8 +21,8 @@ MAX_MODULES = 1700
 
 LLM_ONLY = {"openai", "httpx2", "tenacity"}
 INGEST_ONLY = {
-    "filelock", "knowledge.build", "knowledge.chunking", "knowledge.documents", "knowledge.ingest", "knowledge.loading",
-    "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "typer", "yaml",
+    "bm25s", "filelock", "knowledge.build", "knowledge.chunking", "knowledge.documents", "knowledge.ingest",
+    "knowledge.loading", "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "typer", "yaml",
 }  # fmt: skip
 NEVER = {"boto3", "botocore.session", "kubernetes", "torch", "transformers"}
 

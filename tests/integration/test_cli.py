@@ -276,7 +276,9 @@ def test_doctor_passes_where_everything_is_there(run: Run, index: Path) -> None:
     ]  # fmt: skip
     details = {check["name"]: check["detail"] for check in told["checks"]}
     assert "3 documents, 3 chunks" in details["index"]
-    assert details["manifest"] == "agrees with the collection about 3 documents and 3 chunks"
+    said, terms = details["manifest"].split("; BM25 of ")
+    assert said == "agrees with the collection about 3 documents and 3 chunks"
+    assert terms == "33 terms"
     assert details["port"] == f"{free} is free"
 
 

@@ -34,6 +34,9 @@ def lay_out(task: Path, opt: Mapping[str, str]) -> Path:
             _run("mount", "--rbind", str(entry), str(OPT / entry.name))
     for name, folder in opt.items():
         _bind(Path(folder), OPT / name)
+    # First unmounted, then removed: what is mounted there is the machine's own /opt.
+    _run("umount", "--lazy", str(old))
+    old.rmdir()
     try:
         TASK.mkdir(parents=True, exist_ok=True)
         place = TASK
@@ -69,7 +72,11 @@ def main() -> int:
     }
     os.chdir(place)
     command = [plan["python"], "-m", "awslambdaric", plan["handler"]]
-    with Rie(Path(plan["rie"]), command, environment) as rie:
+    # The function is killed, as on Lambda, and cannot tidy up behind itself.
+    with (
+        tempfile.TemporaryDirectory(prefix="lambda-tmp-") as scratch,
+        Rie(Path(plan["rie"]), command, {**environment, "TMPDIR": scratch}) as rie,
+    ):
         for line in sys.stdin:
             body, lines = rie.invoke(json.loads(line))
             print(json.dumps({"body": body, "lines": lines}), flush=True)

@@ -112,7 +112,7 @@ def check_index(settings: Settings) -> str:
 
 
 def check_manifest(settings: Settings) -> str:
-    """The manifest and the collection tell of the same documents."""
+    """The manifest, the collection and the BM25 side (which opening compares with the texts) are of the same chunks."""
     from knowledge.embedding import MiniLM
     from knowledge.index import open_index
 
@@ -121,10 +121,11 @@ def check_manifest(settings: Settings) -> str:
             return "none: a Chroma folder that was made elsewhere"
         said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
         held = Counter(chunk.doc_id for chunk in index.iter_chunks())
+        words = f"BM25 of {index.lexical.vocabulary_size} terms" if index.lexical else "no BM25: ragctl ingest adds it"
     differing = sorted(doc_id for doc_id in said.keys() | held.keys() if said.get(doc_id) != held.get(doc_id))
     if differing:
         raise CheckFailed(f"disagrees with the collection about {', '.join(differing[:3])}. Run: ragctl ingest PATH")
-    return f"agrees with the collection about {len(held)} documents and {sum(held.values())} chunks"
+    return f"agrees with the collection about {len(held)} documents and {sum(held.values())} chunks; {words}"
 
 
 def check_llm(settings: Settings) -> str:

@@ -12,6 +12,7 @@ import typer
 from ragctl.ask import ask
 from ragctl.console import emit_json, note
 from ragctl.doctor import doctor
+from ragctl.evaluate import evaluate
 from ragctl.failures import BAD_USAGE, DONE, FAILED, INTERRUPTED, CommandFailed, Problem, describe
 from ragctl.ingest import ingest
 from ragctl.options import Json, limit_numpy_threads, wants_trace
@@ -20,7 +21,7 @@ from ragctl.serve import serve
 from ragctl.show import show
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
-for command in (ingest, search, ask, show, serve, doctor):
+for command in (ingest, search, ask, show, serve, doctor, evaluate):
     app.command()(command)
 
 

@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import AliasChoices, BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
 
 from rag.knobs import Configured
-from rag.schema import ErrorReply, HealthReply, QueryReply, QueryRequest
-from rag.settings import Settings
+from rag.schema import ErrorReply, HealthReply, QueryReply, QueryRequest, QuestionReply, QuestionRequest
+from rag.settings import Settings, variables
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILES: tuple[str, ...] = get_args(Settings.model_fields["profile"].annotation)
@@ -65,9 +65,7 @@ def _table(model: type[Configured]) -> Iterator[str]:
 
 
 def _names(field: FieldInfo) -> str:
-    alias = field.validation_alias
-    names = alias.choices if isinstance(alias, AliasChoices) else [alias]
-    return ", else ".join(f"`{name}`" for name in names)
+    return ", else ".join(f"`{name}`" for name in variables(field))
 
 
 def _default(field: FieldInfo) -> str:
@@ -91,7 +89,14 @@ def _accepts(field: FieldInfo) -> str:
 
 def openapi() -> str:
     """docs/openapi.json: the HTTP contract."""
-    models: tuple[type[BaseModel], ...] = (QueryRequest, QueryReply, HealthReply, ErrorReply)
+    models: tuple[type[BaseModel], ...] = (
+        QueryRequest,
+        QueryReply,
+        QuestionRequest,
+        QuestionReply,
+        HealthReply,
+        ErrorReply,
+    )
     _, schema = models_json_schema(
         [(model, "validation") for model in models], ref_template="#/components/schemas/{model}"
     )
@@ -110,6 +115,14 @@ def openapi() -> str:
                     "summary": "Answer one question",
                     "requestBody": {"required": True, "content": _json(QueryRequest)},
                     "responses": {"200": _response("An answer, or a decline", QueryReply), **query_errors},
+                }
+            },
+            "/v1/query": {
+                "post": {
+                    "operationId": "question",
+                    "summary": "Answer one question, in the help desk's words",
+                    "requestBody": {"required": True, "content": _json(QuestionRequest)},
+                    "responses": {"200": _response("An answer, or a refusal", QuestionReply), **query_errors},
                 }
             },
             "/api/health": {

@@ -53,10 +53,11 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     from knowledge.errors import SourceUnreadable
     from knowledge.ingest import ingest as build
     from knowledge.source import folder_of
+    from ragctl.converters import readers
 
-    reading = read(paths)
+    reading = read(paths, readers=readers())
     try:
-        with _progress() as on_progress:
+        with progress() as on_progress:
             summary = build(
                 reading.documents,
                 target=folder_of(settings.index_place),
@@ -87,7 +88,7 @@ def _report(failed: list[dict[str, str]], warnings: list[dict[str, str]]) -> Non
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def progress() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr, when that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -15,6 +15,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.sync import SyncWorker
 
 from ragctl.failures import CommandFailed, describe
+from ragctl.jobs import IngestJobs, with_ingest
 from ragctl.wsgi import TIME_LIMIT_S, Gateway
 
 WORKER_TIMEOUT_S = int(TIME_LIMIT_S) + 11
@@ -74,7 +75,8 @@ class PatientArbiter(Arbiter):  # type: ignore[misc]
 class Server(BaseApplication):  # type: ignore[misc]
     """The arbiter's side. ``failures`` is a pipe in which a worker that cannot start says why."""
 
-    def __init__(self, listener: socket.socket, *, workers: int, announce: Announcement) -> None:
+    def __init__(self, listener: socket.socket, *, workers: int, jobs: IngestJobs, announce: Announcement) -> None:
+        self._jobs = jobs
         self._options: dict[str, Any] = {
             "bind": [f"fd://{listener.detach()}"],
             "workers": workers,
@@ -107,7 +109,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             _heed_no_more_signals()
             os.kill(os.getppid(), signal.SIGINT)
             sys.exit(0)
-        return Gateway(lambda_handler)
+        return Gateway(with_ingest(lambda_handler, self._jobs))
 
     def failure(self) -> str:
         """Why the first worker that could not start could not; "" when none failed."""
@@ -140,13 +142,16 @@ class Announcement:
             sys.stderr.flush()
 
 
-def serve_forever(listener: socket.socket, *, workers: int, ready_stdout: str, ready_stderr: str) -> None:
+def serve_forever(
+    listener: socket.socket, *, workers: int, jobs: IngestJobs, ready_stdout: str, ready_stderr: str
+) -> None:
     """Serve on ``listener`` until SIGINT or SIGTERM; the two texts are printed once all workers are ready.
 
     Raises:
         CommandFailed: the function cannot start.
     """
-    server = Server(listener, workers=workers, announce=Announcement(workers, stdout=ready_stdout, stderr=ready_stderr))
+    announce = Announcement(workers, stdout=ready_stdout, stderr=ready_stderr)
+    server = Server(listener, workers=workers, jobs=jobs, announce=announce)
     arbiter = os.getpid()
     status: object = 0
     try:

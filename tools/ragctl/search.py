@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragctl.beir import read_queries
 from ragctl.console import emit_json, show
-from ragctl.failures import CommandFailed
+from ragctl.modes import Mode, Search, best_documents, searcher
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from knowledge.embedding import MiniLM
-    from knowledge.index import Index
-    from knowledge.types import Hit, Vector
+    from knowledge.types import Hit
 
 RUN_HEADER = "query-id\tcorpus-id\tscore"
 SNIPPET_CHARS = 240
 MAX_K = 1000
-
-
-class Mode(StrEnum):
-    """How to search."""
-
-    dense = "dense"
 
 
 def search(
@@ -44,7 +35,7 @@ def search(
     index: IndexDir = None,
     as_json: Json = False,
 ) -> None:
-    """Find the chunks nearest to TEXT, best first; the score is the cosine."""
+    """Find the best chunks for TEXT; the score is the cosine, BM25, or both on the cosine's scale."""
     if (queries is None) != (run is None):
         raise typer.BadParameter("--queries and --run go together")
     if (text is None) == (queries is None):
@@ -57,64 +48,22 @@ def search(
     from knowledge.embedding import MiniLM
     from knowledge.index import open_index
 
-    embedder = MiniLM()
-    with closing(open_index(settings.index_place, embedder=embedder, collection=settings.collection)) as opened:
+    with closing(open_index(settings.index_place, embedder=MiniLM(), collection=settings.collection)) as opened:
+        find = searcher(mode, opened, profile=settings.profile)
         if text is not None:
-            _print_hits(opened.search(embedder.embed([text])[0], k=k), as_json=as_json)
+            _print_hits(find(text, k), as_json=as_json)
         elif run is not None:
-            _write_run(run, many, opened, embedder, k)
+            _write_run(run, many, find, k)
             result = {"queries": len(many), "run": str(run)}
             emit_json(result) if as_json else show(f"{len(many)} queries: {run}")
 
 
-def read_queries(path: Path) -> list[tuple[str, str]]:
-    """The (id, text) pairs of a BEIR queries file.
-
-    Raises:
-        CommandFailed: it cannot be read, or a line is no query; the message names the line.
-    """
-    queries = []
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise CommandFailed(f"{path} cannot be read: {reason}", code="source_unreadable") from exc
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            query_id, text = str(entry["_id"]), entry["text"]
-        except (ValueError, KeyError, TypeError) as exc:
-            raise _no_query(path, number) from exc
-        if not isinstance(text, str) or set("\t\r\n") & set(query_id):
-            raise _no_query(path, number)
-        queries.append((query_id, text))
-    return queries
-
-
-def best_documents(index: Index, vector: Vector, *, k: int) -> list[Hit]:
-    """The best chunk of each of the ``k`` nearest documents, best first."""
-    chunks = k
-    while True:
-        chunks = min(2 * chunks, index.chunks)
-        best: dict[str, Hit] = {}
-        for hit in index.search(vector, k=chunks):
-            best.setdefault(hit.chunk.doc_id, hit)
-        if len(best) >= k or chunks >= index.chunks:
-            return list(best.values())[:k]
-
-
-def _write_run(out: Path, queries: list[tuple[str, str]], index: Index, embedder: MiniLM, k: int) -> None:
+def _write_run(out: Path, queries: list[tuple[str, str]], find: Search, k: int) -> None:
     lines = [RUN_HEADER]
     for query_id, text in queries:
-        hits = best_documents(index, embedder.embed([text])[0], k=k)
+        hits = best_documents(find, text, k=k)
         lines += [f"{query_id}\t{hit.chunk.doc_id}\t{hit.score:.6f}" for hit in hits]
     out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _no_query(path: Path, number: int) -> CommandFailed:
-    return CommandFailed(f"{path}, line {number}: not a query {{_id, text}}", code="source_unreadable")
 
 
 def _print_hits(hits: tuple[Hit, ...], *, as_json: bool) -> None:

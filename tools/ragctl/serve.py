@@ -6,6 +6,7 @@ import errno
 import json
 import shlex
 import socket
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,9 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes, a request each at a time. Default: 2 to 4, by cores.")
     ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="What POST /v1/ingest indexes again; repeatable.")
+    ] = None,
     profile: Profile = None,
     index: IndexDir = None,
     as_json: Json = False,
@@ -50,10 +54,12 @@ def serve(
     else:
         said = ("", _welcome(url, settings.profile))
     # Before gunicorn takes over the signals, Ctrl-C arrives as an exception; it is no failure either.
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="ragctl-jobs-") as folder:
+        from ragctl.jobs import IngestJobs
         from ragctl.prefork import serve_forever
 
-        serve_forever(listener, workers=count, ready_stdout=said[0], ready_stderr=said[1])
+        jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, Path(folder))
+        serve_forever(listener, workers=count, jobs=jobs, ready_stdout=said[0], ready_stderr=said[1])
     note("Stopped.")
 
 

@@ -10,6 +10,7 @@ RagError
 ├── LlmError                         the model gave no answer
 │   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
 │   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
+├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
 knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
@@ -47,6 +48,7 @@ __all__ = [
     "QueryTooLong",
     "RagError",
     "SearchFailed",
+    "StoreUnavailable",
     "UnsafeQuery",
 ]
 
@@ -129,6 +131,12 @@ class LlmUnavailable(LlmError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class StoreUnavailable(RagError):
+    """The answer cache, the memory or the feedback store cannot be read or written now."""
+
+    code = "store_unavailable"
 
 
 class ConfigurationError(RagError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
 class Configured(BaseModel):
@@ -13,11 +13,15 @@ class Configured(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
-def knob(default: Any, *, env: str, doc: str, unit: str = "", source: str = "", **accepts: Any) -> Any:
+def knob(
+    default: Any, *, env: str | tuple[str, ...], doc: str, unit: str = "", source: str = "", **accepts: Any
+) -> Any:
     """A documented setting: ``accepts`` are pydantic's constraints (ge, le, pattern ...).
 
+    ``env`` is its variable; of several, the first that is set wins.
     ``unit`` and ``source`` (the seed or decision that fixes the default) appear in docs/configuration.md.
     """
+    alias = env if isinstance(env, str) else AliasChoices(*env)
     return Field(
-        default, validation_alias=env, description=doc, json_schema_extra={"unit": unit, "source": source}, **accepts
+        default, validation_alias=alias, description=doc, json_schema_extra={"unit": unit, "source": source}, **accepts
     )

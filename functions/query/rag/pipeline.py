@@ -21,8 +21,11 @@ from rag.types import (
     Deadline,
     Decline,
     Hit,
+    Polished,
     Proceed,
     Question,
+    RefusedBy,
+    Routing,
     SearchQuery,
 )
 
@@ -33,7 +36,9 @@ type Refine = Callable[[tuple[Hit, ...], Question], tuple[Hit, ...]]
 type Gate = Callable[[tuple[Hit, ...], Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
 type Cite = Callable[[str, tuple[Hit, ...]], tuple[Citation, ...]]
-type Score = Callable[[tuple[Hit, ...], tuple[Citation, ...]], Confidence]
+type Polish = Callable[[str, Context], Polished]
+type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
+type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 
 @dataclass(slots=True)
@@ -80,8 +85,10 @@ class Pipeline:
     gate: Gate
     pack: Pack
     write: Writer
+    polish: tuple[Polish, ...] = ()
     cite: Cite
     score: Score
+    route: Route | None = None
     categories: Mapping[str, str]
     clock: Callable[[], float]
     new_id: Callable[[], str]
@@ -121,33 +128,17 @@ class Pipeline:
         return watch.time("generation", self.write, draft.question, draft.context, deadline=deadline)
 
     def finish(self, draft: Draft, completion: Completion | None, watch: Stopwatch) -> Answer:
-        """From the completion to the answer with its citations, references and confidence."""
-        trail = draft.query.trail
-        if completion is None or not isinstance(draft.decision, Proceed):
-            reason = draft.decision.reason if isinstance(draft.decision, Decline) else ""
-            return self._answer(draft, self.decline_text, NO_SOURCES, watch, refused=True, trail=(*trail, reason))
+        """From the completion to the answer with its citations, references, confidence and routing."""
+        if completion is None or draft.context is None or isinstance(draft.decision, Decline):
+            return self._declined(draft)
+        text, trail = completion.text, draft.query.trail
+        for polish in self.polish:
+            polished = watch.time("polish", polish, text, draft.context)
+            text, trail = polished.text, (*trail, *polished.trail)
         hits = draft.decision.hits
-        citations = watch.time("citation", self.cite, completion.text, hits)
-        refused = not citations and is_refusal(completion.text)
-        confidence = NOT_ANSWERED if refused else watch.time("confidence", self.score, hits, citations)
-        return self._answer(
-            draft, completion.text, confidence, watch, refused=refused, trail=trail, hits=hits, citations=citations,
-            completion=completion,
-        )  # fmt: skip
-
-    def _answer(
-        self,
-        draft: Draft,
-        text: str,
-        confidence: Confidence,
-        watch: Stopwatch,
-        *,
-        refused: bool,
-        trail: tuple[str, ...],
-        hits: tuple[Hit, ...] = (),
-        citations: tuple[Citation, ...] = (),
-        completion: Completion | None = None,
-    ) -> Answer:
+        citations = watch.time("citation", self.cite, text, hits)
+        refused = not citations and is_refusal(text)
+        confidence = NOT_ANSWERED if refused else watch.time("confidence", self.score, text, draft.decision, citations)
         return Answer(
             text=text,
             question=draft.question,
@@ -158,7 +149,21 @@ class Pipeline:
             citations=citations,
             sources=build_sources(citations),
             related_docs=build_related_docs(hits, self.categories),
-            chunks_retrieved=len(hits),
+            routing=self.route(confidence, "model" if refused else None) if self.route else None,
+            chunks_retrieved=draft.decision.passed,
             completion=completion,
             trail=trail,
+        )
+
+    def _declined(self, draft: Draft) -> Answer:
+        reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()
+        return Answer(
+            text=self.decline_text,
+            question=draft.question,
+            profile=self.profile,
+            response_id=self.new_id(),
+            confidence=NO_SOURCES,
+            refused=True,
+            routing=self.route(NO_SOURCES, "gate") if self.route else None,
+            trail=(*draft.query.trail, *reason),
         )

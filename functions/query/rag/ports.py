@@ -42,3 +42,11 @@ class ChatModel(Protocol):
             LlmFailed: it refused the request or its completion cannot be read.
         """
         ...
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of a text as the model in use does."""
+
+    def count(self, text: str) -> int:
+        """Tokens in ``text``: never fewer than the model's own count, at most a quarter more."""
+        ...

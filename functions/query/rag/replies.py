@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from rag.errors import (
@@ -21,6 +22,7 @@ from rag.schema import (
     ErrorReply,
     MetadataReply,
     QueryReply,
+    QuestionReply,
     RelatedDocReply,
     RoutingReply,
     SourceReply,
@@ -38,9 +40,6 @@ _ALWAYS_TIMED = ("retrieval", "generation", "citation", "total")
 
 def query_reply(answer: Answer) -> dict[str, Any]:
     """The body of ``POST /api/query``."""
-    completion = answer.completion
-    usage = completion.usage if completion else None
-    routing = answer.routing
     reply = QueryReply(
         answer=answer.text,
         sources=[
@@ -57,32 +56,57 @@ def query_reply(answer: Answer) -> dict[str, Any]:
             level=answer.confidence.level, score=answer.confidence.score, reason=answer.confidence.reason
         ),
         refused=answer.refused,
-        routing=RoutingReply(action=routing.action, reason=routing.reason) if routing else None,
+        routing=_routing(answer),
         responseId=answer.response_id,
         sessionId=answer.question.session_id,
-        metadata=MetadataReply(
-            query=answer.question.text,
-            profile=answer.profile,
-            chunksRetrieved=answer.chunks_retrieved,
-            chunksUsed=len(answer.citations),
-            latencyMs=round(answer.timings.get("total", 0.0), 2),
-            model=completion.model if completion else None,
-            finishReason=completion.finish_reason if completion else None,
-            cached=answer.cached,
-            degraded=completion.degraded if completion else False,
-            trail=[step for step in answer.trail if step],
-            skipped=list(answer.skipped),
-            timings=timings_ms(answer),
-            usage=UsageReply(
-                promptTokens=usage.prompt_tokens,
-                completionTokens=usage.completion_tokens,
-                totalTokens=usage.total_tokens,
-            )
-            if usage
-            else None,
-        ),
+        metadata=_metadata(answer),
     )
     return reply.model_dump(mode="json")
+
+
+def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
+    """The body of ``POST /v1/query``; ``debug`` fills ``metadata``."""
+    reply = QuestionReply(
+        answer=answer.text,
+        sources=list(dict.fromkeys(citation.hit.chunk.id for citation in answer.citations)),
+        confidence=answer.confidence.score,
+        refused=answer.refused,
+        routing=_routing(answer),
+        timing=timings_ms(answer),
+        metadata=_metadata(answer) if debug else {},
+    )
+    return reply.model_dump(mode="json")
+
+
+def _routing(answer: Answer) -> RoutingReply | None:
+    routing = answer.routing
+    return RoutingReply(action=routing.action, reason=routing.reason) if routing else None
+
+
+def _metadata(answer: Answer) -> MetadataReply:
+    completion = answer.completion
+    usage = completion.usage if completion else None
+    return MetadataReply(
+        query=answer.question.text,
+        profile=answer.profile,
+        chunksRetrieved=answer.chunks_retrieved,
+        chunksUsed=len(answer.citations),
+        latencyMs=round(answer.timings.get("total", 0.0), 2),
+        model=completion.model if completion else None,
+        finishReason=completion.finish_reason if completion else None,
+        cached=answer.cached,
+        degraded=completion.degraded if completion else False,
+        trail=list(answer.trail),
+        skipped=list(answer.skipped),
+        timings=timings_ms(answer),
+        usage=UsageReply(
+            promptTokens=usage.prompt_tokens,
+            completionTokens=usage.completion_tokens,
+            totalTokens=usage.total_tokens,
+        )
+        if usage
+        else None,
+    )
 
 
 def timings_ms(answer: Answer) -> dict[str, float]:
@@ -91,18 +115,30 @@ def timings_ms(answer: Answer) -> dict[str, float]:
     return {f"{slot}Ms": round(value, 2) for slot, value in timings.items()}
 
 
-def error_reply(error: Exception, noun: str = "Query") -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What an endpoint calls the question, and what it says where there is no index."""
+
+    noun: str
+    no_index: str
+
+
+QUERY = Wording("Query", "No index is loaded. Run: ragctl ingest PATH")
+QUESTION = Wording("Question", "Run /v1/ingest first")
+
+
+def error_reply(error: Exception, wording: Wording = QUERY) -> dict[str, str]:
     """The body for ``error``: nothing internal, no vendor's words."""
     code = error.code if isinstance(error, RagError | KnowledgeError) else RagError.code
-    return ErrorReply(error=_sentence(error, noun), code=code).model_dump()
+    return ErrorReply(error=_sentence(error, wording), code=code).model_dump()
 
 
-def _sentence(error: Exception, noun: str) -> str:
+def _sentence(error: Exception, wording: Wording) -> str:
     match error:
         case BadRequest():
-            return error.sentence(noun)
+            return error.sentence(wording.noun)
         case IndexMissing():
-            return "No index is loaded. Run: ragctl ingest PATH"
+            return wording.no_index
         case IndexMismatch():
             return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
         case IndexUnavailable():

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.schema import QueryRequest
+from rag.schema import Options, QueryRequest, QuestionRequest
 from rag.text.surrogates import replace_surrogates
 from rag.types import Question
 
@@ -20,39 +20,58 @@ class InvalidJson(BadRequest):
 
 
 def parse_query(body: str | bytes | None) -> Question:
-    """The question in ``body``.
+    """The question in the body of ``POST /api/query``.
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
         InvalidQuery: ``query`` is missing or not a string.
         InvalidParameter: another field is wrong; names it and what is accepted.
     """
-    fields = _object(body)
-    if not isinstance(fields.get("query"), str):
+    request = _parse(QueryRequest, "query", body)
+    return _question(request.query, request)
+
+
+def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
+    """The question in the body of ``POST /v1/query``, and whether debugging metadata is wanted.
+
+    Raises:
+        InvalidJson, InvalidQuery, InvalidParameter: as ``parse_query``, of the field ``question``.
+    """
+    request = _parse(QuestionRequest, "question", body)
+    return _question(request.question, request), request.debug is True
+
+
+def _parse[R: Options](model: type[R], text_field: str, body: str | bytes | None) -> R:
+    fields = _object(body, text_field)
+    if not isinstance(fields.get(text_field), str):
         raise InvalidQuery
     try:
-        request = QueryRequest.model_validate(fields)
+        return model.model_validate(fields)
     except ValidationError as exc:
         name = str(exc.errors(include_url=False)[0]["loc"][0])
-        accepted = QueryRequest.model_fields[name].description
+        accepted = model.model_fields[name].description
         raise InvalidParameter(f"{name} must be {accepted}") from exc
+
+
+def _question(text: str, options: Options) -> Question:
     return Question(
-        text=replace_surrogates(request.query),
-        session_id=request.sessionId,
-        top_k=request.topK,
-        threshold=request.threshold,
-        filters=request.filters or {},
+        text=replace_surrogates(text),
+        session_id=options.sessionId,
+        top_k=options.topK,
+        threshold=options.threshold,
+        filters=options.filters or {},
     )
 
 
-def _object(body: str | bytes | None) -> dict[str, Any]:
+def _object(body: str | bytes | None, text_field: str) -> dict[str, Any]:
+    sentence = f'Request body must be a JSON object such as {{"{text_field}": "..."}}'
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
         value = json.loads(text or "", parse_constant=_no_constant)
     except (ValueError, RecursionError) as exc:
-        raise InvalidJson('Request body must be a JSON object such as {"query": "..."}') from exc
+        raise InvalidJson(sentence) from exc
     if not isinstance(value, dict):
-        raise InvalidJson('Request body must be a JSON object such as {"query": "..."}')
+        raise InvalidJson(sentence)
     return value
 
 

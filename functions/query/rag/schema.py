@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 type FilterScalar = str | int | float | bool
 
 
-class QueryRequest(BaseModel):
-    """A question. Unknown keys are ignored; null means "not given"."""
+class Options(BaseModel):
+    """What a question may come with. Unknown keys are ignored; null means "not given"."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    query: Annotated[str, Field(description="The question.", examples=["What permits do I need to import plants?"])]
     sessionId: Annotated[  # noqa: N815 - the contract's name
         str | None, Field(pattern=r"^[A-Za-z0-9_-]{22,64}$", description="22-64 characters of A-Z a-z 0-9 _ -")
     ] = None
@@ -31,6 +30,19 @@ class QueryRequest(BaseModel):
             'or one of {"$gte"|"$lte"|"$gt"|"$lt"|"$ne": scalar}',
         ),
     ] = None
+
+
+class QueryRequest(Options):
+    """A question."""
+
+    query: Annotated[str, Field(description="The question.", examples=["What permits do I need to import plants?"])]
+
+
+class QuestionRequest(Options):
+    """A question, as the help desk's clients ask it."""
+
+    question: Annotated[str, Field(description="The question.", examples=["How do I start a timer?"])]
+    debug: Annotated[bool | None, Field(description="true or false: whether metadata is wanted")] = None
 
 
 class SourceReply(BaseModel):
@@ -122,6 +134,18 @@ class QueryReply(BaseModel):
     responseId: str  # noqa: N815
     sessionId: str | None  # noqa: N815
     metadata: MetadataReply
+
+
+class QuestionReply(BaseModel):
+    """The answer to ``POST /v1/query``. ``sources`` are the ids of the cited chunks, ``timing`` is in milliseconds."""
+
+    answer: str
+    sources: list[str]
+    confidence: float
+    refused: bool
+    routing: RoutingReply | None
+    timing: dict[str, float]
+    metadata: MetadataReply | dict[str, str]
 
 
 class IndexHealth(BaseModel):

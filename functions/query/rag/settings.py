@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 
 from rag.errors import ConfigurationError
 from rag.knobs import Configured, knob
@@ -18,7 +20,7 @@ _HERE = Path(__file__).resolve()
 class Settings(Configured):
     """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
 
-    profile: Literal["waypoint"] = knob("waypoint", env="RAG_PROFILE", doc="Which system answers.")
+    profile: Literal["waypoint", "clockify"] = knob("waypoint", env="RAG_PROFILE", doc="Which system answers.")
     index_uri: str = knob("", env="INDEX_URI", doc="The index: a folder or a file:// address. Empty: .index/<profile>.")
     collection: str = knob(
         "waypoint_kb",
@@ -50,17 +52,6 @@ class Settings(Configured):
         ("openai/gpt-oss-20b",),
         env="LLM_FALLBACK_MODELS",
         doc="Models to use, in order, when the configured one is not found (comma-separated).",
-    )
-    llm_connect_timeout_s: float = knob(
-        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
-    )
-    llm_read_timeout_s: float = knob(
-        60.0,
-        env="LLM_READ_TIMEOUT_S",
-        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
-        unit="s",
-        gt=0,
-        le=900,
     )
     request_deadline_s: float = knob(
         27.0,
@@ -104,6 +95,12 @@ class Settings(Configured):
         return root / self.profile / name
 
 
+def variables(field: FieldInfo) -> tuple[str, ...]:
+    """The environment variables of a setting; the first that is set wins."""
+    alias = field.validation_alias
+    return tuple(map(str, alias.choices)) if isinstance(alias, AliasChoices) else (str(alias),)
+
+
 def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None) -> M:
     """Read ``model`` from ``environ`` (default: the process's); an empty variable counts as not set.
 
@@ -112,7 +109,7 @@ def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None
     """
     source = os.environ if environ is None else environ
     # By alias only: the model also takes its fields' own names, and a variable called "retries" is not ours.
-    names = (str(field.validation_alias) for field in model.model_fields.values())
+    names = chain.from_iterable(variables(field) for field in model.model_fields.values())
     given = {name: value for name in names if (value := source.get(name, "").strip())}
     try:
         return model.model_validate(given)

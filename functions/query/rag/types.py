@@ -26,8 +26,10 @@ __all__ = [
     "Level",
     "Message",
     "Passage",
+    "Polished",
     "Proceed",
     "Question",
+    "RefusedBy",
     "RelatedDoc",
     "Routing",
     "Scalar",
@@ -38,6 +40,8 @@ __all__ = [
 ]
 
 type Level = Literal["High", "Medium", "Low"]
+
+type RefusedBy = Literal["gate", "model"]  # nothing relevant was found, or what was found does not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,20 +63,23 @@ class Question:
 class SearchQuery:
     """What is searched for: the question after rewriting, with a Chroma ``where`` or none.
 
-    ``trail`` says, in words, what each rewriter and filter did.
+    ``where`` holds the request's own filters, ``detected`` the one that the question's words ask for: the search
+    may drop the second, never the first. ``trail`` says, in words, what each rewriter and filter did.
     """
 
     text: str
     top_k: int
     where: Where | None = None
+    detected: Where | None = None
     trail: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The gate's yes: these hits support an answer."""
+    """The gate's yes: these hits support an answer. ``passed`` counts those that reached the threshold."""
 
     hits: tuple[Hit, ...]
+    passed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,14 @@ class Context:
 
     text: str
     used: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polished:
+    """A completion's text after one polishing step; ``trail`` says, in words, what was changed."""
+
+    text: str
+    trail: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

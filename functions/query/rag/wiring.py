@@ -13,6 +13,7 @@ from typing import Literal
 from knowledge.embedding import MiniLM
 from knowledge.handle import IndexHandle, watch
 from knowledge.index import Index, open_index
+from knowledge.token_count import TokenCounter
 from rag.adapters.extractive import MODEL as EXTRACTIVE
 from rag.adapters.extractive import ExtractiveWriter
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
@@ -22,6 +23,7 @@ from rag.prompts import load_prompt
 from rag.schema import HealthReply, IndexHealth, LlmHealth
 from rag.settings import Settings, load
 from rag.stages.generate import ChatWriter, WithLastResort, Writer
+from rag.text.tokens import RoughTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Service:
     pipeline: Pipeline
     index: LiveIndex
     chat: OpenAiChat | None
+    tokens: TokenCounter | RoughTokens
 
     def health(self) -> HealthReply:
         """The body of ``GET /api/health``; calls no LLM.
@@ -83,6 +86,12 @@ class Service:
         """Import what an answer will need, without calling anybody or reading a secret."""
         if self.chat:
             self.chat.warm()
+        if isinstance(self.tokens, TokenCounter):
+            self.tokens.warm()
+        if self.settings.llm_secret_name:
+            from rag.adapters.secrets import warm
+
+            warm()
 
     def renew(self) -> None:
         """Drop connections and cached secrets; the next call makes new ones."""
@@ -111,14 +120,22 @@ def build_service(settings: Settings) -> Service:
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
     index.handle.refresh()  # opened and warmed now: at init time, and into the snapshot, not at the first request
     extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
-    chat = _chat(settings, knobs) if settings.llm_enabled else None
+    chat = _chat(settings, knobs) if settings.llm_enabled or knobs.llm_chosen else None
     writer: Writer = extractive
+    tokens: TokenCounter | RoughTokens = RoughTokens()
     if chat:
+        tokens = TokenCounter(lambda: chat.model)
         writer = ChatWriter(chat, load_prompt(settings.prompt_path("system.txt"), "context"))
         if settings.llm_fallback == "extractive":
             writer = WithLastResort(writer, extractive)
-    deps = Deps(index=index, writer=writer, clock=time.perf_counter, new_id=lambda: secrets.token_urlsafe(16))
-    return Service(settings, profile.build(knobs, deps), index, chat)
+    deps = Deps(
+        index=index,
+        writer=writer,
+        tokens=tokens,
+        clock=time.perf_counter,
+        new_id=lambda: secrets.token_urlsafe(16),
+    )
+    return Service(settings, profile.build(knobs, deps), index, chat, tokens)
 
 
 def _chat(settings: Settings, knobs: LlmKnobs) -> OpenAiChat:
@@ -130,8 +147,8 @@ def _chat(settings: Settings, knobs: LlmKnobs) -> OpenAiChat:
             fallback_models=settings.llm_fallback_models,
             temperature=knobs.temperature,
             max_tokens=knobs.max_tokens,
-            connect_timeout_s=settings.llm_connect_timeout_s,
-            read_timeout_s=settings.llm_read_timeout_s,
+            connect_timeout_s=knobs.connect_timeout_s,
+            read_timeout_s=knobs.read_timeout_s,
             retries=knobs.retries,
             backoff_base_s=knobs.backoff_base_s,
             backoff_cap_s=knobs.backoff_cap_s,

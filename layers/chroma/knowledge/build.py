@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from knowledge.collection import SQLITE_NAME, Collection
+from knowledge.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.manifest import MANIFEST_NAME, FileRecord, Manifest, Source, dumps
 from knowledge.metadata import merge_types, to_metadata
 from knowledge.plan import Plan, Previous, content_version, embed_key, embed_text
 from knowledge.source import CHROMA_FOLDER, file_digest
 from knowledge.store import write_texts
 from knowledge.types import Chunk, Document, Embedder
+from knowledge.vectors import write_vectors
 
 if TYPE_CHECKING:
     from knowledge.types import Matrix
@@ -35,6 +37,7 @@ class Settings(NamedTuple):
     max_chars: int
     overlap: int
     recipe: int
+    lexical_recipe: int
 
 
 def embed_chunks(
@@ -61,8 +64,11 @@ def embed_chunks(
     return np.stack([known[key] for key in keys]), len(pending)
 
 
-def write_data(data: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> None:
-    """Write the new folder ``data``: vectors and metadata in Chroma, texts beside them, all of it on the disk."""
+def write_data(data: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> Mapping[str, object]:
+    """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25 and a matrix; all on disk.
+
+    Returns the manifest's record of BM25.
+    """
     chroma = data / CHROMA_FOLDER
     chroma.mkdir(parents=True)
     with closing(Collection.create(chroma, collection)) as made:
@@ -70,11 +76,24 @@ def write_data(data: Path, chunks: Sequence[Chunk], vectors: Matrix, collection:
     with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
         database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large
     write_texts(data, ((chunk.number, chunk.text) for chunk in chunks))
+    write_vectors(data, vectors)
+    lexical = write_lexical(
+        data / LEXICAL_FOLDER,
+        [chunk.number for chunk in chunks],
+        (embed_text(chunk.title, chunk.text) for chunk in chunks),
+    )
     for path in (*data.rglob("*"), data, data.parent):
         _flush(path)
+    return lexical
 
 
-def describe(data: Path, documents: Sequence[Document], planned: Plan, settings: Settings) -> Manifest:
+def describe(
+    data: Path,
+    documents: Sequence[Document],
+    planned: Plan,
+    settings: Settings,
+    lexical: Mapping[str, object],
+) -> Manifest:
     """The manifest of the data folder ``data``, written and closed."""
     fields: dict[str, str] = {}
     for chunk in planned.chunks:
@@ -102,6 +121,7 @@ def describe(data: Path, documents: Sequence[Document], planned: Plan, settings:
             for path in sorted(data.rglob("*"))
             if path.is_file()
         },
+        lexical=lexical,
     )
 
 

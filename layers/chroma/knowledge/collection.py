@@ -153,18 +153,8 @@ class Collection:
         Raises:
             SearchFailed: Chroma refused the query (a malformed ``where``) or failed.
         """
-        if not np.isfinite(vector).all():  # Chroma answers NaN with nonsense
-            raise SearchFailed("The question's vector is not finite")
         include = ["metadatas", "distances", *["embeddings"] * with_vectors, *["documents"] * with_documents]
-        try:
-            found: Any = self._collection.query(
-                query_embeddings=np.asarray(vector, dtype=np.float32)[np.newaxis],
-                n_results=k,
-                where=dict(where) if where else None,  # type: ignore[arg-type]
-                include=include,  # type: ignore[arg-type]
-            )
-        except Exception as exc:
-            raise SearchFailed(f"The query on the index failed: {exc}") from exc
+        found = self._query(vector, k=k, where=where, include=include)
         records = _records(
             found["ids"][0],
             found["metadatas"][0],
@@ -173,6 +163,16 @@ class Collection:
             [self._cosine(distance) for distance in found["distances"][0]],
         )
         return tuple(records)
+
+    def nearest(self, vector: Vector, *, k: int) -> Sequence[str]:
+        """The ids that ``query`` would find, and nothing else; it fails as that does."""
+        ids: Sequence[str] = self._query(vector, k=k, where=None, include=[])["ids"][0]
+        return ids
+
+    def ids(self, where: Where) -> Sequence[str]:
+        """The ids of all records that the filter ``where`` admits, in Chroma's order; it fails as ``query`` does."""
+        ids: Sequence[str] = self._read(include=[], where=dict(where))["ids"]
+        return ids
 
     def get(self, ids: Sequence[str], *, with_vectors: bool = False) -> tuple[Record, ...]:
         """The records of ``ids`` that exist, documents included, in Chroma's order."""
@@ -185,24 +185,35 @@ class Collection:
 
     def peek(self, count: int) -> Matrix:
         """The vectors of the first ``count`` records as they were stored, not brought to unit length."""
-        try:
-            found = self._collection.get(limit=count, include=["embeddings"])
-        except Exception as exc:
-            raise SearchFailed(f"Reading from the index failed: {exc}") from exc
-        return np.asarray(found["embeddings"], dtype=np.float32)
+        return np.asarray(self._read(include=["embeddings"], limit=count)["embeddings"], dtype=np.float32)
 
     def close(self) -> None:
         """Give back files, threads and memory. Closing twice is allowed."""
         self._client.close()
 
-    def _get(self, *, with_vectors: bool, **which: Any) -> tuple[Record, ...]:
-        include = ["metadatas", "documents", *["embeddings"] * with_vectors]
+    def _query(self, vector: Vector, *, k: int, where: Where | None, include: list[str]) -> Any:
+        if not np.isfinite(vector).all():  # Chroma answers NaN with nonsense
+            raise SearchFailed("The question's vector is not finite")
         try:
-            found: Any = self._collection.get(include=include, **which)  # type: ignore[arg-type]
+            return self._collection.query(
+                query_embeddings=np.asarray(vector, dtype=np.float32)[np.newaxis],
+                n_results=k,
+                where=dict(where) if where else None,  # type: ignore[arg-type]
+                include=include,  # type: ignore[arg-type]
+            )
         except Exception as exc:
-            raise SearchFailed(f"Reading from the index failed: {exc}") from exc
+            raise SearchFailed(f"The query on the index failed: {exc}") from exc
+
+    def _get(self, *, with_vectors: bool, **which: Any) -> tuple[Record, ...]:
+        found = self._read(include=["metadatas", "documents", *["embeddings"] * with_vectors], **which)
         vectors = found["embeddings"] if with_vectors else None
         return tuple(_records(found["ids"], found["metadatas"], found["documents"], vectors, None))
+
+    def _read(self, *, include: list[str], **which: Any) -> Any:
+        try:
+            return self._collection.get(include=include, **which)  # type: ignore[arg-type]
+        except Exception as exc:
+            raise SearchFailed(f"Reading from the index failed: {exc}") from exc
 
     def _cosine(self, distance: float) -> float:
         """Plain cosine of two unit vectors from Chroma's distance.

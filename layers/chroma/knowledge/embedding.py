@@ -35,7 +35,7 @@ ORT_LOG_ERRORS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Manifest:
-    """``model.json``. ``sizes`` (bytes) and ``sha256`` (hex) are by file name."""
+    """``model.json``. ``sizes`` (bytes) of what is loaded and ``sha256`` (hex) of every file are by file name."""
 
     model: str
     dimensions: int
@@ -161,7 +161,7 @@ def _read_manifest(folder: Path) -> _Manifest:
             dimensions=int(raw["dimensions"]),
             max_tokens=int(raw["max_tokens"]),
             sizes={name: int(raw["files"][name]["bytes"]) for name in (GRAPH_FILE, TOKENIZER_FILE)},
-            sha256={name: str(raw["files"][name]["sha256"]) for name in (GRAPH_FILE, TOKENIZER_FILE)},
+            sha256={name: str(facts["sha256"]) for name, facts in raw["files"].items()},
         )
     except FileNotFoundError as exc:
         raise ModelMissing(f"No embedding model in {folder}. {HOW_TO_GET_IT}") from exc

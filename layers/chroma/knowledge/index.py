@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
 from knowledge.collection import BATCH_RECORDS, Collection, Record
 from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.foreign import check, survey
+from knowledge.lexical import Lexical
 from knowledge.manifest import SPACE, Manifest
 from knowledge.metadata import to_chunk
 from knowledge.source import Prepared, folder_of, prepare
@@ -35,6 +37,7 @@ class Index:
         collection: Collection,
         embedder: Embedder,
         texts: TextStore | None,
+        sides: Sides | None,
         ids: Mapping[int, str],
         documents: int,
         fields: Mapping[str, str],
@@ -54,6 +57,7 @@ class Index:
         self._prepared = prepared
         self._collection = collection
         self._texts = texts
+        self._sides = sides
         self._ids = ids
         self._numbers = {chunk_id: number for number, chunk_id in ids.items()}
 
@@ -83,20 +87,49 @@ class Index:
         ]
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.number)))
 
+    @property
+    def lexical(self) -> Lexical | None:
+        """The BM25 side; None for a foreign folder, and for an index made before there was one."""
+        return self._sides.lexical if self._sides is not None else None
+
+    def candidates(
+        self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
+    ) -> Candidates:
+        """The ``k`` chunks nearest to ``vector`` and the ``k`` best by BM25 for ``text``, each with both scores.
+
+        ``text`` and its unit vector are the question. A chunk without any of its words is no BM25 candidate.
+        ``where`` binds both sides; means and deviations are of the whole collection all the same.
+
+        Raises:
+            IndexMismatch: the index has no BM25 side that this program can read.
+            SearchFailed: the filter is malformed, the vector unusable, or Chroma failed.
+        """
+        if self._sides is None:
+            raise IndexMismatch("The index has no BM25 side for a hybrid search. Run: ragctl ingest PATH")
+        return self._sides.candidates(self._collection, text, vector, k=k, where=where)
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        """The chunks of ``numbers``, in that order; SearchFailed when there is no such chunk, or Chroma failed."""
+        wanted = [int(number) for number in numbers]
+        ids = [self._ids.get(number, f"id_{number}") for number in wanted]
+        records = self._collection.get(ids) if ids else ()  # Chroma takes no ids for no condition
+        found = {chunk.number: chunk for chunk in map(self._chunk, records)}
+        try:
+            return tuple(found[number] for number in wanted)
+        except KeyError as exc:
+            raise SearchFailed(f"The index has no chunk id_{exc}") from exc
+
     def chunk(self, number: int) -> Chunk | None:
         """The chunk of that number, None when there is none."""
         if (number not in self._texts) if self._texts is not None else (number not in self._ids):
             return None
-        records = self._collection.get([self._ids.get(number, f"id_{number}")])
-        return self._chunk(records[0]) if records else None
+        return self.fetch([number])[0]
 
     def iter_chunks(self) -> Iterator[Chunk]:
         """Every chunk, by number, read in batches."""
         numbers = list(self._texts if self._texts is not None else sorted(self._ids))
         for start in range(0, len(numbers), BATCH_RECORDS):
-            batch = numbers[start : start + BATCH_RECORDS]
-            chunks = map(self._chunk, self._collection.get([self._ids.get(n, f"id_{n}") for n in batch]))
-            yield from sorted(chunks, key=lambda chunk: chunk.number)
+            yield from self.fetch(numbers[start : start + BATCH_RECORDS])
 
     def close(self) -> None:
         """Give back files, threads, memory and the private folder. Closing twice is allowed."""
@@ -157,15 +190,22 @@ def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Inde
     if collection.space != manifest.space:
         raise IndexMismatch(f"The collection's space is {collection.space!r}, its manifest says {manifest.space!r}")
     texts = TextStore(prepared.data)
-    for what, count in (("vectors", collection.count()), ("texts", len(texts))):
-        if count != manifest.chunks:
-            texts.close()
-            raise IndexDamaged(f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH")
+    try:
+        for what, count in (("vectors", collection.count()), ("texts", len(texts))):
+            if count != manifest.chunks:
+                raise IndexDamaged(
+                    f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
+                )
+        sides = Sides.open(prepared.data, manifest, texts.numbers)
+    except IndexDamaged:
+        texts.close()
+        raise
     return Index(
         prepared=prepared,
         collection=collection,
         embedder=embedder,
         texts=texts,
+        sides=sides,
         ids={},
         documents=manifest.documents,
         fields=manifest.fields,
@@ -180,6 +220,7 @@ def _foreign(prepared: Prepared, collection: Collection, embedder: Embedder) -> 
         collection=collection,
         embedder=embedder,
         texts=None,
+        sides=None,
         ids=found.ids,
         documents=found.documents,
         fields=found.fields,

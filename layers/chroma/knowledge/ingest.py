@@ -23,6 +23,7 @@ from knowledge.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.collection import SQLITE_NAME, Collection
 from knowledge.errors import IndexLocked, IndexMismatch, IndexUnavailable, SourceUnreadable
 from knowledge.index import DEFAULT_COLLECTION
+from knowledge.lexical import LEXICAL_RECIPE
 from knowledge.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
 from knowledge.plan import RECIPE, Previous, embed_key, plan
 from knowledge.source import SCRATCH_PREFIX, prepare, verify
@@ -80,7 +81,7 @@ def ingest(
     with _locked(target):
         old = _read(target)
         before = old.manifest
-        settings = Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE)
+        settings = Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE, LEXICAL_RECIPE)
         if before is not None and _settings(before) == settings and _same_documents(before, documents):
             return _summary(before, before, embedded=0, started=started)
         previous = _previous(target, old, settings)
@@ -91,8 +92,8 @@ def ingest(
         vectors, embedded = embed_chunks(planned.chunks, previous, embedder, on_progress)
         data = target / f"data-{secrets.token_hex(6)}"
         try:
-            write_data(data, planned.chunks, vectors, collection)
-            manifest = describe(data, documents, planned, settings)
+            lexical = write_data(data, planned.chunks, vectors, collection)
+            manifest = describe(data, documents, planned, settings, lexical)
         except BaseException:
             shutil.rmtree(data, ignore_errors=True)
             raise
@@ -140,7 +141,14 @@ def _read(target: Path) -> _Old:
 
 def _settings(manifest: Manifest) -> Settings:
     m = manifest
-    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe)
+    recipe = (m.lexical or {}).get("recipe")
+    lexical_recipe = recipe if isinstance(recipe, int) else 0
+    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, lexical_recipe)
+
+
+def _of_vectors(settings: Settings) -> Settings:
+    """What a text's vector depends on."""
+    return settings._replace(collection="", max_chars=0, overlap=0, lexical_recipe=0)
 
 
 def _same_documents(before: Manifest, documents: Sequence[Document]) -> bool:
@@ -153,9 +161,7 @@ def _previous(target: Path, old: _Old, settings: Settings) -> Previous:
     """Numbers of all chunks, and their vectors if they were made in the way that they would be now."""
     if old.manifest is None:
         return Previous(next_number=old.salvage.next_number)
-    reusable = _settings(old.manifest)._replace(collection="", max_chars=0, overlap=0) == settings._replace(
-        collection="", max_chars=0, overlap=0
-    )
+    reusable = _of_vectors(_settings(old.manifest)) == _of_vectors(settings)
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
     vectors: dict[bytes, Vector] = {}
     with (

@@ -9,10 +9,14 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from knowledge.errors import IndexDamaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TEXTS_NAME = "texts.bin"
 TABLE_NAME = "texts.npy"
@@ -57,14 +61,16 @@ class TextStore:
         if table.dtype != np.int64 or table.ndim != 2 or table.shape[0] != 2 or _last(table) != size:
             self.close()
             raise IndexDamaged(f"{TABLE_NAME} does not fit {TEXTS_NAME}. Run: ragctl ingest PATH")
-        self._numbers, self._ends = table
+        self.numbers: NDArray[np.int64] = table[0]
+        """The chunk numbers, ascending."""
+        self._ends = table[1]
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __iter__(self) -> Iterator[int]:
         """The chunk numbers, ascending."""
-        return (int(number) for number in self._numbers)
+        return (int(number) for number in self.numbers)
 
     def __contains__(self, number: object) -> bool:
         return isinstance(number, int) and self._row(number) is not None
@@ -88,8 +94,8 @@ class TextStore:
             self._blob.close()
 
     def _row(self, number: int) -> int | None:
-        row = int(np.searchsorted(self._numbers, number))
-        return row if row < len(self._numbers) and self._numbers[row] == number else None
+        row = int(np.searchsorted(self.numbers, number))
+        return row if row < len(self.numbers) and self.numbers[row] == number else None
 
 
 def _last(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> int:

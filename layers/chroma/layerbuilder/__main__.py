@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from subprocess import CalledProcessError
 
 from knowledge.errors import KnowledgeError
 from layerbuilder import chroma, index, sizes
@@ -33,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return _run(options)
+    except CalledProcessError as exc:
+        print(f"layerbuilder: installing failed with status {exc.returncode}; see above", file=sys.stderr)
+        return 1
     except (PruneError, CompileError, KnowledgeError) as exc:
         print(f"layerbuilder: {exc}", file=sys.stderr)
         return 1

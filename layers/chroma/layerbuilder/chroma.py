@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from layerbuilder.bytecode import compile_beside_sources, compile_in_place_of_sources
+from layerbuilder.bytecode import CompileError, compile_beside_sources, compile_in_place_of_sources
 from layerbuilder.prune import prune
 
 CHROMA_LAYER = Path(__file__).resolve().parents[1]
@@ -25,8 +25,13 @@ def build(out: Path, *, arch: str) -> None:
     Raises:
         CalledProcessError: a wheel cannot be had, or its hash is wrong.
         PruneError: the prune list does not fit the wheels any more.
-        CompileError: a module of ours does not compile.
+        CompileError: a module of ours does not compile, or this Python's bytecode is not what Lambda's reads.
     """
+    # Sources are replaced by bytecode: that of another version would leave Lambda with nothing to import.
+    if (running := f"{sys.version_info.major}.{sys.version_info.minor}") != PYTHON_VERSION:
+        raise CompileError(
+            f"The layer is compiled by Python {PYTHON_VERSION}, this is {running}: use PYTHON=python3.13"
+        )
     target = out / "python"
     shutil.rmtree(target, ignore_errors=True)
     _install(target, arch)

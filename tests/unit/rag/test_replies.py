@@ -21,7 +21,7 @@ from rag.errors import (
     SearchFailed,
     UnsafeQuery,
 )
-from rag.replies import error_reply, query_reply, timings_ms
+from rag.replies import QUESTION, error_reply, query_reply, timings_ms
 from rag.requests import InvalidJson
 from rag.stages.confidence import NO_SOURCES
 from rag.types import (
@@ -77,7 +77,7 @@ def test_a_whole_answer() -> None:
             degraded=True,
         ),
         cached=True,
-        trail=("reframed", ""),
+        trail=("reframed",),
         skipped=("cache",),
         timings={"retrieval": 1.2345, "generation": 2.0, "citation": 0.1, "total": 3.456, "pack": 0.014},
     )
@@ -182,4 +182,4 @@ def test_errors_have_a_stable_code_and_nobody_elses_words(error: Exception, code
 
 
 def test_the_endpoints_own_word_for_the_question() -> None:
-    assert error_reply(EmptyQuery(), "Question") == {"error": "Question cannot be empty", "code": "empty_query"}
+    assert error_reply(EmptyQuery(), QUESTION) == {"error": "Question cannot be empty", "code": "empty_query"}

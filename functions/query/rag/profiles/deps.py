@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from rag.ports import TokenCounter
 from rag.stages.generate import Writer
 from rag.stages.retrieve import OpenIndex
 
@@ -24,12 +25,21 @@ class ProfileIndex(Protocol):
 
 
 class LlmKnobs(Protocol):
-    """What every profile's Knobs say of its chat model."""
+    """What every profile's Knobs say of its chat model.
+
+    ``llm_chosen`` says that a variable of the seed's own, beside LLM_API_KEY and LLM_BASE_URL, switched it on.
+    """
 
     @property
     def llm_model(self) -> str: ...
     @property
     def llm_base_url(self) -> str: ...
+    @property
+    def llm_chosen(self) -> bool: ...
+    @property
+    def connect_timeout_s(self) -> float: ...
+    @property
+    def read_timeout_s(self) -> float: ...
     @property
     def temperature(self) -> float: ...
     @property
@@ -50,5 +60,6 @@ class Deps:
 
     index: ProfileIndex
     writer: Writer
+    tokens: TokenCounter
     clock: Callable[[], float]
     new_id: Callable[[], str]

@@ -13,9 +13,7 @@ from rag.stages.gate import AtLeast
 from rag.stages.pack import TitledPacker
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve import DenseRetriever, l2_scale
-
-CHARS_PER_TOKEN = 4
-"""The seed's rule of thumb for English text."""
+from rag.text.tokens import CHARS_PER_TOKEN
 
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -59,6 +57,17 @@ class Knobs(Configured):
     max_tokens: int = knob(
         500, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source=_SEED, ge=1, le=100_000
     )
+    connect_timeout_s: float = knob(
+        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
+    )
+    read_timeout_s: float = knob(
+        60.0,
+        env="LLM_READ_TIMEOUT_S",
+        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
+        unit="s",
+        gt=0,
+        le=900,
+    )
     retries: int = knob(
         3, env="LLM_MAX_RETRIES", doc="Calls after the first one.", unit="calls", source=_SEED, ge=0, le=10
     )
@@ -99,6 +108,11 @@ class Knobs(Configured):
     medium_mean: float = knob(
         0.3, env="CONFIDENCE_MEDIUM_SCORE", doc="Mean score for Medium.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
     )
+
+    @property
+    def llm_chosen(self) -> bool:
+        """Whether a variable of the seed's own chose the LLM: Waypoint has none beside the common ones."""
+        return False
 
 
 def build(knobs: Knobs, deps: Deps) -> Pipeline:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag.types import Citation, Confidence, Hit
+from rag.text.refusal import count_hedges
+from rag.types import Citation, Confidence, Level, Proceed
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
 NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the question")
@@ -20,8 +21,9 @@ class CountAndMean:
     medium_count: int
     medium_mean: float
 
-    def __call__(self, hits: tuple[Hit, ...], citations: tuple[Citation, ...]) -> Confidence:
-        """The confidence in an answer that rests on ``hits`` (never empty)."""
+    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
+        """The confidence in an answer that rests on ``evidence``."""
+        hits = evidence.hits
         count = len(hits)
         mean = fmean(hit.score for hit in hits)
         score = round(100 * min(1.0, max(0.0, fmean(hit.parts["dense"] for hit in hits))), 1)
@@ -34,6 +36,47 @@ class CountAndMean:
         if count < self.medium_count:
             return Confidence("Low", score, f"Only {_plural(count, 'source')} found")
         return Confidence("Low", score, f"Low relevance scores (avg {percent})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighted:
+    """Clockify's 0..100: 100 x (.4 retrieval + .2 coverage + .25 citations + .15 length) - 15 per hedge.
+
+    - retrieval: the best cosine, 0 at ``floor`` (the gate's bar), 1 at ``ceiling``
+    - coverage: chunks that reached the threshold, 1 at four
+    - citations: valid citations, 1 at three
+    - length: words, 1 at thirty; an answer of a few words rarely says enough
+    - hedges: "may", "might", "not sure" ... in the answer, two count at most
+
+    Without a valid citation the score is at most ``uncited_cap``. High from ``high``, Medium from ``medium``.
+    """
+
+    floor: float
+    ceiling: float
+    uncited_cap: float
+    high: float
+    medium: float
+
+    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
+        """The confidence in ``answer``."""
+        best = max(hit.parts["dense"] for hit in evidence.hits)
+        retrieval = _share(best - self.floor, self.ceiling - self.floor)
+        coverage = _share(evidence.passed, 4)
+        cited = _share(len(citations), 3)
+        length = _share(len(answer.split()), 30)
+        hedges = min(2, count_hedges(answer))
+        score = 100 * (0.4 * retrieval + 0.2 * coverage + 0.25 * cited + 0.15 * length) - 15 * hedges
+        if not citations:
+            score = min(score, self.uncited_cap)
+        score = round(max(0.0, score), 1)
+        level: Level = "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
+        reasons = [_plural(len(citations), "citation"), _plural(evidence.passed, "relevant chunk")]
+        reasons += [f"best match {best:.0%}", *(["hedged wording"] if hedges else [])]
+        return Confidence(level, score, ", ".join(reasons))
+
+
+def _share(value: float, full: float) -> float:
+    return min(1.0, max(0.0, value / full))
 
 
 def _plural(count: int, noun: str) -> str:

@@ -16,5 +16,29 @@ class AtLeast:
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> Proceed | Decline:
         """Proceed with the hits, or Decline with the reason."""
         if len(hits) >= self.count:
-            return Proceed(hits)
+            return Proceed(hits, len(hits))
         return Decline(f"{len(hits)} chunks passed the threshold, {self.count} needed")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Proceeds when at least ``count`` hits have a cosine of ``threshold``, and the best one has ``best``.
+
+    Both read the plain dense cosine (-1..1), never a fused score. The request's own threshold replaces both.
+    """
+
+    count: int
+    threshold: float
+    best: float
+
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Proceed | Decline:
+        """Proceed with all hits (one that only its words speak for may hold the answer), or Decline."""
+        asked = question.threshold
+        threshold, best = (self.threshold, self.best) if asked is None else (asked, asked)
+        cosines = [hit.parts["dense"] for hit in hits]
+        passed = sum(cosine >= threshold for cosine in cosines)
+        if passed < self.count:
+            return Decline(f"{passed} chunks cover the question (cosine >= {threshold:g}), {self.count} needed")
+        if max(cosines) < best:
+            return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {best:g} needed")
+        return Proceed(hits, passed)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from rag.types import Embedder, Hit, SearchQuery, Where
+from knowledge.candidates import Candidates
+from rag.types import Chunk, Embedder, Hit, SearchQuery, Where
 
 type Scale = Callable[[float], float]
 """From a distance-free cosine (-1..1) to the profile's score."""
@@ -35,6 +36,14 @@ class OpenIndex(Protocol):
 
     def search(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
         """The ``k`` chunks nearest to ``vector``; scores are cosines."""
+        ...
+
+    def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
+        """The ``k`` nearest chunks and the ``k`` best by their words, each with both scores."""
+        ...
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        """The chunks of ``numbers``, in that order."""
         ...
 
 

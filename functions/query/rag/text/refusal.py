@@ -20,6 +20,18 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_HEDGE = re.compile(
+    r"""\b(?:may(?!\ \d)|might|perhaps|possibly|probably|presumably
+    |i\ (?:think|believe|guess|assume)|not\ (?:entirely\ )?(?:sure|certain|clear)
+    |unclear|it\ (?:seems|appears)|could\ be|as\ far\ as\ i\ know)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def count_hedges(answer: str) -> int:
+    """How many hedging words ("might", "not sure" ...) ``answer`` holds; a date in May is none."""
+    return sum(1 for _ in _HEDGE.finditer(answer))
+
 
 def is_refusal(answer: str) -> bool:
     """True when ``answer`` opens by saying that it does not know or that the context does not say."""

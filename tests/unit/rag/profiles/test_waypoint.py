@@ -11,6 +11,7 @@ from rag.profiles.deps import Deps
 from rag.profiles.waypoint import CATEGORIES, DECLINE, Knobs
 from rag.settings import load
 from rag.stages.generate import ChatWriter
+from rag.text.tokens import RoughTokens
 from rag.types import Question
 
 # The seed's table: variable, field, default.
@@ -86,7 +87,7 @@ def test_the_seeds_sentence_and_categories() -> None:
 
 
 def run(knobs: Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
-    deps = Deps(index, ChatWriter(chat, "{context}"), FakeClock(), lambda: "r")
+    deps = Deps(index, ChatWriter(chat, "{context}"), RoughTokens(), FakeClock(), lambda: "r")
     return waypoint.build(knobs, deps).run(Question(text=text), deadline=deadline()).text
 
 

@@ -11,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.confidence import NO_SOURCES, CountAndMean
-from rag.types import Citation, Confidence, Hit
+from rag.types import Citation, Confidence, Hit, Proceed
 
-score = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
+rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
+
+
+def score(found: tuple[Hit, ...], cited: tuple[Citation, ...]) -> Confidence:
+    return rule("An answer.", Proceed(found, len(found)), cited)
 
 
 def hits(*scores: float) -> tuple[Hit, ...]:
@@ -59,8 +63,9 @@ def test_the_score_is_100_times_the_mean_cosine() -> None:
 
 
 def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
-    strict = replace(score, medium_count=3)
-    assert strict(hits(0.9, 0.9), ()).reason == "Only 2 sources found"
+    strict = replace(rule, medium_count=3)
+    found = hits(0.9, 0.9)
+    assert strict("An answer.", Proceed(found, 2), ()).reason == "Only 2 sources found"
 
 
 @given(st.lists(st.floats(-3, 1.0001), min_size=1, max_size=50), st.integers(0, 5))

@@ -12,7 +12,7 @@ ASKED = Question(text="Which permit?")
 
 def test_one_hit_is_enough_for_one() -> None:
     hits = (make_hit(),)
-    assert AtLeast(1)(hits, ASKED) == Proceed(hits)
+    assert AtLeast(1)(hits, ASKED) == Proceed(hits, len(hits))
 
 
 def test_no_hit_is_a_decline_with_its_reason() -> None:

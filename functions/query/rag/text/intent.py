@@ -1,0 +1,50 @@
+"""What a question leans on: its meaning, or its exact words."""
+
+from __future__ import annotations
+
+import re
+
+KEYWORDS_MAX_WORDS = 4
+KEYWORDS_EXACTNESS = 0.5
+
+_WORD = re.compile(r"\w+(?:['’\-./:]\w+)*")
+_QUOTED = re.compile(r'"([^"]+)"|“([^“”]+)”|«([^«»]+)»|`([^`]+)`')
+_CAMEL_CASE = re.compile(r"[a-z][A-Z]")
+
+_GRAMMAR_WORDS = """
+a about an and any are as at be been between but by can could did do does for from get had has have how i if in into
+is it its many may me much must my no not of on or our out shall should so than that the their them then there these
+they this those to up us was we were what when where which who whom whose why will with would you your
+"""
+_GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+
+
+def intent_weight(text: str, *, base: float) -> float:
+    """The dense side's share (0..1) of the fused score for the question ``text``; BM25 has the rest.
+
+    A question in plain words has ``base``, one of nothing but exact words (``"ERR-4711"``) has ``1 - base``, and
+    between the two it falls with ``exactness``. A ``base`` of at most .5 favours exact words already and stays.
+    """
+    return base - exactness(text) * max(0.0, 2 * base - 1)
+
+
+def exactness(text: str) -> float:
+    """How much the question hangs on exact words, 0..1.
+
+    The share of its words that are quoted, or hold a digit (codes, numbers, dates), an underscore or camel case
+    (identifiers). The words around a code dilute it: "What is the treatment for COVID-19?" asks for a treatment.
+    Up to four keywords without any grammar count at least .5.
+    """
+    words = _WORD.findall(text)
+    if not words:
+        return 0.0
+    quoted = [word for groups in _QUOTED.findall(text) for word in _WORD.findall("".join(groups))]
+    exact = len(quoted) + sum(map(_is_exact, _WORD.findall(_QUOTED.sub(" ", text))))
+    share = min(1.0, exact / len(words))
+    if len(words) <= KEYWORDS_MAX_WORDS and not any(word.lower() in _GRAMMAR for word in words):
+        return max(share, KEYWORDS_EXACTNESS)
+    return share
+
+
+def _is_exact(word: str) -> bool:
+    return any(char.isdigit() for char in word) or "_" in word or _CAMEL_CASE.search(word) is not None

@@ -1,0 +1,244 @@
+"""Clockify as a profile: the seed's refusals, validated ids, confidence and routing, through the real handler."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer, error, reply
+from functional.harness import API_KEY, REPOSITORY, Api, Json, Start, post, rest_event, starting
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+SAMPLE = REPOSITORY / "samples" / "clockify"
+QUESTIONS = [json.loads(line) for line in (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+DECLINE = "I don't know based on the MD."
+QUESTION = "How many unused vacation days carry over to next year?"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+    target = tmp_path_factory.mktemp("clockify") / "index"
+    ingest(read([SAMPLE]).documents, target=target, embedder=embedder)
+    return target
+
+
+@pytest.fixture(scope="module")
+def desk(index: Path) -> Iterator[Api]:
+    """The help desk without an LLM."""
+    with starting(index) as start:
+        yield start(RAG_PROFILE="clockify")
+
+
+@pytest.fixture
+def open_desk(index: Path) -> Iterator[Start]:
+    with starting(index) as start:
+
+        def run(**env: str) -> Api:
+            return start(RAG_PROFILE="clockify", **env)
+
+        yield run
+
+
+def ask(api: Api, question: str, **fields: object) -> Json:
+    answered = api.call(rest_event("POST", "/v1/query", json.dumps({"question": question, **fields})))
+    assert answered.status == 200, answered.text
+    return answered.json
+
+
+def writing(text: Callable[[list[str]], str]) -> Callable[[Json], str]:
+    """A model that writes ``text`` of the ids in its context."""
+
+    def answer(request: Json) -> str:
+        system = request["messages"][0]["content"]
+        return text(re.findall(r"^\[(id_\d+)\]", system, re.MULTILINE))
+
+    return answer
+
+
+# --- offline
+
+
+def test_the_sample_questions_are_answered_from_the_right_sections(desk: Api) -> None:
+    wrong = []
+    asked = [question for question in QUESTIONS if question["expected"]]
+    for question in asked:
+        body = desk.ask(question["question"]).json
+        sections = {citation["section"].split(" > ")[0] for citation in body["citations"] if citation["section"]}
+        if not sections & set(question["expected"]):
+            wrong.append(question["id"])
+    assert len(wrong) <= 0.1 * len(asked), wrong
+
+
+def test_questions_out_of_scope_are_refused(desk: Api) -> None:
+    refused = [desk.ask(question["question"]).json["refused"] for question in QUESTIONS if not question["expected"]]
+    assert sum(refused) >= 11
+
+
+def test_an_answer_in_the_help_desks_words(desk: Api) -> None:
+    body = ask(desk, QUESTION)
+
+    assert set(body) == {"answer", "sources", "confidence", "refused", "routing", "timing", "metadata"}
+    assert body["refused"] is False
+    assert body["metadata"] == {}
+    assert 40 <= body["confidence"] <= 100
+    assert body["routing"] == {"action": "return", "reason": f"Confidence {body['confidence']:g}"}
+    cited = re.findall(r"\[(id_\d+)\]", body["answer"])
+    assert body["sources"] == list(dict.fromkeys(cited))
+    assert {"retrievalMs", "generationMs", "citationMs", "totalMs"} <= set(body["timing"])
+
+
+def test_the_api_shape_names_ids_and_headings(desk: Api) -> None:
+    body = desk.ask(QUESTION).json
+    citation = body["citations"][0]
+    assert re.fullmatch(r"id_\d+", citation["id"])
+    assert citation["raw"] == f"[{citation['id']}]"
+    assert citation["title"] == citation["section"].split(" > ")[-1]
+    assert body["routing"]["action"] == "return"
+
+
+def test_debug_brings_the_metadata(desk: Api) -> None:
+    metadata = ask(desk, QUESTION, debug=True)["metadata"]
+    assert metadata["profile"] == "clockify"
+    assert metadata["query"] == QUESTION
+    assert metadata["chunksRetrieved"] >= 2
+
+
+def test_a_refusal_by_the_gate(desk: Api) -> None:
+    body = ask(desk, "Who won the football world cup in 2018?")
+    assert body["answer"] == DECLINE
+    assert (body["refused"], body["confidence"], body["sources"]) == (True, 0, [])
+    assert body["routing"]["action"] == "augment_kb"
+
+
+def test_a_threshold_that_a_request_sets_decides_alone(desk: Api) -> None:
+    assert desk.ask(QUESTION, threshold=0.95).json["refused"] is True
+    assert desk.ask("What is the legal minimum wage in Germany?", threshold=-1).json["refused"] is False
+
+
+def test_white_space_is_collapsed(desk: Api) -> None:
+    assert desk.ask(f"  {QUESTION.replace(' ', chr(10) + '  ')} ").json["metadata"]["query"] == QUESTION
+
+
+# --- with a model
+
+
+def test_the_model_sees_ids_and_headings_and_the_question(open_desk: Start) -> None:
+    with LlmServer(answer=writing(lambda ids: f"Ten days. [{ids[0]}]")) as server:
+        body = ask(open_desk(RAG_OLLAMA_URL=server.url.removesuffix("/v1")), QUESTION)
+    [request] = server.requests
+    system, user = request.json["messages"]
+    assert user == {"role": "user", "content": QUESTION}
+    assert re.search(r"^\[id_\d+\] [^\n]+\n\S", system["content"], re.MULTILINE)
+    assert request.json["temperature"] == 0
+    assert request.json["model"] == "qwen2.5:32b"
+    assert body["refused"] is False
+
+
+def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
+    text = writing(lambda ids: f"It is five days [id_99999], or so [{ids[0]}, id_88888]. Ask HR [id_77777].")
+    with LlmServer(answer=text) as server:
+        body = open_desk(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY).ask(QUESTION).json
+    kept = body["citations"][0]["id"]
+    assert body["answer"] == f"It is five days, or so [{kept}]. Ask HR."
+    assert "removed 3 citations of ids that were not in the context" in body["metadata"]["trail"]
+    assert [citation["id"] for citation in body["citations"]] == [kept]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        DECLINE,
+        "I'm sorry, but the documentation does not mention this.",
+        "Based on the documentation, I cannot answer this.",
+        "The provided snippets do not contain that information.",
+    ],
+)
+def test_a_refusal_by_the_model_is_escalated(open_desk: Start, words: str) -> None:
+    with LlmServer([reply(words)]) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+    assert body["refused"] is True
+    assert body["routing"]["action"] == "escalate"
+    assert body["confidence"] == 0
+
+
+def test_an_uncited_answer_is_escalated(open_desk: Start) -> None:
+    with LlmServer([reply("Unused vacation days carry over to next year, and up to ten of them are kept.")]) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+    assert body["confidence"] <= 35
+    assert body["routing"]["action"] == "escalate"
+
+
+def test_one_retry(open_desk: Start) -> None:
+    with LlmServer([error(500)]) as server:
+        api = open_desk(LLM_BASE_URL=server.url, LLM_BACKOFF_BASE_S="0.001")
+        failed = api.call(post({"query": QUESTION}))
+    assert failed.status == 503
+    assert failed.json["code"] == "llm_unavailable"
+    assert len(server.requests) == 2
+
+
+# --- admission
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "sentence"),
+    [
+        ("", "empty_query", "Question cannot be empty"),
+        (" \n\t ", "empty_query", "Question cannot be empty"),
+        ("a" * 10_001, "query_too_long", "Question exceeds maximum length of 10000 characters"),
+        ("hi <script>alert(1)</script>", "unsafe_query", "Question holds a script pattern; plain text is accepted"),
+        ("javascript:alert(1)", "unsafe_query", "Question holds a script pattern; plain text is accepted"),
+        ("what does eval('x') do", "unsafe_query", "Question holds a script pattern; plain text is accepted"),
+        (
+            "bell \x07",
+            "unsafe_query",
+            "Question holds control or private-use characters; plain text of any script is accepted",
+        ),
+    ],
+)
+def test_what_is_not_admitted(desk: Api, question: str, code: str, sentence: str) -> None:
+    answered = desk.call(rest_event("POST", "/v1/query", json.dumps({"question": question})))
+    assert (answered.status, answered.json) == (400, {"error": sentence, "code": code})
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", '{"query": "wrong field"}', '{"question": 7}'])
+def test_bad_bodies(desk: Api, body: str) -> None:
+    answered = desk.call(rest_event("POST", "/v1/query", body))
+    assert answered.status == 400
+    assert answered.json["code"] in {"invalid_json", "invalid_query"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "ฉันจะเริ่มจับเวลาได้อย่างไร",
+        "كيف أبدأ المؤقت؟",
+        "چطور می‌توانم تایمر را شروع کنم؟",
+        "טיימר איך מתחילים?",
+        "如何启动计时器?",
+        "Wie starte ich die Stoppuhr? 🕒👩‍💻🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+        "c\u0327a va? e\u0301te\u0301",
+        "Is 3 < 5 and 7 > 2?",
+    ],
+)
+def test_every_script_is_admitted(desk: Api, question: str) -> None:
+    assert desk.ask(question).status == 200
+
+
+def test_without_an_index(open_desk: Start, tmp_path: Path) -> None:
+    api = open_desk(INDEX_URI=str(tmp_path / "none"))
+    answered = api.call(rest_event("POST", "/v1/query", json.dumps({"question": QUESTION})))
+    assert (answered.status, answered.json) == (503, {"error": "Run /v1/ingest first", "code": "index_not_ready"})
+
+
+def test_the_help_desks_route_is_there_in_every_profile(api: Api) -> None:
+    body = ask(api, "How long does a truck take from Singapore to Kuala Lumpur?")
+    assert body["refused"] is False
+    assert body["routing"] is None
+    assert all(re.fullmatch(r"id_\d+", source) for source in body["sources"])

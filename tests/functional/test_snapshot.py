@@ -1,0 +1,217 @@
+"""SnapStart, simulated: the runtime's own runner calls the hooks that the function has registered."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3  # type: ignore[import-untyped, unused-ignore]
+import pytest
+import snapshot_restore_py
+from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
+from fakes_llm import LlmServer, error, reply
+from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Start, starting
+from moto import mock_aws
+
+from rag.adapters import secrets
+
+SECRET = "rag/llm-key"
+ANSWER = "Yes. [Singapore Import Permits and TradeNet]"
+
+
+@pytest.fixture(autouse=True)
+def _registry() -> Iterator[None]:
+    """The runtime's registry holds what this test's function registers, and nothing afterwards."""
+    registries = (snapshot_restore_py.get_before_snapshot(), snapshot_restore_py.get_after_restore())
+    for registry in registries:
+        registry.clear()
+    secrets.forget_secrets()
+    yield
+    for registry in registries:
+        registry.clear()
+    secrets.forget_secrets()
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.client]:
+    """Secrets Manager, without a secret so far."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with mock_aws():
+        yield boto3.client("secretsmanager")
+
+
+def bearers(server: LlmServer) -> list[str]:
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
+
+
+# Imports show in a process of their own only. Connections, look-ups and processes are what "calling somebody" is.
+BEFORE = """
+import json, sys
+
+watched = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.fork")
+effects = []
+sys.addaudithook(lambda event, args: effects.append(event) if event in watched else None)
+
+from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
+import app
+
+late = ("openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters")
+told = {"init": [name for name in late if name in sys.modules]}
+run_before_snapshot()
+told["before"] = [name for name in late if name in sys.modules]
+told["effects"] = list(effects)
+told["key_read"] = bool(app.service.chat and app.service.chat._endpoint._api_key)
+imported = set(sys.modules)
+run_after_restore()
+told["restore_imports"] = sorted(set(sys.modules) - imported)
+told["effects_after"] = effects[len(told["effects"]):]
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "imported"),
+    [
+        ({"LLM_API_KEY": "sk-1"}, {"openai", "openai.resources.chat", "tenacity"}),
+        (
+            {"LLM_SECRET_NAME": SECRET},
+            {"openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters"},
+        ),
+        ({}, {"tenacity"}),  # Chroma's own
+    ],
+    ids=["key", "secret", "no LLM"],
+)
+def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
+    waypoint_index: Path, settings: dict[str, str], imported: set[str]
+) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    done = subprocess.run(
+        [sys.executable, "-c", BEFORE],
+        env={
+            **clean,
+            "INDEX_URI": str(waypoint_index),
+            "AWS_DEFAULT_REGION": "eu-central-1",
+            "LAMBDA_TASK_ROOT": "/var/task",
+            **settings,
+        },
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert set(told["init"]) == {"tenacity"}, "init itself does not wait for the LLM's client"
+    assert set(told["before"]) == imported
+    assert told["effects"] == []
+    assert told["key_read"] is False
+    # Restores are what callers wait for: nothing is imported in them, and nobody is called either.
+    assert told["restore_imports"] == []
+    assert told["effects_after"] == []
+
+
+def test_both_hooks_are_registered_once(start: Start) -> None:
+    start()
+    assert len(snapshot_restore_py.get_before_snapshot()) == 1
+    assert len(snapshot_restore_py.get_after_restore()) == 1
+
+
+def test_restored_copies_have_random_states_of_their_own(start: Start) -> None:
+    start()
+    run_before_snapshot()
+    random.seed(7)
+    frozen, unhooked = random.getstate(), random.random()
+    draws = []
+    for _ in range(3):
+        random.setstate(frozen)  # a copy is restored
+        run_after_restore()
+        draws.append(random.random())
+    assert len({unhooked, *draws}) == 4
+
+
+def test_restored_copies_give_ids_of_their_own(start: Start) -> None:
+    api = start()
+    random.seed(7)
+    frozen = random.getstate()
+    ids = set()
+    for _ in range(2):
+        random.setstate(frozen)
+        run_after_restore()
+        ids.add(api.ask(IN_SCOPE).json["responseId"])
+    assert len(ids) == 2
+
+
+def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
+    with LlmServer([reply(ANSWER)]) as server:
+        api = with_llm(server)
+        run_before_snapshot()
+        assert server.connections == 0
+        assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
+        assert server.connections == 1
+        run_after_restore()
+        assert server.connections == 1, "the hook itself connects to nobody"
+        assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
+        assert server.connections == 2
+
+
+def test_the_index_stays_open_over_a_restore(start: Start) -> None:
+    api = start()
+    before = api.app.service.index.handle.current()
+    run_before_snapshot()
+    run_after_restore()
+    assert api.app.service.index.handle.current() is before
+    assert api.ask(IN_SCOPE).status == 200
+
+
+def test_the_secret_is_read_again_after_a_restore(start: Start, manager: boto3.client) -> None:
+    manager.create_secret(Name=SECRET, SecretString="sk-before")
+    with LlmServer([reply(ANSWER)]) as server:
+        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET)
+        run_before_snapshot()
+        api.ask(IN_SCOPE)
+        manager.put_secret_value(SecretId=SECRET, SecretString="sk-after")
+        api.ask(IN_SCOPE)
+        run_after_restore()
+        api.ask(IN_SCOPE)
+        assert bearers(server) == ["sk-before", "sk-before", "sk-after"]
+    assert "sk-before" not in api.output
+    assert "sk-after" not in api.output
+
+
+def test_init_and_hooks_survive_a_secret_that_is_not_there_yet(start: Start, manager: boto3.client) -> None:
+    with LlmServer([reply(ANSWER)]) as server:
+        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET)
+        run_before_snapshot()
+        run_after_restore()
+        assert api.health().status == 200
+        early = api.ask(IN_SCOPE)
+        assert (early.status, early.json["code"]) == (503, "llm_unavailable")
+        assert server.requests == []
+
+        manager.create_secret(Name=SECRET, SecretString="sk-late")
+        late = api.ask(IN_SCOPE)
+        assert (late.status, late.json["metadata"]["model"]) == (200, "served-model")
+        assert bearers(server) == ["sk-late"]
+
+
+def test_a_model_that_was_given_up_before_the_snapshot_is_still_known(with_llm: Start) -> None:
+    with LlmServer([error(404, code="model_not_found"), reply(ANSWER)]) as server:
+        api = with_llm(server, LLM_MODEL="withdrawn", LLM_FALLBACK_MODELS="present")
+        assert api.ask(IN_SCOPE).status == 200
+        run_after_restore()
+        assert api.ask(IN_SCOPE).status == 200
+        assert [request.json["model"] for request in server.requests] == ["withdrawn", "present", "present"]
+
+
+def test_without_the_runtime_s_module_the_function_starts_all_the_same(
+    waypoint_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
+    with starting(waypoint_index) as start:
+        assert start().health().status == 200

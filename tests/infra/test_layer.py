@@ -1,0 +1,357 @@
+"""The built layers, alone: everything that the function and Chroma's clients need is in them, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import PathDistribution, distribution
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import pytest
+from artefacts import BUILD, FUNCTION, INDEX, LIBRARIES, ROOT, require_build, run_bare
+
+from knowledge.embedding import MiniLM
+from layerbuilder.prune import LIST
+
+QUESTION = "What documents do I need for an import permit in Singapore?"
+EXPECTED = "Singapore Import Permits and TradeNet"
+UNCHECKED_HASH = 1
+"""Flags of bytecode that is valid whatever its source says (PEP 552)."""
+
+WITHOUT_LICENCE = {"flatbuffers", "onnxruntime", "tokenizers"}
+"""Their wheels have none in their metadata; onnxruntime's lie beside its code, flatbuffers' code does not ship."""
+
+RULES = tomllib.loads(LIST.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    require_build()
+
+
+# --- what runs
+
+SEARCH = """
+import json
+import chromadb
+from knowledge.embedding import MiniLM
+from knowledge.index import open_index
+
+place, collection, question = sys.argv[1:]
+embedder = MiniLM()
+index = open_index(place, embedder=embedder, collection=collection)
+hits = index.search(embedder.embed([question])[0], k=3)
+files = {name: module.__file__ for name, module in sys.modules.items() if getattr(module, "__file__", None)}
+print(json.dumps({
+    "titles": [hit.chunk.title for hit in hits],
+    "texts": [hit.chunk.text for hit in hits],
+    "scores": [hit.score for hit in hits],
+    "manifest": index.manifest is not None,
+    "files": files,
+    "standard": sys.prefix,
+}))
+index.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a fresh interpreter with nothing but the layer found in the built index."""
+    found: dict[str, Any] = run_bare(SEARCH, INDEX, "waypoint_kb", QUESTION, cwd=tmp_path_factory.mktemp("search"))
+    return found
+
+
+def test_the_layer_alone_opens_the_index_embeds_and_finds(searched: dict[str, Any]) -> None:
+    assert searched["titles"][0] == EXPECTED
+    assert searched["manifest"] is True
+    assert searched["scores"] == sorted(searched["scores"], reverse=True)
+    assert 0.6 < searched["scores"][0] <= 1
+
+
+def test_every_module_is_the_layer_s_or_the_standard_library_s(searched: dict[str, Any]) -> None:
+    elsewhere = {
+        name: file
+        for name, file in searched["files"].items()
+        if not file.startswith((str(LIBRARIES), searched["standard"]))
+    }
+    assert elsewhere == {}
+    assert "site-packages" not in "".join(searched["files"].values())
+
+
+def test_no_source_is_compiled_at_a_start(searched: dict[str, Any]) -> None:
+    modules = {name: Path(file) for name, file in searched["files"].items() if file.startswith(str(LIBRARIES))}
+    theirs = {name: path for name, path in modules.items() if name.partition(".")[0] != "knowledge"}
+    ours = {name: path for name, path in modules.items() if name not in theirs}
+    assert {path.suffix for path in theirs.values()} == {".pyc", ".so"}
+    assert {path.suffix for path in ours.values()} == {".py"}
+    assert {"chromadb", "onnxruntime", "tokenizers", "numpy"} <= set(theirs)
+    assert {"knowledge.index", "knowledge.embedding"} <= set(ours)
+    compiled = [path for path in theirs.values() if path.suffix == ".pyc"]
+    compiled += [Path(importlib.util.cache_from_source(str(path))) for path in ours.values()]
+    assert [path for path in compiled if _flags(path) != UNCHECKED_HASH] == []
+
+
+def test_every_module_of_the_function_is_compiled() -> None:
+    sources = sorted(path for path in FUNCTION.rglob("*.py"))
+    assert {"app.py", "snapshot.py", "telemetry.py"} <= {path.name for path in sources}
+    flags = {path.name: _flags(Path(importlib.util.cache_from_source(str(path)))) for path in sources}
+    assert set(flags.values()) == {UNCHECKED_HASH}
+
+
+def _flags(bytecode: Path) -> int:
+    head = bytecode.read_bytes()[:8]
+    assert head[:4] == importlib.util.MAGIC_NUMBER, f"{bytecode} is of another Python"
+    return int.from_bytes(head[4:8], "little")
+
+
+def test_a_foreign_chroma_folder_opens_with_chroma_s_default_embedding_function(tmp_path: Path) -> None:
+    # jsonschema and overrides are stand-ins in the layer, and opening such a collection reads a configuration that
+    # the real ones have checked.
+    folder = tmp_path / "theirs"
+    texts = ["Permits take five working days.", "A harpsichord is tuned by ear.", "Tea is grown in Darjeeling."]
+    client = chromadb.PersistentClient(str(folder))
+    collection = client.create_collection("theirs_kb")
+    vectors = MiniLM().embed(texts)
+    collection.add(
+        ids=["a", "b", "c"],
+        documents=texts,
+        embeddings=vectors,
+        metadatas=[{"title": "Permits"}, {"title": "Music"}, {"title": "Tea"}],
+    )
+    assert collection.configuration_json["embedding_function"]["name"] == "default"
+    client.close()  # type: ignore[attr-defined]
+
+    found = run_bare(SEARCH, folder, "theirs_kb", "How long does a permit take?", cwd=tmp_path)
+
+    assert found["manifest"] is False
+    assert found["texts"][0] == texts[0]
+    assert found["titles"][0] == "Permits"
+    assert found["files"]["jsonschema"] == str(LIBRARIES / "jsonschema" / "__init__.pyc")
+
+
+class _ChromaServer(BaseHTTPRequestHandler):
+    """As much of Chroma's HTTP API as a client needs to search one collection."""
+
+    COLLECTION = "8d4ef5a1-0000-4000-8000-3a6b0f0d9c11"
+    PREFIX = "/api/v2/tenants/acme/databases/kb"
+
+    def do_GET(self) -> None:
+        known: dict[str, object] = {
+            "/api/v2/auth/identity": {"user_id": "u", "tenant": "acme", "databases": ["kb"]},
+            "/api/v2/tenants/acme": {"name": "acme"},
+            self.PREFIX: {"id": self.COLLECTION, "name": "kb", "tenant": "acme"},
+            "/api/v2/heartbeat": {"nanosecond heartbeat": 42},
+            "/api/v2/pre-flight-checks": {"max_batch_size": 100},
+            f"{self.PREFIX}/collections/waypoint_kb": {
+                "id": self.COLLECTION,
+                "name": "waypoint_kb",
+                "configuration_json": {"hnsw": {"space": "cosine"}, "embedding_function": None},
+                "metadata": None,
+                "dimension": 3,
+                "tenant": "acme",
+                "database": "kb",
+                "log_position": 0,
+                "version": 0,
+            },
+        }
+        self._send(known.get(self.path))
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        found = {"ids": [["id_1"]], "distances": [[0.25]], "documents": [["Five days."]], "metadatas": [[None]]}
+        wanted = self.path == f"{self.PREFIX}/collections/{self.COLLECTION}/query" and asked["n_results"] == 1
+        self._send({**found, "embeddings": None, "uris": None, "include": asked["include"]} if wanted else None)
+
+    def _send(self, body: object) -> None:
+        data = json.dumps(body if body is not None else {"error": "NotFoundError", "message": self.path}).encode()
+        self.send_response(200 if body is not None else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return
+
+
+@pytest.fixture
+def chroma_port() -> Iterator[int]:
+    """The port of a scripted Chroma server on 127.0.0.1."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _ChromaServer)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+REMOTE = """
+import json
+import chromadb
+
+port = int(sys.argv[2])
+if sys.argv[1] == "HttpClient":
+    client = chromadb.HttpClient(host="127.0.0.1", port=port, tenant="acme", database="kb")
+else:
+    client = chromadb.CloudClient(
+        tenant="acme", database="kb", api_key="ck-1", cloud_host="127.0.0.1", cloud_port=port, enable_ssl=False
+    )
+found = client.get_collection("waypoint_kb").query(query_embeddings=[[1.0, 0.0, 0.0]], n_results=1)
+print(json.dumps({"heartbeat": client.heartbeat(), "found": found}))
+"""
+
+
+@pytest.mark.parametrize("client", ["HttpClient", "CloudClient"])
+def test_chroma_s_remote_clients_search_from_the_layer(client: str, chroma_port: int, tmp_path: Path) -> None:
+    answer = run_bare(REMOTE, client, chroma_port, cwd=tmp_path)
+    assert answer["heartbeat"] == 42
+    assert answer["found"]["ids"] == [["id_1"]]
+    assert answer["found"]["distances"] == [[0.25]]
+
+
+LIBRARY_NAMES = """
+import json
+import openai, pydantic, tenacity
+from aws_lambda_powertools import Logger, Metrics, single_metric
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
+
+class Point(pydantic.BaseModel):
+    x: int
+
+tries = []
+@tenacity.retry(stop=tenacity.stop_after_attempt(3), reraise=True)
+def flaky():
+    tries.append(1)
+    assert len(tries) == 3
+flaky()
+
+app = APIGatewayRestResolver()
+@app.get("/x")
+def x():
+    return Point.model_validate_json('{"x": 7}').model_dump()
+reply = app.resolve({"httpMethod": "GET", "path": "/x", "headers": {}, "requestContext": {}}, None)
+metrics = Metrics(namespace="N", service="s")
+metrics.add_metric("M", "Count", 1)
+Logger(service="s").info("a line")
+client = openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9/v1", max_retries=0)
+try:
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "?"}])
+except openai.APIConnectionError as error:
+    failed = type(error).__name__
+print(json.dumps({"tries": len(tries), "reply": reply["body"], "failed": failed}))
+"""
+
+
+def test_openai_powertools_tenacity_and_pydantic_work_from_the_layer(tmp_path: Path) -> None:
+    answer = run_bare(LIBRARY_NAMES, cwd=tmp_path)
+    assert answer == {"tries": 3, "reply": '{"x":7}', "failed": "APIConnectionError"}
+
+
+def test_a_configured_trace_exporter_is_refused_with_the_reason(tmp_path: Path) -> None:
+    script = """
+import json
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+try:
+    OTLPSpanExporter(endpoint="http://collector:4317")
+except RuntimeError as error:
+    print(json.dumps(str(error)))
+"""
+    assert "CHROMA_OTEL_COLLECTION_ENDPOINT" in run_bare(script, cwd=tmp_path)
+
+
+# --- what is in it, and what is not
+
+
+def test_every_entry_of_the_prune_list_gives_a_reason() -> None:
+    for entry in (*RULES["remove"], *RULES["stub"]):
+        assert len(entry["why"].strip()) >= 20, entry
+
+
+def test_what_the_list_names_is_gone() -> None:
+    stubs = tuple(entry["path"] for entry in RULES["stub"])
+    left = [
+        str(path.relative_to(LIBRARIES))
+        for entry in RULES["remove"]
+        for pattern in entry["paths"]
+        for path in LIBRARIES.glob(pattern)
+        if not any(stub.startswith(f"{path.relative_to(LIBRARIES)}/") for stub in stubs)
+    ]
+    assert left == []
+
+
+def test_neither_installers_nor_tests_nor_records_ship() -> None:
+    tests = {"test", "tests", "_tests"}
+    wrong = [
+        str(path.relative_to(BUILD))
+        for part in ("ChromaLayer", "IndexLayer", "QueryFunction")
+        for path in (BUILD / part).rglob("*")
+        if path.name in {"pip", "setuptools", "uv", "RECORD", "INSTALLER", "direct_url.json", ".lock", "conftest.py"}
+        or (path.is_dir() and path.name in tests)
+    ]
+    assert wrong == []
+
+
+def test_the_libraries_ship_without_their_sources() -> None:
+    sources = [path for path in LIBRARIES.rglob("*.py") if path.relative_to(LIBRARIES).parts[0] != "knowledge"]
+    assert sources == []
+
+
+def test_the_model_ships_once_and_quantised() -> None:
+    names = {path.name for path in (LIBRARIES / "model").iterdir()}
+    assert {"model.json", "tokenizer.json"} <= names
+    assert [name for name in names if name.endswith(".onnx")] == ["model.onnx"]
+    assert (LIBRARIES / "model" / "model.onnx").stat().st_size < 30_000_000
+
+
+def test_the_index_layer_holds_one_state_and_its_manifest() -> None:
+    manifest = json.loads((INDEX / "manifest.json").read_text(encoding="utf-8"))
+    assert {path.name for path in INDEX.iterdir()} == {"manifest.json", manifest["data"]}
+    files = {
+        str(path.relative_to(INDEX / manifest["data"]))
+        for path in (INDEX / manifest["data"]).rglob("*")
+        if path.is_file()
+    }
+    assert files == set(manifest["files"])
+
+
+def test_no_place_of_the_machine_that_built_it_is_in_it() -> None:
+    place = str(ROOT).encode()
+    told = [
+        str(path.relative_to(BUILD))
+        for part in ("ChromaLayer", "IndexLayer", "QueryFunction")
+        for path in (BUILD / part).rglob("*")
+        if path.is_file() and path.suffix not in {".so", ".onnx"} and place in path.read_bytes()
+    ]
+    assert told == []
+
+
+def _legal(names: list[str]) -> set[str]:
+    words = ("licen", "copying", "notice")
+    return {name for name in names if any(word in Path(name).name.lower() for word in words)}
+
+
+def test_licences_and_notices_ship_as_the_wheels_have_them() -> None:
+    shipped = [PathDistribution(info) for info in sorted(LIBRARIES.glob("*.dist-info"))]
+    assert {"chromadb", "openai", "pydantic", "onnxruntime"} <= {each.metadata["Name"] for each in shipped}
+    lost = {}
+    for each in shipped:
+        name = each.metadata["Name"]
+        installed = distribution(name)
+        assert installed.version == each.version, f"{name}: the layer's lock file is not the environment's"
+        texts = _legal([str(file) for file in installed.files or () if ".dist-info" in str(file)])
+        assert texts or name in WITHOUT_LICENCE, f"{name} came without a licence"
+        if missing := {text for text in texts if not (LIBRARIES / text).is_file()}:
+            lost[name] = missing
+    assert lost == {}
+
+
+def test_notices_of_what_is_linked_into_onnxruntime_ship() -> None:
+    assert (LIBRARIES / "onnxruntime" / "LICENSE").is_file()
+    assert (LIBRARIES / "onnxruntime" / "ThirdPartyNotices.txt").stat().st_size > 100_000

@@ -1,0 +1,469 @@
+"""HTML, PDF and DOCX files through ingest: what of them is indexed, and what is said of those that cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_files import PdfLine, docx, paragraph, pdf, text_lines
+from pypdf import PdfWriter
+
+from knowledge import markdown as md
+from knowledge.chunking import split
+from knowledge.documents import Reading, read
+from knowledge.errors import SourceUnreadable
+from knowledge.types import Document
+from ragctl import cli
+from ragctl.converters import readers
+from ragctl.converters.output import Unconvertible
+
+TESTS = Path(__file__).parents[1]
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>{title}</title><style>p {{ color: red }}</style></head><body>
+<nav><a href="/">Start</a> <a href="/plans">Plans</a></nav>
+<h1>Billing</h1>
+<p>Seats cost 5&nbsp;&euro; each &amp; are billed <a href="https://example.org/x">every month</a>.</p>
+<script>document.write("tracked")</script>
+<h2>Change <em>the</em> plan</h2>
+<p>Open snake_case settings.<br>Choose a plan.</p>
+<table><tr><td>Plan</td><td>Price</td></tr><tr><td>Basic</td><td>3</td></tr></table>
+<h3>Refunds</h3><p>Refunds take 14 days.</p>
+<footer>All rights reserved</footer></body></html>"""
+
+
+def documents_of(folder: Path, name: str, data: bytes | str) -> Reading:
+    (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+    return read([folder / name], readers=readers())
+
+
+def document_of(folder: Path, name: str, data: bytes | str) -> Document:
+    reading = documents_of(folder, name, data)
+    assert reading.failed == ()
+    (document,) = reading.documents
+    return document
+
+
+def failure_of(folder: Path, name: str, data: bytes | str) -> str:
+    reading = documents_of(folder, name, data)
+    assert reading.documents == ()
+    (failure,) = reading.failed
+    assert failure.path.endswith(name)
+    return failure.error
+
+
+def headings(document: Document) -> list[tuple[int, str]]:
+    return [(block.level, block.title) for block in md.headings(md.parse(document.text))]
+
+
+# HTML
+
+
+def test_html_keeps_words_headings_and_tables_and_drops_the_rest(tmp_path: Path) -> None:
+    document = document_of(tmp_path, "page.html", PAGE.format(title="Billing"))
+
+    assert document.title == "Billing"
+    assert headings(document) == [(1, "Billing"), (2, "Change the plan"), (3, "Refunds")]
+    assert "Seats cost 5\u00a0€ each & are billed every month." in document.text
+    assert "Open snake_case settings." in document.text
+    assert "| Plan | Price |\n| --- | --- |\n| Basic | 3 |" in document.text
+    for gone in ("tracked", "color", "Start", "Plans", "rights", "example.org"):
+        assert gone not in document.text
+
+
+@pytest.mark.parametrize(
+    ("head", "heading", "expected"),
+    [
+        ("<title>Billing &amp; Plans | Clockify Help</title>", "<h1>Billing &amp; Plans</h1>", "Billing & Plans"),
+        ("<title>Invoices</title>", "<h1>Welcome</h1>", "Invoices"),
+        ("<title>Re-entry permits</title>", "<h1>Re</h1>", "Re-entry permits"),
+        ("", "<h1>Only a <b>heading</b></h1>", "Only a heading"),
+        ("<title> \n </title>", "<h1> </h1>", "the file"),
+        ('<title>Quote " and \\ and #</title>', "", 'Quote " and \\ and #'),
+    ],
+)
+def test_html_title(tmp_path: Path, head: str, heading: str, expected: str) -> None:
+    page = f"<html><head>{head}</head><body>{heading}<p>Some text.</p></body></html>"
+
+    assert document_of(tmp_path, "the-file.htm", page).title == expected
+
+
+def test_html_main_part_wins_over_what_is_around_it(tmp_path: Path) -> None:
+    page = "<body><div>Cookies!</div><main><h2>Facts</h2><p>The text.</p></main><div>Related pages</div></body>"
+
+    assert document_of(tmp_path, "page.html", page).text == "## Facts\n\nThe text.\n"
+
+
+def test_html_in_another_encoding_says_so_itself(tmp_path: Path) -> None:
+    page = '<meta charset="windows-1252"><title>Gebühren</title><p>Die Gebühr beträgt 5 €.</p>'
+
+    document = document_of(tmp_path, "page.html", page.encode("cp1252"))
+
+    assert (document.title, document.text) == ("Gebühren", "Die Gebühr beträgt 5 €.\n")
+
+
+def test_html_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
+    page = (
+        "<h2>First</h2><p># one</p><p>``` two</p><p>&lt;!-- three</p><p>&lt;script> four</p><p>five<br>---</p>"
+        "<pre># six\n```\n# seven</pre><h2>Last</h2><p>Text.</p>"
+    )
+
+    document = document_of(tmp_path, "page.html", page)
+
+    assert headings(document) == [(2, "First"), (2, "Last")]
+    assert "# six\n```\n# seven" in document.text
+
+
+def test_html_that_begins_with_a_ruler_has_no_front_matter(tmp_path: Path) -> None:
+    document = document_of(tmp_path, "page.html", "<hr><p>title: Stolen</p><hr><p>Text.</p>")
+
+    assert document.title == "page"
+    assert "title: Stolen" in document.text
+
+
+def test_canonical_address_is_the_documents_url(tmp_path: Path) -> None:
+    page = '<link rel="canonical" href="https://example.org/a"><p>Text.</p>'
+
+    assert document_of(tmp_path, "a.html", page).url == "https://example.org/a"
+    assert document_of(tmp_path, "b.html", page.replace("https://", "javascript:")).url == ""
+
+
+def test_html_without_text_and_html_nested_too_deeply_fail_in_words(tmp_path: Path) -> None:
+    assert failure_of(tmp_path, "a.html", "<html><body><script>1</script></body></html>") == "holds no text"
+    assert "nested too deeply" in failure_of(tmp_path, "b.html", "<div>" * 20_000 + "text")
+
+
+# PDF
+
+
+def test_pdf_paragraphs_go_on_over_lines_and_pages(tmp_path: Path) -> None:
+    first = text_lines(
+        "A reefer container keeps frozen fish cold during the\n"
+        "whole voyage and is plugged in at the termi-\n"
+        "nal as soon as it has arrived there. It must be a\n"
+        "well-kept one.\n"
+        "\n"
+        "The second paragraph talks of a well-\n"
+        "kept engine which runs through the night and which"
+    )
+    second = text_lines("needs no fuel. Then it ends.\n\n• one point\n• another point")
+
+    document = document_of(tmp_path, "two.pdf", pdf(first, second))
+
+    assert document.text == (
+        "A reefer container keeps frozen fish cold during the whole voyage and is plugged in at the terminal as soon "
+        "as it has arrived there. It must be a well-kept one.\n\n"
+        "The second paragraph talks of a well-kept engine which runs through the night and which needs no fuel. "
+        "Then it ends.\n\n- one point\n\n- another point\n"
+    )
+
+
+def test_pdf_headings_are_larger_and_running_lines_are_left_out(tmp_path: Path) -> None:
+    def page(number: int, heading: str) -> list[PdfLine]:
+        body = text_lines("\n".join(f"Line {line} of the text under {heading} goes on" for line in range(8)), top=650)
+        return [
+            (9, 760, "Harbour Handbook"), (16, 680, heading), *body, (9, 40, f"Page {number} of 4, edition 7"),
+        ]  # fmt: skip
+
+    cover: list[PdfLine] = [(30, 500, "Harbour"), (30, 464, "Handbook"), (11, 300, "For all who work there.")]
+    document = document_of(
+        tmp_path, "book.pdf", pdf(cover, page(2, "Permits"), page(3, "Cranes"), page(4, "Tugs"), title="The Handbook")
+    )
+
+    assert document.title == "The Handbook"
+    assert headings(document) == [(1, "Harbour Handbook"), (2, "Permits"), (2, "Cranes"), (2, "Tugs")]
+    assert document.text.count("Harbour Handbook") == 1
+    assert "edition" not in document.text
+    assert [piece.section for piece in split(document.text, title=document.title)] == ["", "Permits", "Cranes", "Tugs"]
+
+
+def test_pdf_loses_no_text_that_only_looks_repeated(tmp_path: Path) -> None:
+    pages = [text_lines(f"Berth {n} is open\nThe crane works by day\nand it rests at night") for n in range(1, 6)]
+
+    document = document_of(tmp_path, "berths.pdf", pdf(*pages))
+
+    assert [document.text.count(f"Berth {n} is open") for n in range(1, 6)] == [1] * 5
+    assert document.text.count("and it rests at night") == 5
+
+
+@pytest.mark.parametrize("title", ["", "untitled", "Microsoft Word - tariff_final.docx", "tariff.tex"])
+def test_pdf_without_a_title_of_its_own_has_the_files_name(tmp_path: Path, title: str) -> None:
+    assert document_of(tmp_path, "port-tariff.pdf", pdf(text_lines("Some text."), title=title)).title == "port tariff"
+
+
+def test_pdf_leaders_of_a_table_of_contents_are_left_out(tmp_path: Path) -> None:
+    lines = text_lines("Permits . . . . . . . 3\nCranes.........12\n\nThe text begins here.")
+
+    assert document_of(tmp_path, "toc.pdf", pdf(lines)).text == "The text begins here.\n"
+
+
+def encrypted(data: bytes, *, password: str, algorithm: str) -> bytes:
+    writer = PdfWriter(clone_from=io.BytesIO(data))
+    writer.encrypt(user_password=password, owner_password="owner", algorithm=algorithm)
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+def test_pdf_is_read_when_it_opens_without_a_password_only(tmp_path: Path, algorithm: str) -> None:
+    plain = pdf(text_lines("Open to all."))
+
+    document = document_of(tmp_path, "open.pdf", encrypted(plain, password="", algorithm=algorithm))
+    locked = failure_of(tmp_path, "locked.pdf", encrypted(plain, password="secret", algorithm=algorithm))
+
+    assert document.text == "Open to all.\n"
+    assert locked == "is protected with a password: save it without one"
+
+
+def test_pdf_of_pictures_says_that_it_holds_no_text(tmp_path: Path) -> None:
+    assert failure_of(tmp_path, "scan.pdf", pdf([], [])) == (
+        "holds no text, as if it were scanned: put it through a text recognition (OCR) first"
+    )
+
+
+# DOCX
+
+
+def test_docx_styles_become_headings(tmp_path: Path) -> None:
+    table = (
+        "<w:tbl>"
+        + "".join(
+            f"<w:tr>{''.join(f'<w:tc>{paragraph(cell)}</w:tc>' for cell in row)}</w:tr>"
+            for row in (("Fee", "SGD"), ("Permit", "22"))
+        )
+        + "</w:tbl>"
+    )
+    file = docx(
+        paragraph("Permit Guide", "Title"),
+        paragraph("Plants ..... 3", "TOC1"),
+        paragraph("Importing", "Heading1"),
+        paragraph("Plants & seeds", "Heading2"),
+        paragraph("A permit is needed for <all> plants_and_seeds."),
+        paragraph("# no heading"),
+        paragraph("Fees", "Heading2"),
+        table,
+        title="Permit Guide",
+    )
+
+    document = document_of(tmp_path, "guide.docx", file)
+
+    assert document.title == "Permit Guide"
+    assert headings(document) == [(1, "Permit Guide"), (1, "Importing"), (2, "Plants & seeds"), (2, "Fees")]
+    assert "A permit is needed for <all> plants_and_seeds." in document.text
+    assert "| Fee | SGD |\n| --- | --- |\n| Permit | 22 |" in document.text
+    assert "....." not in document.text
+    assert [piece.section for piece in split(document.text, title=document.title)] == [
+        "Importing > Plants & seeds", "Importing > Fees",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("core", "expected"),
+    [("From the Properties", "From the Properties"), ("", "First Heading"), ("Document1", "First Heading")],
+)
+def test_docx_title(tmp_path: Path, core: str, expected: str) -> None:
+    file = docx(paragraph("First Heading", "Heading2"), paragraph("Text."), title=core)
+
+    assert document_of(tmp_path, "file.docx", file).title == expected
+
+
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha">' + "".join(
+    f'<!ENTITY {name} "{f"&{before};" * 50}">' for before, name in ("ab", "bc", "cd", "de", "ef")
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "prolog",
+    [
+        '<!DOCTYPE x [<!ENTITY stolen SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE x SYSTEM "http://127.0.0.1:9/x.dtd">',
+        f"<!--{' ' * 100_000}-->{LAUGHS}]>",
+    ],
+)
+def test_docx_with_a_document_type_is_not_read(tmp_path: Path, prolog: str, encoding: str) -> None:
+    file = docx("<w:p><w:r><w:t>Text</w:t></w:r></w:p>", prolog=prolog, encoding=encoding)
+
+    assert "document type definition" in failure_of(tmp_path, "attack.docx", file)
+
+
+def test_docx_attacks_hide_under_no_other_name(tmp_path: Path) -> None:
+    relations = docx(paragraph("Text."), parts={"word/_rels/document.xml.rels": f"{LAUGHS}]><x>&f;</x>"})
+    image = docx(paragraph("Text."), parts={"word/media/image1.png": f"{LAUGHS}]><x>&f;</x>"})
+
+    assert "document type definition" in failure_of(tmp_path, "relations.docx", relations)
+    assert "document type definition" in failure_of(tmp_path, "image.docx", image)
+
+
+def test_docx_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
+    pictures = docx(paragraph("Text."), parts={"word/media/image1.bmp": bytes(201 * 1024 * 1024)})
+    words = docx(paragraph("word " * (17 * 1024 * 1024 // 5)))
+
+    assert len(pictures) < 1024 * 1024
+    assert failure_of(tmp_path, "pictures.docx", pictures) == "unpacks to 202 MiB; at most 200 are read"
+    assert failure_of(tmp_path, "words.docx", words) == "holds 18 MiB of text parts; at most 16 are read: split it"
+
+
+def test_docx_with_a_picture_and_a_binary_part_is_read(tmp_path: Path) -> None:
+    file = docx(paragraph("Text."), parts={"word/media/image1.png": b"\x89PNG\r\n\x1a\n" + bytes(1000)})
+
+    assert document_of(tmp_path, "file.docx", file).text == "Text.\n"
+
+
+# Damage
+
+
+WHOLE = {
+    "whole.pdf": pdf(text_lines("Some text to be read.\nAnd some more of it."), title="Whole"),
+    "whole.docx": docx(paragraph("Whole", "Heading2"), paragraph("Some text."), title="Whole"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("old.docx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(2000)),
+        ("text.docx", b"This is no zip."),
+        ("cut.docx", WHOLE["whole.docx"][:-60]),
+        ("empty.docx", docx()),
+        ("broken.docx", docx("<w:p>")),
+        ("other.docx", docx(parts={"word/document.xml": "<html>no Word</html>"})),
+        ("text.pdf", b"This is no PDF."),
+        ("head.pdf", b"%PDF-1.7\n"),
+        ("cut.pdf", WHOLE["whole.pdf"][:300]),
+        ("blank.html", b"  \n "),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / "good.md").write_text("# Good\n\nSome text.\n")
+    (tmp_path / name).write_bytes(data)
+
+    reading = read([tmp_path], readers=readers())
+
+    assert [document.title for document in reading.documents] == ["Good"]
+    (failure,) = reading.failed
+    assert failure.path.endswith(name)
+    assert 5 < len(failure.error) < 300
+    assert "\n" not in failure.error
+
+
+@given(data=st.data())
+def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(WHOLE)))
+    damaged = bytearray(WHOLE[name])
+    for _ in range(data.draw(st.integers(1, 8))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    end = data.draw(st.integers(len(damaged) // 2, len(damaged)))
+
+    text = "---\n"
+    with contextlib.suppress(Unconvertible, SourceUnreadable):
+        text = readers()[Path(name).suffix](bytes(damaged[:end]))
+
+    assert text.startswith("---\n")
+    assert text.encode().decode() == text  # it can be stored
+
+
+def test_a_suffix_that_nothing_reads_is_told_what_is_read(tmp_path: Path) -> None:
+    assert failure_of(tmp_path, "table.xlsx", b"PK") == (
+        "has the suffix '.xlsx'; accepted are .docx, .htm, .html, .jsonl, .markdown, .md, .pdf, .txt"
+    )
+
+
+# The command
+
+
+def test_a_mixed_folder_is_ingested_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("INDEX_URI", "RAG_PROFILE"):
+        monkeypatch.setenv(name, "")
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Notes\n\nDemurrage is charged for each day in the terminal.\n")
+    (folder / "b.html").write_text(PAGE.format(title="Billing"))
+    (folder / "c.pdf").write_bytes(pdf(text_lines("A reefer container keeps frozen fish cold."), title="Reefers"))
+    (folder / "d.docx").write_bytes(
+        docx(paragraph("Plants", "Heading2"), paragraph("Plants need a permit."), title="P")
+    )
+    (folder / "e.PDF").write_bytes(pdf([]))
+    (folder / "f.png").write_bytes(b"\x89PNG")
+
+    status = cli.run(["ingest", str(folder), "--index", str(tmp_path / "i"), "--json"])
+    summary = json.loads(capsys.readouterr().out)
+    cli.run(["search", "Which fish is frozen?", "--k", "1", "--index", str(tmp_path / "i"), "--json"])
+    (hit,) = json.loads(capsys.readouterr().out)["hits"]
+
+    assert status == 0
+    assert summary["documents"] == 4
+    assert [(Path(failure["path"]).name, failure["error"][:13]) for failure in summary["failed"]] == [
+        ("e.PDF", "holds no text")
+    ]
+    assert (hit["docId"], hit["title"], hit["text"]) == ("c", "Reefers", "A reefer container keeps frozen fish cold.")
+
+
+def test_help_and_markdown_import_no_converter() -> None:
+    script = (
+        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.converters import readers;"
+        "readers(); print({'bs4', 'markdownify', 'mammoth', 'pypdf'} & set(sys.modules), file=sys.stderr)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stderr == "set()\n"
+
+
+# Memory
+
+MAX_PEAK_MB = 700
+BIG_BYTES = 7_000_000
+BIG_SECTIONS = 600
+
+BIG_INGEST = """
+import json, resource, sys
+from pathlib import Path
+from fakes_embedding import HashingEmbedder
+from knowledge.documents import read
+from knowledge.ingest import ingest
+from ragctl.converters import readers
+
+reading = read([Path(sys.argv[1])], readers=readers())
+chunks = ingest(reading.documents, target=Path(sys.argv[2]), embedder=HashingEmbedder()).chunks
+status = Path("/proc/self/status")  # Linux's ru_maxrss counts the parent, pytest, as well
+if status.exists():
+    (peak_mb,) = [int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+else:
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+print(json.dumps([chunks, peak_mb]))
+"""
+
+
+def test_one_big_file_is_indexed_in_little_memory(tmp_path: Path) -> None:
+    big = tmp_path / "big.md"
+    with big.open("w", encoding="utf-8") as file:
+        file.write("# Help\n\n")
+        for section in range(BIG_SECTIONS):
+            file.write(f"## Topic {section}\n\n")
+            for item in range(BIG_BYTES // BIG_SECTIONS // 155):
+                file.write(
+                    f"Case {section}-{item} of the help says how a timer is started, stopped and corrected, who may "
+                    f"see the {item}th entry of a timesheet, and which report number {section * item} shows it.\n\n"
+                )
+
+    done = subprocess.run(
+        [sys.executable, "-c", BIG_INGEST, str(big), str(tmp_path / "index")],
+        env={**os.environ, "PYTHONPATH": str(TESTS)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    chunks, peak_mb = json.loads(done.stdout)
+
+    assert big.stat().st_size > BIG_BYTES * 0.95
+    assert chunks > BIG_SECTIONS * 7
+    assert 50 < peak_mb < MAX_PEAK_MB

@@ -1,0 +1,214 @@
+"""ragctl evaluate, and search in all its modes, on a small corpus with the real embedding model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragctl import cli
+from ragctl.evaluate import score
+
+CORPUS = {
+    "permits": ("Import Permits", "Importing plants needs a permit from the plant health office."),
+    "reefers": ("Reefer Containers", "A reefer container keeps frozen fish at minus eighteen degrees Celsius."),
+    "errors": ("Error messages", "ERR-4711 means that the session is over. Sign in again."),
+    "timeouts": ("More messages", "ERR-4712 means that the server did not answer in time."),
+    "demurrage": ("Demurrage", "It is charged for each day on which a container stays in the terminal."),
+}
+QUERIES = {
+    "q1": "Which papers do I need to bring flowers into the country?",
+    "q2": "ERR-4711",
+    "q3": "How cold is the cargo space for salmon?",
+    "unjudged": "What is the meaning of life?",
+    "nothing": "Who won the world cup?",
+}
+QRELS = [("q1", "permits", 1), ("q2", "errors", 2), ("q3", "reefers", 1), ("nothing", "permits", 0), ("gone", "x", 1)]
+MODES = ("dense", "bm25", "hybrid")
+
+type Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process; what it prints as JSON, or (exit status, stdout, stderr)."""
+    ours = [name for name in os.environ if name.startswith(("LLM_", "RAG_", "CHROMA_", "HYBRID_"))]
+    for name in [*ours, "INDEX_URI", "RAG_PROFILE"]:
+        monkeypatch.setenv(name, "")
+
+    def run(*arguments: object) -> Any:
+        capsys.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The options of evaluate, with the files that they name."""
+    folder = tmp_path_factory.mktemp("beir")
+    lines = {
+        "corpus.jsonl": [json.dumps({"_id": i, "title": t, "text": x}) for i, (t, x) in CORPUS.items()],
+        "queries.jsonl": [json.dumps({"_id": i, "text": x}) for i, x in QUERIES.items()],
+        "qrels.tsv": ["query-id\tcorpus-id\tscore", *("\t".join(map(str, row)) for row in QRELS)],
+    }
+    for name, content in lines.items():
+        (folder / name).write_text("\n".join(content) + "\n", encoding="utf-8")
+    return {f"--{name.partition('.')[0]}": folder / name for name in lines} | {"--index": folder / "index"}
+
+
+def flat(options: dict[str, Path]) -> list[object]:
+    return [part for option in options.items() for part in option]
+
+
+def test_evaluate_measures_every_mode(run: Run, files: dict[str, Path]) -> None:
+    told = run("evaluate", *flat(files), "--json")
+
+    assert told["metrics"].keys() == set(MODES)
+    for values in told["metrics"].values():
+        assert values.keys() == {"ndcg@10", "recall@10", "mrr@10", "msPerQuery"}
+        assert values["msPerQuery"] > 0
+    assert (told["queries"], told["documents"], told["chunks"]) == (3, 5, 5)  # of five questions two have no answer
+    hybrid, bm25 = told["metrics"]["hybrid"], told["metrics"]["bm25"]
+    assert (hybrid["ndcg@10"], hybrid["recall@10"], hybrid["mrr@10"]) == (1, 1, 1)
+    assert bm25["recall@10"] < 1  # no word of q3 is in any document
+
+
+def test_evaluate_measures_the_modes_that_were_asked_for(run: Run, files: dict[str, Path]) -> None:
+    told = run("evaluate", *flat(files), "--mode", "bm25", "--mode", "dense", "--json")
+
+    assert list(told["metrics"]) == ["bm25", "dense"]
+
+
+def test_evaluate_for_people_is_a_table(run: Run, files: dict[str, Path]) -> None:
+    status, out, _ = run("evaluate", *flat(files))
+
+    assert status == 0
+    assert "3 queries, 5 documents, 5 chunks" in out
+    assert all(word in out for word in (*MODES, "ndcg@10", "1.000"))
+
+
+def test_evaluate_keeps_its_index_apart(
+    run: Run, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INDEX_URI", str(tmp_path / "mine"))
+    options = flat({name: path for name, path in files.items() if name != "--index"})
+
+    first = run("evaluate", *options, "--mode", "dense", "--json")
+    built = (tmp_path / first["index"] / "manifest.json").stat().st_mtime_ns
+    run("evaluate", *options, "--mode", "dense", "--json")
+
+    assert first["index"].startswith(".index/eval-")
+    assert (tmp_path / first["index"] / "manifest.json").stat().st_mtime_ns == built
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "said"),
+    [
+        ("--qrels", "query-id\tcorpus-id\tscore\nq1\tpermits\n", "line 2: not a judgement"),
+        ("--qrels", "q1\tpermits\tmuch\n", "line 1: not a judgement"),
+        ("--qrels", "other\tpermits\t1\n", "No question in"),
+        ("--qrels", "q1\tpermits\t0\n", "No question in"),
+        ("--queries", '{"text": "a"}\n', "line 1: not a query"),
+        ("--corpus", "{}\n", "Nothing to index"),
+    ],
+)
+def test_evaluate_names_what_it_cannot_use(
+    run: Run, files: dict[str, Path], tmp_path: Path, option: str, content: str, said: str
+) -> None:
+    wrong = tmp_path / files[option].name
+    wrong.write_text(content, encoding="utf-8")
+
+    status, out, _ = run("evaluate", *flat(files | {option: wrong, "--index": tmp_path / "i"}), "--json")
+
+    assert status == 1
+    assert json.loads(out)["code"] == "source_unreadable"
+    assert said in json.loads(out)["error"]
+
+
+@pytest.mark.parametrize("option", ["--corpus", "--qrels", "--queries"])
+def test_evaluate_names_a_file_that_is_not_there(run: Run, files: dict[str, Path], option: str) -> None:
+    status, out, _ = run("evaluate", *flat(files | {option: Path("nowhere")}), "--json")
+
+    assert status == 1
+    error = json.loads(out)["error"]
+    assert "nowhere" in error
+    assert error.endswith("No such file or directory")
+
+
+def test_scores_are_trec_evals() -> None:
+    qrels = {"a": {"d1": 1, "d2": 0}, "b": {"d3": 2, "d4": 1}, "c": {"x": 1}}
+    run = {"a": ["d2", "d1"], "b": ["d3", "z", "d4"], "c": []}
+
+    found = score(run, qrels)
+
+    # a: 1/log2(3); b: (2 + 1/log2(4)) / (2 + 1/log2(3)); c: 0
+    assert found["ndcg@10"] == pytest.approx((0.6309298 + 2.5 / 2.6309298 + 0) / 3)
+    assert found["recall@10"] == pytest.approx(2 / 3)
+    assert found["mrr@10"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+
+
+def test_scores_look_at_ten_documents_only() -> None:
+    ranked = [f"d{n}" for n in range(11)]
+
+    assert score({"a": ranked}, {"a": {"d10": 1}}) == {"ndcg@10": 0, "recall@10": 0, "mrr@10": 0}
+    assert score({"a": ranked}, {"a": {"d9": 1}})["mrr@10"] == pytest.approx(0.1)
+
+
+# ragctl search
+
+
+@pytest.fixture
+def index(run: Run, files: dict[str, Path]) -> Path:
+    run("ingest", files["--corpus"], "--index", files["--index"], "--json")
+    return files["--index"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "parts"), [("dense", {"dense"}), ("bm25", {"bm25"}), ("hybrid", {"dense", "bm25", "fused"})]
+)
+def test_search_in_each_mode_says_where_its_scores_come_from(run: Run, index: Path, mode: str, parts: set[str]) -> None:
+    hits = run("search", "frozen fish in a reefer", "--mode", mode, "--index", index, "--json")["hits"]
+
+    assert hits[0]["docId"] == "reefers"
+    assert hits[0]["parts"].keys() == parts
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+
+
+def test_bm25_finds_nothing_without_a_common_word(run: Run, index: Path) -> None:
+    assert run("search", "salmon", "--mode", "bm25", "--index", index, "--json") == {"hits": []}
+
+
+def test_a_hybrid_search_takes_the_profiles_weight(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = (
+        "search",
+        "how is the session over",
+        "--mode",
+        "hybrid",
+        "--profile",
+        "clockify",
+        "--index",
+        index,
+        "--json",
+    )
+    usual = run(*search)["hits"][0]["parts"]["fused"]
+    monkeypatch.setenv("HYBRID_DENSE_WEIGHT", "0")
+
+    assert run(*search)["hits"][0]["parts"]["fused"] != usual
+
+
+def test_a_run_file_can_be_of_any_mode(run: Run, files: dict[str, Path], index: Path, tmp_path: Path) -> None:
+    many = ("--queries", files["--queries"], "--run", tmp_path / "run.tsv", "--k", "2", "--index", index)
+    run("search", *many, "--mode", "bm25", "--json")
+
+    rows = [line.split("\t") for line in (tmp_path / "run.tsv").read_text().splitlines()[1:]]
+    assert next(row[1] for row in rows if row[0] == "q2") == "errors"
+    assert not [row for row in rows if row[0] == "q3"]

@@ -1,0 +1,300 @@
+"""Both sides of a real index: dense and BM25 candidates, filters, consistency, indexes without BM25."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import numpy as np
+import pytest
+from fakes_embedding import HashingEmbedder
+
+from knowledge.candidates import Candidates
+from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.index import Index, open_index
+from knowledge.ingest import ingest
+from knowledge.plan import embed_text
+from knowledge.types import Document
+
+EMBEDDER = HashingEmbedder()
+WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
+HALF_PRECISION = 1e-3
+
+
+def documents(count: int = 60) -> list[Document]:
+    return [
+        Document(
+            doc_id=f"d{n}", title=f"Document {n}", text=f"The {WORDS[n % 8]} rule is number{n} of the {WORDS[n % 3]}.",
+            digest=str(n), path=f"d{n}.md", category=f"0{n % 4}", extra={"year": 2000 + n},
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ingest(documents(), target=tmp_path / "index", embedder=EMBEDDER)
+    return tmp_path / "index"
+
+
+def opened(folder: Path) -> Index:
+    return open_index(folder, embedder=EMBEDDER)
+
+
+def ask(index: Index, text: str, **options: Any) -> Candidates:
+    return index.candidates(text, EMBEDDER.embed([text])[0], **options)
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    return body
+
+
+def write_manifest(folder: Path, body: dict[str, Any]) -> None:
+    (folder / "manifest.json").write_text(json.dumps(body))
+
+
+def record_anew(folder: Path, name: str) -> None:
+    """Make the manifest agree with a changed file: what is found then is not the checksum."""
+    body = manifest(folder)
+    content = (folder / body["data"] / name).read_bytes()
+    body["files"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    write_manifest(folder, body)
+
+
+# Candidates
+
+
+@pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
+@pytest.mark.parametrize("text", ["tariff number35", "What of the customs rule, harbour?", "nothing known", "the"])
+def test_candidates_are_the_best_of_both_sides_with_both_scores(
+    folder: Path, text: str, where: dict[str, object] | None
+) -> None:
+    index = opened(folder)
+    chunks = list(index.iter_chunks())
+    vectors = EMBEDDER.embed([embed_text(chunk.title, chunk.text) for chunk in chunks])
+    cosines = vectors @ EMBEDDER.embed([text])[0]
+    assert index.lexical is not None
+    bm25 = index.lexical.scores(text)
+    admitted = {
+        chunk.number for chunk in chunks
+        if where is None or chunk.category == where.get("category") or ("year" in where and chunk.number > 50)
+    }  # fmt: skip
+
+    found = ask(index, text, k=5, where=where)
+
+    rows = [number - 1 for number in found.numbers.tolist()]
+    assert set(found.numbers.tolist()) <= admitted
+    assert found.numbers.tolist() == sorted(set(found.numbers.tolist()))
+    assert found.dense.values == pytest.approx(cosines[rows], abs=HALF_PRECISION)
+    assert found.bm25.values.tolist() == bm25[rows].tolist()
+    assert found.vectors == pytest.approx(vectors[rows], abs=HALF_PRECISION)
+    for scores, least in ((cosines, -2.0), (bm25, 0.0)):
+        others = [scores[number - 1] for number in admitted - set(found.numbers.tolist())]
+        best = sorted((float(scores[number - 1]) for number in admitted), reverse=True)[:5]
+        assert not [score for score in others if score > max(least, best[-1]) + 1e-4]
+    assert (found.dense.mean, found.dense.std) == pytest.approx((cosines.mean(), cosines.std()), abs=1e-4)
+    assert (found.bm25.mean, found.bm25.std) == pytest.approx((bm25.mean(), bm25.std()), abs=1e-5)
+    index.close()
+
+
+def test_a_rare_word_is_found_that_the_vectors_miss(folder: Path) -> None:
+    index = opened(folder)
+    away = -EMBEDDER.embed(["Document 37"])[0]  # the nearest chunks are any but that one
+
+    found = index.candidates("number37", away, k=3)
+
+    best = int(np.argmax(found.bm25.z))
+    assert found.numbers[best] == 38
+    assert found.bm25.values[best] > 0
+    assert found.dense.values[best] < 0
+    assert np.count_nonzero(found.bm25.values) == 1
+    assert len(found) == 4
+    index.close()
+
+
+def test_chunks_are_fetched_in_the_order_asked_for(folder: Path) -> None:
+    index = opened(folder)
+
+    assert [chunk.number for chunk in index.fetch([40, 7, 13])] == [40, 7, 13]
+    assert index.fetch([]) == ()
+    with pytest.raises(SearchFailed, match="id_99"):
+        index.fetch([1, 99])
+    index.close()
+
+
+@pytest.mark.parametrize("where", [{"a": 1, "b": 2}, {"a": {"$nonsense": 1}}])
+def test_a_malformed_filter_is_a_failed_search(folder: Path, where: dict[str, object]) -> None:
+    index = opened(folder)
+
+    with pytest.raises(SearchFailed):
+        ask(index, "rule", where=where)
+    index.close()
+
+
+@pytest.mark.parametrize("where", [None, {"category": "01"}])
+@pytest.mark.parametrize("vector", [np.full(384, np.nan, np.float32), np.ones(3, np.float32)])
+def test_an_unusable_vector_is_a_failed_search(folder: Path, vector: Any, where: dict[str, object] | None) -> None:
+    index = opened(folder)
+
+    with pytest.raises(SearchFailed):
+        index.candidates("rule", vector, where=where)
+    index.close()
+
+
+def test_a_filter_that_admits_nothing_finds_nothing(folder: Path) -> None:
+    index = opened(folder)
+
+    assert len(ask(index, "tariff rule", where={"category": "none"})) == 0
+    index.close()
+
+
+def test_threads_get_what_one_gets(folder: Path) -> None:
+    index = opened(folder)
+    texts = [f"{WORDS[n % 8]} rule number{n}" for n in range(60)]
+    expected = [ask(index, text, k=3).numbers.tolist() for text in texts]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: ask(index, text, k=3).numbers.tolist(), texts * 3)) == expected * 3
+    index.close()
+
+
+def test_a_closed_index_fails(folder: Path) -> None:
+    index = opened(folder)
+    index.close()
+
+    with pytest.raises(SearchFailed):
+        ask(index, "rule")
+
+
+@pytest.mark.parametrize("texts", [["One chunk only."], ["!", "?"], ["Same words."] * 3])
+def test_the_smallest_collections_work(tmp_path: Path, texts: list[str]) -> None:
+    few = [Document(doc_id=f"d{n}", title="", text=t, digest=str(n), path=f"{n}.md") for n, t in enumerate(texts)]
+    ingest(few, target=tmp_path, embedder=EMBEDDER)
+    index = opened(tmp_path)
+
+    found = ask(index, "one same word")
+
+    assert found.numbers.tolist() == list(range(1, len(texts) + 1))
+    assert found.dense.z == pytest.approx(np.zeros(len(texts)), abs=2)
+    index.close()
+
+
+# Built and replaced together
+
+
+def test_an_ingest_updates_both_sides(folder: Path) -> None:
+    changed = [*documents()[:59], Document(doc_id="new", title="New", text="A zebra crossing.", digest="z", path="z")]
+
+    ingest(changed, target=folder, embedder=EMBEDDER)
+    index = opened(folder)
+
+    assert index.lexical is not None
+    assert index.lexical.numbers.tolist() == [chunk.number for chunk in index.iter_chunks()] == [*range(1, 60), 61]
+    assert index.lexical.scores("number59").max() == 0
+    found = ask(index, "zebra", k=1)
+    assert found.numbers[np.argmax(found.bm25.values)] == 61
+    index.close()
+
+
+def test_the_manifest_tells_of_the_bm25_side(folder: Path) -> None:
+    body = manifest(folder)
+
+    assert (body["lexical"]["rows"], body["lexical"]["method"], body["lexical"]["stemmer"]) == (60, "lucene", "english")
+    assert (body["lexical"]["k1"], body["lexical"]["b"]) == (1.5, 0.75)
+    assert {"vectors.npy", "moments.npy", "lexical/numbers.npy", "lexical/vocab.index.json"} <= body["files"].keys()
+
+
+def test_a_bm25_side_of_other_chunks_is_damage(folder: Path) -> None:
+    name = "lexical/numbers.npy"
+    path = folder / manifest(folder)["data"] / name
+    np.save(path, np.load(path) + 1)
+    record_anew(folder, name)
+
+    with pytest.raises(IndexDamaged, match=r"BM25 side of the index has other chunks than its texts\. Run: ragctl"):
+        opened(folder)
+
+
+def test_a_bm25_side_of_another_ingest_is_damage(folder: Path, tmp_path: Path) -> None:
+    ingest(documents(59), target=tmp_path / "other", embedder=EMBEDDER)
+    ours, theirs = manifest(folder), manifest(tmp_path / "other")
+    for name in ours["files"]:
+        if name.startswith("lexical/"):
+            shutil.copy(tmp_path / "other" / theirs["data"] / name, folder / ours["data"] / name)
+            record_anew(folder, name)
+
+    with pytest.raises(IndexDamaged, match=r"Run: ragctl ingest PATH"):
+        opened(folder)
+
+
+# Indexes without BM25
+
+
+def without_bm25(folder: Path) -> None:
+    """Make ``folder`` what ingest wrote before there was a BM25 side."""
+    body = manifest(folder)
+    body["lexical"] = None
+    for name in [
+        name for name in body["files"] if name.startswith("lexical/") or name in ("vectors.npy", "moments.npy")
+    ]:
+        del body["files"][name]
+        (folder / body["data"] / name).unlink()
+    write_manifest(folder, body)
+
+
+@pytest.mark.parametrize("age", ["before BM25", "another recipe"])
+def test_an_older_index_answers_dense_searches_and_is_rebuilt_without_embedding(folder: Path, age: str) -> None:
+    if age == "before BM25":
+        without_bm25(folder)
+    else:
+        body = manifest(folder)
+        body["lexical"]["recipe"] = 0
+        write_manifest(folder, body)
+
+    index = opened(folder)
+    (hit,) = index.search(EMBEDDER.embed(["Document 9 number9"])[0], k=1)
+    assert hit.chunk.number == 10
+    assert index.lexical is None
+    with pytest.raises(IndexMismatch, match=r"no BM25 side for a hybrid search\. Run: ragctl ingest PATH"):
+        ask(index, "rule")
+    index.close()
+
+    summary = ingest(documents(), target=folder, embedder=EMBEDDER)
+    index = opened(folder)
+    assert (summary.embedded, summary.unchanged) == (0, 60)
+    assert len(ask(index, "number9", k=1)) in (1, 2)
+    index.close()
+
+
+def test_a_foreign_folder_has_no_bm25_side(tmp_path: Path) -> None:
+    client = chromadb.PersistentClient(str(tmp_path))
+    client.create_collection("waypoint_kb").add(ids=["x"], embeddings=EMBEDDER.embed(["x"]), documents=["x"])  # type: ignore[arg-type]
+    client.close()  # type: ignore[attr-defined]
+    index = opened(tmp_path)
+
+    with pytest.raises(IndexMismatch, match="no BM25 side"):
+        ask(index, "x")
+    index.close()
+
+
+SEARCH = """
+import sys
+from fakes_embedding import HashingEmbedder
+from knowledge.index import open_index
+embedder = HashingEmbedder()
+index = open_index(sys.argv[1], embedder=embedder)
+assert len(index.candidates("tariff rule", embedder.embed(["tariff rule"])[0]))
+print(sorted({"bm25s", "scipy", "numba", "jax"} & set(sys.modules)))
+"""
+
+
+def test_a_search_needs_nothing_of_the_library_that_made_the_index(folder: Path) -> None:
+    tests = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", SEARCH, folder], capture_output=True, text=True, check=True, cwd=tests)
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,49 @@
+"""Retrieval on public question sets: the bars that hybrid search has to reach, with the product's own index."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.index import Index, open_index
+from knowledge.ingest import ingest
+from ragctl.beir import read_qrels, read_queries
+from ragctl.evaluate import score
+from ragctl.modes import Mode, best_documents, searcher
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+BARS = {"squad_v11_dev": 0.89, "clapnq_dev": 0.98, "covid_faq": 0.70}
+QUESTIONS = 500
+"""At most, a fixed sample: SQuAD has 10,570."""
+
+WORSE_BY_AT_MOST = 0.005
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_hybrid_search_reaches_its_bar_and_is_never_worse_than_its_better_side(name: str, tmp_path: Path) -> None:
+    embedder = MiniLM(threads=2)
+    ingest(read([DATA / name / "corpus.jsonl"]).documents, target=tmp_path, embedder=embedder)
+    qrels = read_qrels(DATA / name / "qrels.tsv")
+    queries = [(query_id, text) for query_id, text in read_queries(DATA / name / "queries.jsonl") if query_id in qrels]
+    if len(queries) > QUESTIONS:
+        queries = random.Random(0).sample(queries, QUESTIONS)
+
+    with closing(open_index(tmp_path, embedder=embedder)) as index:
+        ndcg = {mode: _ndcg(mode, index, queries, qrels) for mode in Mode}
+
+    assert ndcg[Mode.hybrid] >= BARS[name]
+    assert ndcg[Mode.hybrid] >= max(ndcg[Mode.dense], ndcg[Mode.bm25]) - WORSE_BY_AT_MOST
+
+
+def _ndcg(mode: Mode, index: Index, queries: list[tuple[str, str]], qrels: Mapping[str, Mapping[str, int]]) -> float:
+    search = searcher(mode, index, profile="clockify")
+    run = {query_id: [hit.chunk.doc_id for hit in best_documents(search, text, k=10)] for query_id, text in queries}
+    return score(run, {query_id: qrels[query_id] for query_id in run})["ndcg@10"]

@@ -1,0 +1,101 @@
+"""PDF and DOCX files made by hand, byte for byte, so that tests know what is in them."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Mapping, Sequence
+from xml.sax.saxutils import escape
+from zipfile import ZIP_DEFLATED, ZipFile
+
+PAGE_HEIGHT_PT = 792
+LEFT_PT = 72
+
+type PdfLine = tuple[float, float, str]
+"""Size of the letters and height above the page's foot, in points, and the text (Latin-1)."""
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+_STYLES = {"Title": "Title", "Heading1": "heading 1", "Heading2": "heading 2", "Heading3": "heading 3", "TOC1": "toc 1"}
+
+
+def pdf(*pages: Sequence[PdfLine], title: str = "") -> bytes:
+    """A PDF of ``pages`` in Helvetica. A page without lines is empty, as a scanned one is for a reader of text."""
+    objects: list[bytes] = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [%s] /Count %d >>"
+        % (b" ".join(b"%d 0 R" % (5 + 2 * n) for n in range(len(pages))), len(pages)),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Title (%s) >>" % _text(title) if title else b"<< >>",
+    ]
+    for number, lines in enumerate(pages):
+        drawn = b"".join(
+            b"BT /F1 %g Tf 1 0 0 1 %d %g Tm (%s) Tj ET\n" % (size, LEFT_PT, height, _text(text))
+            for size, height, text in lines
+        )
+        packed = zlib.compress(drawn)
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 %d] /Contents %d 0 R"
+            b" /Resources << /Font << /F1 3 0 R >> >> >>" % (PAGE_HEIGHT_PT, 6 + 2 * number)
+        )
+        objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(packed), packed))
+    out = io.BytesIO(b"%PDF-1.4\n")
+    out.seek(0, io.SEEK_END)
+    offsets = []
+    for index, body in enumerate(objects, start=1):
+        offsets.append(out.tell())
+        out.write(b"%d 0 obj\n%s\nendobj\n" % (index, body))
+    start = out.tell()
+    out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    out.writelines(b"%010d 00000 n \n" % offset for offset in offsets)
+    out.write(b"trailer << /Size %d /Root 1 0 R /Info 4 0 R >>\n" % (len(objects) + 1))
+    out.write(b"startxref\n%d\n%%%%EOF\n" % start)
+    return out.getvalue()
+
+
+def text_lines(text: str, *, top: float = 700, size: float = 11, leading: float = 13) -> list[PdfLine]:
+    """The lines of ``text`` below each other; an empty one leaves a gap."""
+    return [(size, top - leading * n, line) for n, line in enumerate(text.splitlines()) if line]
+
+
+def _text(text: str) -> bytes:
+    return text.encode("cp1252").replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)")
+
+
+def paragraph(text: str, style: str = "") -> str:
+    """A paragraph of a Word document; ``style`` is a style's id (Title, Heading1 ... Heading3, TOC1)."""
+    chosen = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f'<w:p>{chosen}<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r></w:p>'
+
+
+def docx(
+    *blocks: str,
+    title: str = "",
+    prolog: str = "",
+    parts: Mapping[str, str | bytes] | None = None,
+    encoding: str = "utf-8",
+) -> bytes:
+    """A Word document of ``blocks`` (XML). ``prolog`` goes before the root element, ``parts`` beside or over it."""
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>'
+        for key, name in _STYLES.items()
+    )
+    document = (
+        f'<?xml version="1.0" encoding="{encoding}"?>{prolog}'
+        f"<w:document {_W}><w:body>{''.join(blocks)}</w:body></w:document>"
+    )
+    made: dict[str, str | bytes] = {
+        "_rels/.rels": f'<Relationships xmlns="{_RELATIONS}">'
+        f'<Relationship Id="r1" Type="{_OFFICE}" Target="word/document.xml"/></Relationships>',
+        "word/document.xml": document.encode(encoding),
+        "word/styles.xml": f"<w:styles {_W}>{styles}</w:styles>",
+        "docProps/core.xml": '<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{escape(title)}</dc:title></cp:coreProperties>",
+        **(parts or {}),
+    }
+    out = io.BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        for name, content in made.items():
+            archive.writestr(name, content)
+    return out.getvalue()

@@ -1,0 +1,92 @@
+"""The index layer: the current state of a sound index, and nothing beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes_embedding import HashingEmbedder
+
+from knowledge.errors import IndexDamaged, IndexMismatch
+from knowledge.ingest import ingest
+from knowledge.source import read_manifest, verify
+from knowledge.types import Document
+from layerbuilder import __main__ as program
+from layerbuilder import index as index_layer
+
+
+def document(text: str) -> Document:
+    return Document(doc_id="d", title="Permits", text=text, digest=f"{len(text):064x}", path="d.md")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """An index that was replaced once, so that it has an earlier state and a lock beside the current one."""
+    target = tmp_path / "index"
+    for text in ("Permits take five working days.", "Permits take six working days, or seven."):
+        ingest([document(text)], target=target, embedder=HashingEmbedder())
+    return target
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_the_current_state_alone_is_copied_whole(index: Path, tmp_path: Path) -> None:
+    manifest = read_manifest(index)
+    assert manifest is not None
+    (index / "data-0000000000ff").mkdir()
+    (index / "data-0000000000ff" / "old.bin").write_bytes(b"an earlier state")
+    (index / ".lock").write_bytes(b"")
+    out = tmp_path / "layer"
+
+    index_layer.build(out, index=index)
+
+    assert {path.name for path in out.iterdir()} == {"index"}
+    assert {path.name for path in (out / "index").iterdir()} == {"manifest.json", manifest.data}
+    verify(out / "index" / manifest.data, manifest.files)
+    copied = files(out / "index")
+    assert set(copied) == {"manifest.json", *(f"{manifest.data}/{name}" for name in manifest.files)}
+    assert copied.items() <= files(index).items()
+
+
+def test_a_build_replaces_the_one_before(index: Path, tmp_path: Path) -> None:
+    out = tmp_path / "layer"
+    (out / "index" / "data-000000000001").mkdir(parents=True)
+    index_layer.build(out, index=index)
+    assert not (out / "index" / "data-000000000001").exists()
+
+
+@pytest.mark.parametrize("how", ["altered", "truncated", "missing"])
+def test_a_damaged_index_is_refused_and_nothing_is_written(index: Path, tmp_path: Path, how: str) -> None:
+    manifest = read_manifest(index)
+    assert manifest is not None
+    name = max(manifest.files, key=lambda name: manifest.files[name].bytes)
+    victim = index / manifest.data / name
+    content = victim.read_bytes()
+    if how == "missing":
+        victim.unlink()
+    else:
+        victim.write_bytes(bytes([content[0] ^ 1]) + content[1:] if how == "altered" else content[:-1])
+    out = tmp_path / "layer"
+    with pytest.raises(IndexDamaged, match=name.rpartition("/")[2]):
+        index_layer.build(out, index=index)
+    assert not out.exists()
+
+
+def test_an_index_of_another_make_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "chroma.sqlite3").write_bytes(b"SQLite format 3\0")
+    with pytest.raises(IndexMismatch, match=r"has no manifest\.json"):
+        index_layer.build(tmp_path / "layer", index=tmp_path / "theirs")
+
+
+def test_the_command_says_why_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["index", "--index", str(tmp_path / "none"), "--out", str(tmp_path / "layer")]
+    assert program.main(arguments) == 1
+    assert "layerbuilder: " in capsys.readouterr().err
+
+
+def test_the_command_builds(index: Path, tmp_path: Path) -> None:
+    assert program.main(["index", "--index", str(index), "--out", str(tmp_path / "layer")]) == 0
+    assert (tmp_path / "layer" / "index" / "manifest.json").is_file()

@@ -1,0 +1,51 @@
+"""Files of many queries and of what answers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragctl.beir import read_qrels, read_queries
+from ragctl.failures import CommandFailed
+
+
+def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"_id": 7, "text": "na\\u00efve"}\n\n{"_id": "b", "text": "two", "metadata": {}}\n')
+
+    assert read_queries(path) == [("7", "naïve"), ("b", "two")]
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", "7", '{"_id": "a"}', '{"text": "a"}', '{"_id": "a\\tb", "text": "c"}']
+)
+def test_a_line_that_is_no_query_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"_id": "a", "text": "b"}\n' + line)
+
+    with pytest.raises(CommandFailed, match=r"line 2: not a query"):
+        read_queries(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match=r"nowhere\.jsonl cannot be read: No such file"):
+        read_queries(tmp_path / "nowhere.jsonl")
+
+
+def test_judgements_are_read_by_query_with_or_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\r\nq1\td1\t1\nq1\td2\t0\n\nq2\td1\t2\n")
+
+    assert read_qrels(path) == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}}
+    path.write_text("q1\td1\t1\n")
+    assert read_qrels(path) == {"q1": {"d1": 1}}
+
+
+@pytest.mark.parametrize("line", ["q1 d1 1", "q1\td1", "q1\t0\td1\t1", "q1\td1\t0.5", "query-id\tcorpus-id\tscore"])
+def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("q1\td1\t1\n" + line)
+
+    with pytest.raises(CommandFailed, match=r"line 2: not a judgement"):
+        read_qrels(path)

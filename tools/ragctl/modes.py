@@ -1,0 +1,96 @@
+"""The ways to search an index that commands offer, and the documents that a search ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from knowledge.index import Index
+    from knowledge.types import Hit
+
+type Search = Callable[[str, int], tuple[Hit, ...]]
+"""The best chunks for a text, at most so many, best first."""
+
+
+class Mode(StrEnum):
+    """How to search: by meaning, by words, or by both."""
+
+    dense = "dense"
+    bm25 = "bm25"
+    hybrid = "hybrid"
+
+
+def searcher(mode: Mode, index: Index, *, profile: str) -> Search:
+    """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
+
+    Raises:
+        IndexMismatch: ``mode`` needs BM25 and the index has none.
+    """
+    searches: dict[Mode, Callable[[], Search]] = {
+        Mode.dense: lambda: lambda text, k: index.search(index.embedder.embed([text])[0], k=k),
+        Mode.bm25: lambda: _bm25(index),
+        Mode.hybrid: lambda: _hybrid(index, profile),
+    }
+    return searches[mode]()
+
+
+def best_documents(search: Search, text: str, *, k: int) -> list[Hit]:
+    """The best chunk of each of the ``k`` best documents, best first."""
+    chunks = k
+    while True:
+        chunks *= 2
+        hits = search(text, chunks)
+        best: dict[str, Hit] = {}
+        for hit in hits:
+            best.setdefault(hit.chunk.doc_id, hit)
+        if len(best) >= k or len(hits) < chunks:
+            return list(best.values())[:k]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An open index as a source of one."""
+
+    index: Index
+
+    def lease(self) -> AbstractContextManager[Index]:
+        return nullcontext(self.index)
+
+
+def _hybrid(index: Index, profile: str) -> Search:
+    from rag.settings import load
+    from rag.stages.retrieve_hybrid import DENSE_WEIGHT, HybridRetriever
+    from rag.types import SearchQuery
+
+    knobs = load(import_module(f"rag.profiles.{profile}").Knobs)
+    retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
+    return lambda text, k: retrieve(SearchQuery(text=text, top_k=k))
+
+
+def _bm25(index: Index) -> Search:
+    import numpy as np
+
+    from knowledge.errors import IndexMismatch
+    from knowledge.types import Hit
+    from rag.stages.fuse import best_first
+
+    lexical = index.lexical
+    if lexical is None:
+        raise IndexMismatch("The index has no BM25 side to search. Run: ragctl ingest PATH")
+
+    def search(text: str, k: int) -> tuple[Hit, ...]:
+        scores = lexical.scores(text)
+        order = best_first(scores, lexical.numbers, min(k, int(np.count_nonzero(scores))))
+        chunks = index.fetch(lexical.numbers[order].tolist())
+        return tuple(
+            Hit(chunk=chunk, score=float(scores[row]), distance=math.nan, parts={"bm25": float(scores[row])})
+            for row, chunk in zip(order, chunks, strict=True)
+        )
+
+    return search
