@@ -51,6 +51,11 @@ help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# A sample's own tables and a file for what is remembered; variables that are set already win.
+TABLES ?= $(CURDIR)/samples/$(PROFILE)
+run: export ACRONYMS_FILE ?= $(wildcard $(TABLES)/acronyms.json)
+run: export FILTER_RULES_FILE ?= $(wildcard $(TABLES)/filters.json)
+run: export STORE_PATH ?= .index/$(PROFILE).store.sqlite
 run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
 
@@ -132,7 +137,7 @@ $(CURDIR)/.index/%/manifest.json: $(TOOLS_DONE) $(MODEL_DONE) FORCE
 
 $(BUILT): $(PACKAGED) requirements/chroma.txt requirements/query.txt $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE)
 	@mkdir -p .aws-sam && rm -f .aws-sam/built-*
-	@PROFILE=$(PROFILE) INDEX=$(INDEX) ARCH=$(ARCH) SAM_CLI_TELEMETRY=0 $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
+	@PROFILE=$(PROFILE) INDEX=$(INDEX) ARCH=$(ARCH) TABLES=$(TABLES) SAM_CLI_TELEMETRY=0 $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
 	@touch $@
 
 $(SAM_DONE): requirements/sam.txt $(VENV_MADE)

@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 from fakes_embedding import HashingEmbedder
 
+from rag.profiles.deps import Deps, ProfileIndex
+from rag.services import Services
+from rag.stages.generate import Writer
+from rag.text.acronyms import AcronymTable
+from rag.text.rules import RuleTable
+from rag.text.tokens import RoughTokens
 from rag.types import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -142,3 +148,36 @@ def _matches(chunk: Chunk, where: Where) -> bool:
     ((symbol, wanted),) = condition.items()
     value = chunk.extra[name] if name in chunk.extra else getattr(chunk, name, None)
     return value is not None and _OPERATORS[symbol](value, wanted)
+
+
+def make_deps(
+    index: ProfileIndex,
+    writer: Writer,
+    *,
+    clock: Callable[[], float] | None = None,
+    new_id: Callable[[], str] = lambda: "r",
+) -> Deps:
+    """Deps without stores, tables or a model for other purposes."""
+    services = Services(
+        stores=None,
+        chat=None,
+        chat_of=lambda model: FakeChat(),
+        prompt=lambda name, *placeholders: "",
+        scope=dict,
+        embed=_embed,
+    )
+    return Deps(
+        index=index,
+        writer=writer,
+        tokens=RoughTokens(),
+        services=services,
+        acronyms=AcronymTable(),
+        rules=RuleTable(()),
+        embedding_model="hashing",
+        clock=clock or FakeClock(),
+        new_id=new_id,
+    )
+
+
+def _embed(text: str) -> np.ndarray:
+    return HashingEmbedder().embed([text])[0]

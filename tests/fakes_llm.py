@@ -4,11 +4,13 @@ with LlmServer([error(429, retry_after=0.1), reply("Yes. [Import permits]")]) as
     ... point the program at server.url; then look at server.requests
 
 Each request takes the next step of the script; when it has run out, ``answer`` writes the rest, or without one the
-last step repeats.
+last step repeats. Requests for embeddings have a script of their own, ``embed``, and are recorded in
+``embed_requests``; after it the server answers with ``HashingEmbedder``'s vectors.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import struct
@@ -18,6 +20,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from fakes_embedding import HashingEmbedder
 
 type Json = dict[str, Any]
 type Step = Callable[["Exchange"], None]
@@ -101,6 +105,26 @@ def error(
     after = {} if retry_after is None else {"Retry-After": str(retry_after)}
     body = {"error": {"message": message, "type": "some_error", "param": None, "code": code}}
     return json_body(body, status, {**after, **(headers or {})})
+
+
+def embeddings(*, dimensions: int = 64, scale: float = 1.0, as_lists: bool = False, backwards: bool = False) -> Step:
+    """The request's texts as ``HashingEmbedder``'s vectors, ``scale`` times as long, or of the dimensions asked for."""
+
+    def step(exchange: Exchange) -> None:
+        asked = exchange.request.json
+        rows = HashingEmbedder(dimensions=asked.get("dimensions", dimensions)).embed(asked["input"]) * scale
+        data = [
+            {
+                "object": "embedding",
+                "index": place,
+                "embedding": row.tolist() if as_lists else base64.b64encode(row.astype("<f4").tobytes()).decode(),
+            }
+            for place, row in enumerate(rows)
+        ]
+        body = {"object": "list", "data": data[::-1] if backwards else data, "model": asked["model"], "usage": {}}
+        json_body(body)(exchange)
+
+    return step
 
 
 def model_not_found(model: str, *, code: str = "model_not_found", status: int = 404) -> Step:
@@ -188,16 +212,24 @@ def trickle(*, every_s: float = 0.01, seconds: float = 3.0, in_headers: bool = F
 class LlmServer:
     """The server. It listens from construction to the end of the ``with`` block, on a free port of 127.0.0.1."""
 
-    def __init__(self, script: Iterable[Step] = (), *, answer: Callable[[Json], str] | None = None) -> None:
+    def __init__(
+        self,
+        script: Iterable[Step] = (),
+        *,
+        answer: Callable[[Json], str] | None = None,
+        embed: Iterable[Step] | None = None,
+    ) -> None:
         self._script = list(script)
-        if not self._script and answer is None:
-            raise ValueError("give a script, an answer function, or both")
+        if not self._script and answer is None and embed is None:
+            raise ValueError("give a script, an answer function, or what to do about embeddings")
+        self._embed = list(embed or ())
         self._answer = answer
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._taken = 0
         self._busy = 0
         self.requests: list[Recorded] = []
+        self.embed_requests: list[Recorded] = []
         self._http = _Http(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.005})
 
@@ -248,8 +280,18 @@ class LlmServer:
             finally:
                 with self._lock:
                     self._busy -= 1
+        elif method == "POST" and handler.path == "/v1/embeddings":
+            with self._lock:
+                self.embed_requests.append(request)
+                step = self._embed.pop(0) if self._embed else embeddings()
+            step(exchange)
         else:
             html(404)(exchange)
+
+    @property
+    def embedded_texts(self) -> list[str]:
+        """Every text that came to be embedded, in the order of the requests."""
+        return [text for request in self.embed_requests for text in request.json["input"]]
 
     def _next_step(self, request: Recorded) -> Step:
         with self._lock:

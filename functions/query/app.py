@@ -10,12 +10,21 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.logging import correlation_paths
+from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from knowledge.errors import IndexUnavailable
-from rag.errors import BadRequest, LlmUnavailable
+from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
 from rag.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
-from rag.requests import InvalidJson, parse_query, parse_question
+from rag.requests import (
+    BodyTooLarge,
+    InvalidJson,
+    UnsupportedMediaType,
+    parse_feedback,
+    parse_query,
+    parse_question,
+)
+from rag.schema import FeedbackReply
 from rag.settings import Settings, load
 from rag.types import Deadline
 from rag.wiring import build_service
@@ -26,7 +35,7 @@ MAX_BODY_BYTES = 64 * 1024
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
 
-ROUTES = {("POST", "/api/query"), ("POST", "/v1/query"), ("GET", "/api/health")}
+ROUTES = {("POST", "/api/query"), ("POST", "/v1/query"), ("POST", "/api/feedback"), ("GET", "/api/health")}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 settings = load(Settings)
@@ -36,24 +45,14 @@ service = build_service(settings)
 register_hooks(service)
 
 
-class BodyTooLarge(BadRequest):
-    """The request body has more than MAX_BODY_BYTES bytes."""
-
-    code = "body_too_large"
-
-
-class UnsupportedMediaType(BadRequest):
-    """The request body is said to be something else than JSON."""
-
-    code = "unsupported_media_type"
-
-
 STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    (UnknownResponse, HTTPStatus.NOT_FOUND),
     (BadRequest, HTTPStatus.BAD_REQUEST),
     (IndexUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (LlmUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (Exception, HTTPStatus.INTERNAL_SERVER_ERROR),
 )
 
@@ -73,6 +72,15 @@ def post_question() -> Response[str]:
     answer = service.pipeline.run(question, deadline=_deadline())
     observe(answer)
     return _json(HTTPStatus.OK, question_reply(answer, debug=debug))
+
+
+@app.post("/api/feedback")
+def post_feedback() -> Response[str]:
+    """Take a vote on a response."""
+    vote = parse_feedback(_json_body())
+    service.vote(vote.responseId, helpful=vote.helpful, comment=vote.comment)
+    metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
+    return _json(HTTPStatus.ACCEPTED, FeedbackReply(responseId=vote.responseId).model_dump())
 
 
 @app.get("/api/health")

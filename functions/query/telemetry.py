@@ -16,6 +16,7 @@ from rag.types import Answer
 NAMESPACE = "RagService"
 SERVICE = "query"
 TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation": "CitationMs", "total": "TotalMs"}
+EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
 logger = Logger(service=SERVICE)
 metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
@@ -55,6 +56,14 @@ def observe(answer: Answer) -> None:
     }
     for name, count in counts.items():
         metrics.add_metric(name, MetricUnit.Count, count)
+    for event, name in EVENTS.items():
+        if event in answer.events:
+            metrics.add_metric(name, MetricUnit.Count, 1)
+    for layer in ("l1", "l2"):
+        if f"cache_{layer}" in answer.events:
+            _count("CacheHit", layer=layer)
+    for stage in dict.fromkeys(answer.skipped):
+        _count("SoftFailures", stage=stage)
     logger.info(
         "answered",
         response_id=answer.response_id,
@@ -63,6 +72,8 @@ def observe(answer: Answer) -> None:
         chunks=answer.chunks_retrieved,
         citations=len(answer.citations),
         model=completion.model if completion else None,
+        cached=answer.cached,
+        skipped=list(answer.skipped),
         degraded=completion.degraded if completion else False,
         total_ms=round(answer.timings.get("total", 0.0), 1),
     )
@@ -70,9 +81,7 @@ def observe(answer: Answer) -> None:
 
 def observe_error(error: Exception, *, code: str, status: int) -> None:
     """One ``Errors`` metric by code; the error with its cause goes to the log when it is ours."""
-    dimensions = {"service": SERVICE, **metrics.default_dimensions}
-    with single_metric("Errors", MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions) as metric:
-        metric.add_dimension("code", code)
+    _count("Errors", code=code)
     if isinstance(error, LlmError):
         metrics.add_metric("LlmCalls", MetricUnit.Count, error.calls)
         metrics.add_metric("LlmRetries", MetricUnit.Count, max(0, error.calls - 1))
@@ -80,3 +89,11 @@ def observe_error(error: Exception, *, code: str, status: int) -> None:
         logger.exception("request failed", code=code, status=int(status))
     else:
         logger.info("request rejected", code=code, status=int(status))
+
+
+def _count(name: str, **dimensions: str) -> None:
+    """One of ``name``, by further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
+    base = {"service": SERVICE, **metrics.default_dimensions}
+    with single_metric(name, MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=base) as metric:
+        for dimension, value in dimensions.items():
+            metric.add_dimension(dimension, value)

@@ -30,6 +30,16 @@ def waypoint_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -
     return target
 
 
+@pytest.fixture(scope="session")
+def gacounts_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+    """samples/gacounts as an index; copy it before changing it."""
+    target = tmp_path_factory.mktemp("gacounts") / "index"
+    reading = read([REPOSITORY / "samples" / "gacounts"])
+    assert not reading.failed
+    ingest(reading.documents, target=target, embedder=embedder)
+    return target
+
+
 @pytest.fixture
 def start(waypoint_index: Path) -> Iterator[Start]:
     """Starts the function, by default on the sample index and without an LLM."""

@@ -28,7 +28,8 @@ REQUEST_ID = "7a1f4c2e-0000-4000-8000-5e2d1c0b9a87"
 TIME_LIMIT_S = 29.0
 SETTINGS = (
     "LLM_", "OPENAI_", "POWERTOOLS_", "CHROMA_", "CONFIDENCE_", "CITATION_", "RAG_", "INDEX_", "RETRIEVAL_",
-    "RELEVANCE_", "MAX_", "REQUEST_", "PROMPTS_",
+    "RELEVANCE_", "MAX_", "REQUEST_", "PROMPTS_", "STORE_", "TABLE_", "ACRONYMS_", "FILTER_", "EMBED_", "ENABLE_",
+    "MIN_", "GEN_", "RERANK_", "REFRAME_", "RECENCY_", "HISTORY_", "CACHE_",
 )  # fmt: skip
 API_KEY = "sk-live-0123456789-must-never-be-seen"
 
@@ -114,6 +115,11 @@ class Api:
     def ask(self, query: str, *, seconds: float = TIME_LIMIT_S, **fields: Any) -> Reply:
         """POST /api/query."""
         return self.call(post({"query": query, **fields}), seconds=seconds)
+
+    def vote(self, response_id: object, helpful: object, **fields: Any) -> Reply:
+        """POST /api/feedback."""
+        body = json.dumps({"responseId": response_id, "helpful": helpful, **fields})
+        return self.call(rest_event("POST", "/api/feedback", body))
 
     def health(self) -> Reply:
         """GET /api/health."""

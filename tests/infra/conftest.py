@@ -78,6 +78,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "HOME": "/nonexistent",
         "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in ("functions/query", "layers/chroma")),
         "INDEX_URI": "/nonexistent",
+        "STORE_PATH": "store.sqlite",
         "POWERTOOLS_TRACE_DISABLED": "true",
     }
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Prints what the template must agree with: routes, settings, metrics and the handler's answers to tests/events.
+"""Prints what the template must agree with: routes, settings, metrics, the table, the answers to tests/events.
 
 Runs in a process of its own, in an empty folder and environment: app.py builds its pipeline when it is imported.
 """
@@ -9,13 +9,17 @@ import contextlib
 import io
 import json
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
 
 import app
-from rag.settings import Settings
+from rag.adapters.dynamodb_items import Key, Row, marshal_row
+from rag.adapters.dynamodb_table import IAM_ACTIONS
+from rag.records import ResponseRecord
+from rag.settings import Settings, variables
 from rag.types import Answer, Completion, Confidence, Question, Usage
 from telemetry import metrics, observe
 
@@ -34,7 +38,10 @@ ANSWER = Answer(
     confidence=Confidence("High", 90.0, "because"),
     refused=False,
     completion=Completion(text="Yes.", model="m", usage=Usage(1, 1, 2)),
+    skipped=("memory",),
+    events=("reframed", "reranked", "cache_l1", "cache_l2"),
 )
+"""With everything that is counted."""
 
 
 def answers(events: Path) -> dict[str, tuple[int, str | None]]:
@@ -44,6 +51,22 @@ def answers(events: Path) -> dict[str, tuple[int, str | None]]:
         reply = app.lambda_handler(json.loads(path.read_text(encoding="utf-8")), CONTEXT)
         told[path.stem] = (reply["statusCode"], json.loads(reply["body"]).get("code"))
     return told
+
+
+def vote(event: Path) -> None:
+    """Send ``event``, feedback on a response that is not known, when it is."""
+    request = json.loads(event.read_text(encoding="utf-8"))
+    known = ResponseRecord(
+        response_id=json.loads(request["body"])["responseId"],
+        question="?",
+        chunk_ids=("c",),
+        profile=app.settings.profile,
+        at=time.time(),
+    )
+    assert app.service.stores, "STORE_PATH is not set"
+    app.service.stores.stores.feedback.record(known)
+    reply = app.lambda_handler(request, CONTEXT)
+    assert reply["statusCode"] == 202, reply
 
 
 def emitted(output: str) -> list[dict[str, Any]]:
@@ -65,7 +88,7 @@ def emitted(output: str) -> list[dict[str, Any]]:
 def environment() -> list[str]:
     """The variables that the settings and the profiles' numbers are read from."""
     models = [Settings, *(import_module(f"rag.profiles.{name}").Knobs for name in profiles())]
-    return sorted({str(field.validation_alias) for model in models for field in model.model_fields.values()})
+    return sorted({name for model in models for field in model.model_fields.values() for name in variables(field)})
 
 
 def profiles() -> tuple[str, ...]:
@@ -77,6 +100,7 @@ if __name__ == "__main__":
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         told = answers(Path(sys.argv[1]))
+        vote(Path(sys.argv[1]) / "feedback.json")
         observe(ANSWER)
         metrics.flush_metrics()
     facts = {
@@ -85,5 +109,7 @@ if __name__ == "__main__":
         "environment": environment(),
         "answers": told,
         "metrics": emitted(output.getvalue()),
+        "table_actions": IAM_ACTIONS,
+        "table_item": marshal_row(Row(Key("a", "b"), values={}, expires_at=0)),
     }
     json.dump(facts, sys.stdout)

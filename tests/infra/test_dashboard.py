@@ -10,12 +10,25 @@ import pytest
 
 GATEWAY = {"ApiName": "stack", "Stage": "prod"}
 FUNCTION = {"FunctionName": "QueryFunction"}
+TABLE = {"TableName": "Table"}
 FROM_AWS = {
     **dict.fromkeys(["Count", "4XXError", "5XXError", "Latency"], ("AWS/ApiGateway", GATEWAY)),
     **dict.fromkeys(
         ["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], ("AWS/Lambda", FUNCTION)
     ),
+    **dict.fromkeys(
+        [
+            "ReadThrottleEvents",
+            "WriteThrottleEvents",
+            "TransactionConflict",
+            "ConsumedReadCapacityUnits",
+            "ConsumedWriteCapacityUnits",
+        ],
+        ("AWS/DynamoDB", TABLE),
+    ),
 }
+SEARCHED = {"Errors": "code", "CacheHit": "layer", "SoftFailures": "stage"}
+"""The dimension whose every value has its own line, by metric."""
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +79,10 @@ def test_all_metrics_of_the_code_are_shown(
     shown: list[dict[str, Any]], widgets: list[dict[str, Any]], sent: dict[str, Any]
 ) -> None:
     names = {metric["name"] for metric in shown if metric["namespace"] == "RagService"}
-    names |= set(re.findall(r'MetricName="(\w+)"', searches(widgets)))
+    names |= searches(widgets).keys()
 
     assert {"RetrievalMs", "GenerationMs", "CitationMs", "TotalMs", "NoResults", "LlmCalls", "Errors"} <= sent.keys()
+    assert {"CacheHit", "Reframed", "Reranked", "SoftFailures", "FeedbackReceived"} <= sent.keys()
     assert sent.keys() <= names
 
 
@@ -87,24 +101,28 @@ def test_metrics_shown_have_the_codes_names_and_dimensions(
         assert (metric["namespace"], metric["dimensions"]) == (code["namespace"], here), metric
 
 
-def test_errors_are_searched_by_the_dimensions_of_the_code(widgets: list[dict[str, Any]], sent: dict[str, Any]) -> None:
-    [expression] = re.findall(r"SEARCH\('(.*?)', 'Sum', 300\)", searches(widgets))
+@pytest.mark.parametrize(("name", "dimension"), SEARCHED.items())
+def test_searches_are_by_the_dimensions_of_the_code(
+    widgets: list[dict[str, Any]], sent: dict[str, Any], name: str, dimension: str
+) -> None:
+    expression = searches(widgets)[name]["expression"]
 
     schema = re.search(r"\{(.*?)\}", expression)
     assert schema
     namespace, *dimensions = schema[1].split(",")
-    assert namespace == sent["Errors"]["namespace"]
-    assert set(dimensions) == sent["Errors"]["dimensions"].keys()
+    assert namespace == sent[name]["namespace"]
+    assert set(dimensions) == sent[name]["dimensions"].keys()
     terms = dict(re.findall(r'(\w+)="(\w+)"', expression))
-    assert terms.pop("MetricName") == "Errors"
-    assert terms.items() <= sent["Errors"]["dimensions"].items()
-    assert sent["Errors"]["dimensions"].keys() - terms.keys() == {"code"}
+    assert terms.pop("MetricName") == name
+    assert terms.items() <= sent[name]["dimensions"].items()
+    assert sent[name]["dimensions"].keys() - terms.keys() == {dimension}
+    assert expression.endswith("', 'Sum', 300)")
 
 
-def test_error_lines_are_labelled_with_their_code(widgets: list[dict[str, Any]]) -> None:
-    [widget] = [widget for widget in widgets if widget["properties"]["title"] == "Errors by code"]
+def test_lines_that_are_searched_for_are_labelled_with_their_dimension(widgets: list[dict[str, Any]]) -> None:
+    labels = {name: options["label"] for name, options in searches(widgets).items()}
 
-    assert widget["properties"]["metrics"][0][0]["label"] == "${PROP('Dim.code')}"
+    assert labels == {name: f"${{PROP('Dim.{dimension}')}}" for name, dimension in SEARCHED.items()}
 
 
 @pytest.mark.parametrize("stage", ["RetrievalMs", "GenerationMs", "CitationMs", "TotalMs"])
@@ -121,11 +139,31 @@ def test_no_results_is_a_rate(widgets: list[dict[str, Any]]) -> None:
 
 
 def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[str, Any]]) -> None:
-    theirs = [metric for metric in shown if metric["namespace"].startswith("AWS/")]
+    theirs = [
+        metric
+        for metric in shown
+        if metric["namespace"].startswith("AWS/") and metric["name"] != "SuccessfulRequestLatency"
+    ]
 
     assert {metric["name"] for metric in theirs} == FROM_AWS.keys()
     for metric in theirs:
         assert (metric["namespace"], metric["dimensions"]) == FROM_AWS[metric["name"]]
+
+
+def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(
+    shown: list[dict[str, Any]], program: dict[str, Any]
+) -> None:
+    latencies = [metric for metric in shown if metric["name"] == "SuccessfulRequestLatency"]
+
+    operations = [metric["dimensions"]["Operation"] for metric in latencies]
+
+    # Permission for a transaction is that for its parts.
+    actions = {action.removeprefix("dynamodb:") for action in program["table_actions"]}
+    assert sorted(operations) == sorted(actions | {"TransactWriteItems"})
+    for metric in latencies:
+        assert (metric["namespace"], metric["stat"]) == ("AWS/DynamoDB", "Average")
+        assert metric["dimensions"].items() >= TABLE.items()
+        assert metric["dimensions"].keys() == {"TableName", "Operation"}
 
 
 def test_restores_and_inits_come_from_the_report_lines(
@@ -144,7 +182,12 @@ def test_restores_and_inits_come_from_the_report_lines(
         assert all((metric["namespace"], metric["dimensions"]) == (change["MetricNamespace"], {}) for metric in uses)
 
 
-def test_widgets_tile_the_page(widgets: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("store", ["dynamodb", "none"])
+def test_widgets_tile_the_page(deploy: Any, store: str) -> None:
+    body = deploy(Store=store)["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
+    widgets = json.loads(body)["widgets"]
+
+    assert ("AWS/DynamoDB" in body) is (store == "dynamodb")
     cells = [
         (x, y) for w in widgets for x in range(w["x"], w["x"] + w["width"]) for y in range(w["y"], w["y"] + w["height"])
     ]
@@ -153,6 +196,8 @@ def test_widgets_tile_the_page(widgets: list[dict[str, Any]]) -> None:
     assert len(cells) == 24 * (max(y for _, y in cells) + 1), "there are holes"
 
 
-def searches(widgets: list[dict[str, Any]]) -> str:
-    rows = [row for widget in widgets for row in widget["properties"]["metrics"]]
-    return "\n".join(row[0]["expression"] for row in rows if isinstance(row[0], dict))
+def searches(widgets: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The options of the rows that search for metrics, by the metric's name."""
+    rows = [row[0] for widget in widgets for row in widget["properties"]["metrics"] if isinstance(row[0], dict)]
+    named = [(re.search(r'MetricName="(\w+)"', options["expression"]), options) for options in rows]
+    return {found[1]: options for found, options in named if found}

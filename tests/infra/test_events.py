@@ -23,6 +23,8 @@ def test_events_do_what_their_names_say(program: dict[str, Any]) -> None:
         "no_body": [400, "invalid_json"],
         "invalid_utf8": [400, "invalid_json"],
         "invalid_top_k": [400, "invalid_parameter"],
+        "feedback": [404, "unknown_response"],
+        "feedback_invalid": [400, "invalid_parameter"],
         "wrong_media_type": [415, "unsupported_media_type"],
         "not_found": [404, "not_found"],
         "wrong_method": [405, "method_not_allowed"],

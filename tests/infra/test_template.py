@@ -35,6 +35,11 @@ def allowed_actions(role: dict[str, Any]) -> set[tuple[str, str]]:
     return {(action, line["Resource"]) for actions, line in lists for action in actions}
 
 
+def table_actions(program: dict[str, Any]) -> set[tuple[str, str]]:
+    """What the program does with its table, on that table alone."""
+    return {(action, "Table.Arn") for action in program["table_actions"]}
+
+
 def references(node: Any) -> Iterator[str]:
     """Every name that ``node`` refers to; conditions as ``if:<name>``."""
     if isinstance(node, list):
@@ -243,10 +248,47 @@ def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
     assert points["IndexReader"]["PosixUser"]["Gid"] != folder["CreationInfo"]["OwnerGid"]
 
 
+# --- the table
+
+
+def test_table_has_the_keys_and_the_expiry_of_the_code(deploy: Any, program: dict[str, Any]) -> None:
+    table = deploy()["Resources"]["Table"]["Properties"]
+
+    keys = [(key["AttributeName"], key["KeyType"]) for key in table["KeySchema"]]
+    expiry = table["TimeToLiveSpecification"]
+
+    assert keys == [("pk", "HASH"), ("sk", "RANGE")]
+    assert expiry == {"AttributeName": "expiresAt", "Enabled": True}
+    types = {item["AttributeName"]: item["AttributeType"] for item in table["AttributeDefinitions"]}
+    written = program["table_item"]
+    assert types == {name: next(iter(written[name])) for name, _ in keys}
+    assert written.keys() == {*types, expiry["AttributeName"]}
+    assert written[expiry["AttributeName"]].keys() == {"N"}, "TTL reads numbers only"
+
+
+def test_table_is_billed_by_use_and_can_be_restored(deploy: Any) -> None:
+    table = deploy()["Resources"]["Table"]
+
+    assert table["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    # A fixed name would make two stacks collide, and what replaces a table would have no name to take.
+    assert "TableName" not in table["Properties"]
+    assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Delete", "Delete")
+
+
+@pytest.mark.parametrize(("store", "name"), [("dynamodb", "Table"), ("none", "")])
+def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -> None:
+    stack = deploy(Store=store)
+
+    assert stack["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]["TABLE_NAME"] == name
+    assert list(of_type(stack["Resources"], "AWS::DynamoDB::Table")) == ([name] if name else [])
+    assert ("TableName" in stack["Outputs"]) is bool(name)
+
+
 # --- permissions
 
 
-def test_role_may_log_and_trace_and_no_more(deploy: Any) -> None:
+def test_role_may_log_trace_use_its_table_and_no_more(deploy: Any, program: dict[str, Any]) -> None:
     role = deploy(Tracing="Active")["Resources"]["QueryRole"]["Properties"]
 
     assert allowed_actions(role) == {
@@ -254,11 +296,21 @@ def test_role_may_log_and_trace_and_no_more(deploy: Any) -> None:
         ("logs:PutLogEvents", "QueryLogGroup.Arn"),
         ("xray:PutTraceSegments", "*"),
         ("xray:PutTelemetryRecords", "*"),
+    } | table_actions(program)
+
+
+def test_role_without_a_table_may_use_none(deploy: Any, program: dict[str, Any]) -> None:
+    role = deploy(Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
+
+    assert len(program["table_actions"]) > 3
+    assert allowed_actions(role) == {
+        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
     }
 
 
 def test_role_reads_that_one_secret(deploy: Any) -> None:
-    resources = deploy(LlmSecretName="rag/llm-key", Tracing="PassThrough")["Resources"]
+    resources = deploy(LlmSecretName="rag/llm-key", Store="none", Tracing="PassThrough")["Resources"]
 
     assert allowed_actions(resources["QueryRole"]["Properties"]) == {
         ("logs:CreateLogStream", "QueryLogGroup.Arn"),
@@ -274,7 +326,7 @@ def test_role_reads_that_one_secret(deploy: Any) -> None:
 
 
 def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
-    role = deploy(**EFS, Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
+    role = deploy(**EFS, Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
 
     assert allowed_actions(role) - {
         ("logs:CreateLogStream", "QueryLogGroup.Arn"),
@@ -305,7 +357,12 @@ def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, raw: dict[
 
     assert {name for name, value in told.items() if value == "a value"} == {variable(name) for name in named}
     # What is left is made, or is a contract of its own.
-    assert told.keys() - {variable(name) for name in named} == {*NOT_THE_PROGRAMS, "RAG_PROFILE", "INDEX_URI"}
+    assert told.keys() - {variable(name) for name in named} == {
+        *NOT_THE_PROGRAMS,
+        "RAG_PROFILE",
+        "INDEX_URI",
+        "TABLE_NAME",
+    }
 
 
 def test_profiles_that_can_be_deployed_are_those_that_exist(raw: dict[str, Any], program: dict[str, Any]) -> None:

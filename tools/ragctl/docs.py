@@ -13,7 +13,16 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
 
 from rag.knobs import Configured
-from rag.schema import ErrorReply, HealthReply, QueryReply, QueryRequest, QuestionReply, QuestionRequest
+from rag.schema import (
+    ErrorReply,
+    FeedbackReply,
+    FeedbackRequest,
+    HealthReply,
+    QueryReply,
+    QueryRequest,
+    QuestionReply,
+    QuestionRequest,
+)
 from rag.settings import Settings, variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,6 +132,19 @@ def openapi() -> str:
                     "summary": "Answer one question, in the help desk's words",
                     "requestBody": {"required": True, "content": _json(QuestionRequest)},
                     "responses": {"200": _response("An answer, or a refusal", QuestionReply), **query_errors},
+                }
+            },
+            "/api/feedback": {
+                "post": {
+                    "operationId": "feedback",
+                    "summary": "Vote on a response; the session's last vote counts, null withdraws it",
+                    "requestBody": {"required": True, "content": _json(FeedbackRequest)},
+                    "responses": {
+                        "202": _response("The vote is kept", FeedbackReply),
+                        **{status: query_errors[status] for status in ("400", "413", "415")},
+                        "404": _response("unknown_response", ErrorReply),
+                        "503": _response("store_unavailable", ErrorReply),
+                    },
                 }
             },
             "/api/health": {

@@ -49,19 +49,21 @@ def ingest(
 
 def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     from knowledge.documents import read
-    from knowledge.embedding import MiniLM
     from knowledge.errors import SourceUnreadable
     from knowledge.ingest import ingest as build
     from knowledge.source import folder_of
+    from rag.errors import EmbeddingFailed, EmbeddingUnavailable
     from ragctl.converters import readers
+    from ragctl.embedders import for_documents
 
     reading = read(paths, readers=readers())
+    target = folder_of(settings.index_place)
     try:
-        with progress() as on_progress:
+        with for_documents(settings, target, threads=cores()) as embedder, progress() as on_progress:
             summary = build(
                 reading.documents,
-                target=folder_of(settings.index_place),
-                embedder=MiniLM(threads=cores()),
+                target=target,
+                embedder=embedder,
                 collection=settings.collection,
                 on_progress=on_progress,
             )
@@ -69,6 +71,10 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
         failed = _failed(reading)
         _report(failed, _warnings(reading))
         raise CommandFailed(str(exc), code=exc.code, failed=failed) from exc
+    except (EmbeddingFailed, EmbeddingUnavailable) as exc:
+        # Its message holds statuses and error classes, no vendor's words.
+        sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
+        raise CommandFailed(sentence, code=exc.code) from exc
     return reading, summary
 
 

@@ -45,10 +45,12 @@ def search(
     settings = read_settings(index=index, profile=profile)
     many = read_queries(queries) if queries else []
 
-    from knowledge.embedding import MiniLM
     from knowledge.index import open_index
+    from ragctl.embedders import for_questions
 
-    with closing(open_index(settings.index_place, embedder=MiniLM(), collection=settings.collection)) as opened:
+    with closing(
+        open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
+    ) as opened:
         find = searcher(mode, opened, profile=settings.profile)
         if text is not None:
             _print_hits(find(text, k), as_json=as_json)

@@ -6,10 +6,13 @@ RagError
 │   ├── EmptyQuery                     empty_query
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
-│   └── InvalidParameter               invalid_parameter   names it and what is accepted
+│   ├── InvalidParameter               invalid_parameter   names it and what is accepted
+│   └── UnknownResponse                unknown_response    feedback on nothing
 ├── LlmError                         the model gave no answer
 │   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
+│   │   └── EmbeddingFailed              the same of an embedding model behind an API
 │   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
+│       └── EmbeddingUnavailable         the same of an embedding model behind an API
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
@@ -34,6 +37,8 @@ from knowledge.errors import (
 __all__ = [
     "BadRequest",
     "ConfigurationError",
+    "EmbeddingFailed",
+    "EmbeddingUnavailable",
     "EmptyQuery",
     "IndexDamaged",
     "IndexMismatch",
@@ -49,6 +54,7 @@ __all__ = [
     "RagError",
     "SearchFailed",
     "StoreUnavailable",
+    "UnknownResponse",
     "UnsafeQuery",
 ]
 
@@ -111,6 +117,15 @@ class InvalidParameter(BadRequest):
     code = "invalid_parameter"
 
 
+class UnknownResponse(BadRequest):
+    """No response with that id is known, or not any more."""
+
+    code = "unknown_response"
+
+    def __init__(self) -> None:
+        super().__init__("responseId names no response of the last 30 days")
+
+
 class LlmError(RagError):
     """The model gave no answer. ``calls`` counts the requests that were made to it."""
 
@@ -131,6 +146,14 @@ class LlmUnavailable(LlmError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class EmbeddingFailed(LlmFailed):
+    """The embedding model refused the request, or its vectors cannot be used."""
+
+
+class EmbeddingUnavailable(LlmUnavailable):
+    """The embedding model cannot be reached now."""
 
 
 class StoreUnavailable(RagError):

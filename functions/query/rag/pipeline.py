@@ -6,11 +6,19 @@ run(question) = finish(generate(prepare(question)))
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
+from rag.records import CacheHit, Turn
+from rag.run import Run
+from rag.stages.answer_cache import CacheSlot
 from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.stages.conversation import Conversation
+from rag.stages.feedback_log import FeedbackLog
 from rag.stages.generate import Writer
 from rag.stages.references import build_related_docs, build_sources
+from rag.stages.refine.rerank import LlmRerank
+from rag.stages.retry_unfiltered import RetryUnfiltered
 from rag.text.refusal import is_refusal
 from rag.types import (
     Answer,
@@ -41,47 +49,48 @@ type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
 type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 
-@dataclass(slots=True)
-class Stopwatch:
-    """The timings of one request in milliseconds, by slot."""
-
-    clock: Callable[[], float]
-    timings: dict[str, float] = field(default_factory=dict)
-
-    def time[**P, T](self, slot: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call, and add what it took to ``slot``'s time, whether it returns or raises."""
-        start = self.clock()
-        try:
-            return call(*args, **kwargs)
-        finally:
-            self.timings[slot] = self.timings.get(slot, 0.0) + 1000 * (self.clock() - start)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What ``prepare`` made: everything up to the context, or a decline."""
+    """What ``prepare`` made: a context, a decline, or an answer that the cache had.
+
+    ``standalone`` is the question as it stands alone, before acronyms are expanded. ``history`` is what the prompt
+    holds of the conversation: nothing, unless the question leans on it. ``key`` is the question's in the cache, None
+    where there is none.
+    """
 
     question: Question
     query: SearchQuery
-    decision: Proceed | Decline
-    context: Context | None
+    standalone: str
+    history: tuple[Turn, ...] = ()
+    key: str | None = None
+    cached: CacheHit | None = None
+    decision: Proceed | Decline | None = None
+    context: Context | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """One profile's slots. A slot that a profile lacks is an empty tuple.
+    """One profile's slots. A slot that a profile lacks is None or an empty tuple.
 
     ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer
-    when there is none; ``clock`` counts seconds, monotonically; ``new_id`` makes response ids.
+    when there is none; ``retry_below`` is the cosine below which hits of a detected filter count as nothing;
+    ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``conversation``, ``cache``,
+    ``learn`` (order by feedback), ``rerank`` and ``feedback`` (what is kept of a response) are optional: when one
+    fails, the answer names it in ``skipped``.
     """
 
     profile: str
     top_k: int
     decline_text: str
     admit: Admit
+    conversation: Conversation | None = None
     query_stages: tuple[QueryStage, ...]
+    cache: CacheSlot | None = None
     retrieve: Retrieve
+    retry_below: float = -1.0
+    learn: Refine | None = None
     refine: tuple[Refine, ...]
+    rerank: LlmRerank | None = None
     gate: Gate
     pack: Pack
     write: Writer
@@ -89,6 +98,7 @@ class Pipeline:
     cite: Cite
     score: Score
     route: Route | None = None
+    feedback: FeedbackLog | None = None
     categories: Mapping[str, str]
     clock: Callable[[], float]
     new_id: Callable[[], str]
@@ -101,44 +111,57 @@ class Pipeline:
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        watch = Stopwatch(self.clock)
+        run = Run(self.clock, deadline)
         start = self.clock()
-        draft = self.prepare(question, watch)
-        completion = self.generate(draft, watch, deadline)
-        answer = self.finish(draft, completion, watch)
-        return replace(answer, timings={**watch.timings, "total": 1000 * (self.clock() - start)})
+        draft = self.prepare(question, run)
+        completion = self.generate(draft, run)
+        answer = self.finish(draft, completion, run)
+        self._remember(draft, answer, run)
+        timings = {**run.timings, "total": 1000 * (self.clock() - start)}
+        return replace(answer, timings=timings, skipped=tuple(run.skipped), events=tuple(run.events))
 
-    def prepare(self, question: Question, watch: Stopwatch) -> Draft:
-        """From the question to the context that the model will see, or to a decline."""
-        question = watch.time("admit", self.admit, question)
+    def prepare(self, question: Question, run: Run) -> Draft:
+        """From the question to the context that the model will see, to a decline, or to a cached answer."""
+        question = run.time("admit", self.admit, question)
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
+        history: tuple[Turn, ...] = ()
+        if self.conversation:
+            question = self.conversation.identified(question)
+            query, history = self.conversation.resolve(query, question, run)
+        standalone = query.text
         for stage in self.query_stages:
-            query = watch.time("query", stage, query, question)
-        hits = watch.time("retrieval", self.retrieve, query)
-        for refine in self.refine:
-            hits = watch.time("refine", refine, hits, question)
-        decision = watch.time("gate", self.gate, hits, question)
-        context = watch.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
-        return Draft(question, query, decision, context)
+            query = run.time("query", stage, query, question)
+        draft = Draft(
+            question=replace(question, resolved=query.text), query=query, standalone=standalone, history=history
+        )
+        if self.cache:
+            draft = self._looked_up(draft, self.cache, run)
+        return draft if draft.cached else self._retrieved(draft, run)
 
-    def generate(self, draft: Draft, watch: Stopwatch, deadline: Deadline) -> Completion | None:
-        """The completion; None, and no model call, where the gate declined."""
+    def generate(self, draft: Draft, run: Run) -> Completion | None:
+        """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        return watch.time("generation", self.write, draft.question, draft.context, deadline=deadline)
+        write = partial(self.write, deadline=run.deadline, history=draft.history)
+        return run.time("generation", write, draft.question, draft.context)
 
-    def finish(self, draft: Draft, completion: Completion | None, watch: Stopwatch) -> Answer:
+    def finish(self, draft: Draft, completion: Completion | None, run: Run) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
-        if completion is None or draft.context is None or isinstance(draft.decision, Decline):
+        if draft.cached and self.cache:
+            run.events.append(f"cache_{draft.cached.layer}")
+            found = f"answered from the cache ({draft.cached.layer})"
+            trail = (*draft.query.trail, found)
+            return self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail, self.route)
+        if completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             return self._declined(draft)
         text, trail = completion.text, draft.query.trail
         for polish in self.polish:
-            polished = watch.time("polish", polish, text, draft.context)
+            polished = run.time("polish", polish, text, draft.context)
             text, trail = polished.text, (*trail, *polished.trail)
         hits = draft.decision.hits
-        citations = watch.time("citation", self.cite, text, hits)
+        citations = run.time("citation", self.cite, text, hits)
         refused = not citations and is_refusal(text)
-        confidence = NOT_ANSWERED if refused else watch.time("confidence", self.score, text, draft.decision, citations)
+        confidence = NOT_ANSWERED if refused else run.time("confidence", self.score, text, draft.decision, citations)
         return Answer(
             text=text,
             question=draft.question,
@@ -155,6 +178,27 @@ class Pipeline:
             trail=trail,
         )
 
+    def _looked_up(self, draft: Draft, cache: CacheSlot, run: Run) -> Draft:
+        key = cache.key(draft.query, draft.question)
+        return replace(
+            draft, key=key, cached=run.soft("cache", lambda: cache.get(key, draft.query, draft.question), None)
+        )
+
+    def _retrieved(self, draft: Draft, run: Run) -> Draft:
+        question = draft.question
+        query, hits = run.time("retrieval", RetryUnfiltered(self.retrieve, self.retry_below), draft.query)
+        if self.learn:
+            hits = run.soft("feedback", partial(self.learn, hits, question), hits)
+        for refine in self.refine:
+            hits = run.time("refine", refine, hits, question)
+        if self.rerank:
+            hits = run.soft("rerank", partial(self.rerank, hits, question, deadline=run.deadline), hits)
+            if hits and "rerank" in hits[0].parts:
+                run.events.append("reranked")
+        decision = run.time("gate", self.gate, hits, question)
+        context = run.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
+        return replace(draft, query=query, decision=decision, context=context)
+
     def _declined(self, draft: Draft) -> Answer:
         reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()
         return Answer(
@@ -167,3 +211,16 @@ class Pipeline:
             routing=self.route(NO_SOURCES, "gate") if self.route else None,
             trail=(*draft.query.trail, *reason),
         )
+
+    def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
+        """The effects: the turn, the answer for others, and what a vote on it must know."""
+        hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
+        # What a conversation went into is for that conversation alone.
+        key = None if draft.history else draft.key
+        if self.conversation:
+            run.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
+        if self.cache and key and not draft.cached:
+            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, hits), None)
+        if self.feedback:
+            kept = draft.cached.answer if draft.cached else None
+            run.soft("feedback", partial(self.feedback.record, answer, hits, key, kept), None)

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from rag.errors import ConfigurationError
+from rag.settings import Settings
+
+
+class Prompts:
+    """The templates of one profile, and a digest of those that were read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._read: dict[str, str] = {}
+
+    def load(self, name: str, *placeholders: str) -> str:
+        """The template ``name``; see ``load_prompt``."""
+        self._read[name] = load_prompt(self._settings.prompt_path(name), *placeholders)
+        return self._read[name]
+
+    def digest(self) -> str:
+        """A hash (hex) of every template that was loaded: the version of the prompts."""
+        text = "\0".join(f"{name}\0{body}" for name, body in sorted(self._read.items()))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def load_prompt(path: Path, *placeholders: str) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from rag.errors import (
     BadRequest,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
     IndexMismatch,
     IndexMissing,
     IndexUnavailable,
@@ -15,6 +17,7 @@ from rag.errors import (
     LlmUnavailable,
     RagError,
     SearchFailed,
+    StoreUnavailable,
 )
 from rag.schema import (
     CitationReply,
@@ -33,6 +36,7 @@ from rag.types import Answer, Citation
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
+STORE_FAILED = "Feedback cannot be kept now"
 UNEXPECTED = "Pipeline error: Unexpected failure"
 
 _ALWAYS_TIMED = ("retrieval", "generation", "citation", "total")
@@ -143,10 +147,12 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
         case IndexUnavailable():
             return "The index is damaged. Run: ragctl ingest PATH"
-        case SearchFailed():
+        case SearchFailed() | EmbeddingFailed() | EmbeddingUnavailable():
             return RETRIEVAL_FAILED
         case LlmFailed() | LlmUnavailable():
             return LLM_FAILED
+        case StoreUnavailable():
+            return STORE_FAILED
         case _:
             return UNEXPECTED
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.schema import Options, QueryRequest, QuestionRequest
+from rag.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest
 from rag.text.surrogates import replace_surrogates
 from rag.types import Question
 
@@ -17,6 +17,18 @@ class InvalidJson(BadRequest):
     """The body is not a JSON object."""
 
     code = "invalid_json"
+
+
+class BodyTooLarge(BadRequest):
+    """The request body has more bytes than are accepted."""
+
+    code = "body_too_large"
+
+
+class UnsupportedMediaType(BadRequest):
+    """The request body is said to be something else than JSON."""
+
+    code = "unsupported_media_type"
 
 
 def parse_query(body: str | bytes | None) -> Question:
@@ -41,10 +53,25 @@ def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
     return _question(request.question, request), request.debug is True
 
 
+def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
+    """The vote in the body of ``POST /api/feedback``.
+
+    Raises:
+        InvalidJson: not a JSON object in UTF-8.
+        InvalidParameter: a field is missing or wrong; names it and what is accepted.
+    """
+    request = _validated(FeedbackRequest, _object(body, "responseId"))
+    return request.model_copy(update={"comment": replace_surrogates(request.comment) if request.comment else None})
+
+
 def _parse[R: Options](model: type[R], text_field: str, body: str | bytes | None) -> R:
     fields = _object(body, text_field)
     if not isinstance(fields.get(text_field), str):
         raise InvalidQuery
+    return _validated(model, fields)
+
+
+def _validated[M: BaseModel](model: type[M], fields: dict[str, Any]) -> M:
     try:
         return model.model_validate(fields)
     except ValidationError as exc:

@@ -45,6 +45,23 @@ class QuestionRequest(Options):
     debug: Annotated[bool | None, Field(description="true or false: whether metadata is wanted")] = None
 
 
+class FeedbackRequest(BaseModel):
+    """A vote on a response. A session's last vote on a response counts."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    responseId: Annotated[str, Field(min_length=1, max_length=64, description="the responseId of an answer")]  # noqa: N815
+    helpful: Annotated[bool | None, Field(description="true, false, or null to withdraw the vote")]
+    comment: Annotated[str | None, Field(max_length=2000, description="text of at most 2000 characters")] = None
+
+
+class FeedbackReply(BaseModel):
+    """The vote is kept."""
+
+    responseId: str  # noqa: N815
+    accepted: Literal[True] = True
+
+
 class SourceReply(BaseModel):
     """An external page that the answer cites."""
 

@@ -20,7 +20,9 @@ _HERE = Path(__file__).resolve()
 class Settings(Configured):
     """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
 
-    profile: Literal["waypoint", "clockify"] = knob("waypoint", env="RAG_PROFILE", doc="Which system answers.")
+    profile: Literal["waypoint", "gacounts", "clockify"] = knob(
+        "waypoint", env="RAG_PROFILE", doc="Which system answers."
+    )
     index_uri: str = knob("", env="INDEX_URI", doc="The index: a folder or a file:// address. Empty: .index/<profile>.")
     collection: str = knob(
         "waypoint_kb",
@@ -52,6 +54,33 @@ class Settings(Configured):
         ("openai/gpt-oss-20b",),
         env="LLM_FALLBACK_MODELS",
         doc="Models to use, in order, when the configured one is not found (comma-separated).",
+    )
+    embed_model: str = knob(
+        "", env="EMBED_MODEL", doc="Embedding model behind an API, for an index made with it. Empty: the local MiniLM."
+    )
+    embed_base_url: str = knob(
+        "", env="EMBED_BASE_URL", doc="Its OpenAI-compatible endpoint. Empty: LLM_BASE_URL, else OpenAI's."
+    )
+    embed_api_key: SecretStr = knob(SecretStr(""), env="EMBED_API_KEY", doc="Its key. Empty: the LLM's.")
+    embed_dimensions: int = knob(
+        0, env="EMBED_DIMENSIONS", doc="Length of its vectors; 0 is the model's own.", unit="dimensions", ge=0, le=8192
+    )
+    table_name: str = knob(
+        "", env="TABLE_NAME", doc="DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH."
+    )
+    table_endpoint: str = knob(
+        "", env="TABLE_ENDPOINT", doc="Another address of DynamoDB, for tests against a local one."
+    )
+    store_path: str = knob(
+        "", env="STORE_PATH", doc="SQLite file of the same, for one machine. Empty too: nothing is kept."
+    )
+    acronyms_file: str = knob(
+        "",
+        env="ACRONYMS_FILE",
+        doc="Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one.",
+    )
+    filter_rules_file: str = knob(
+        "", env="FILTER_RULES_FILE", doc="Filter rules, JSON. Empty: filters.json beside the prompts, if there is one."
     )
     request_deadline_s: float = knob(
         27.0,

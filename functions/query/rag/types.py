@@ -6,11 +6,12 @@ cosine. Durations in fields named ``..._s`` are seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from knowledge.types import Chunk, Embedder, Hit, Scalar, Where
+from rag.chat_types import Completion, Deadline, Message, Usage
 
 __all__ = [
     "Answer",
@@ -49,7 +50,8 @@ class Question:
     """What the caller asked. ``None`` means that the profile decides.
 
     ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
-    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed.
+    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``resolved`` is the
+    text after rewriting.
     """
 
     text: str
@@ -57,6 +59,12 @@ class Question:
     top_k: int | None = None
     threshold: float | None = None
     filters: Mapping[str, object] = field(default_factory=dict)
+    resolved: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What is asked, understandable without the conversation: ``resolved`` once a rewriter has set it."""
+        return self.resolved or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,40 +123,6 @@ class Polished:
 
     text: str
     trail: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One chat message."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens that the model's provider counted."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """What a model or the extractive engine wrote.
-
-    ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the first.
-    ``degraded`` says that a last resort answered in place of the configured model.
-    """
-
-    text: str
-    model: str
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    calls: int = 1
-    retries: int = 0
-    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +186,8 @@ class Answer:
     """Everything that the service says of one question.
 
     ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
-    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote.
+    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``skipped`` names optional
+    stages that failed, ``events`` what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2".
     """
 
     text: str
@@ -230,21 +205,5 @@ class Answer:
     cached: bool = False
     trail: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The moment by which a request must be answered, on a monotonic clock in seconds."""
-
-    at: float
-    clock: Callable[[], float]
-
-    @classmethod
-    def after(cls, seconds: float, clock: Callable[[], float]) -> Deadline:
-        """The deadline that is ``seconds`` from now."""
-        return cls(clock() + seconds, clock)
-
-    def remaining(self) -> float:
-        """Seconds left, never negative."""
-        return max(0.0, self.at - self.clock())

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_deps, make_hit
 
 from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
-from rag.pipeline import Pipeline, Stopwatch
+from rag.pipeline import Pipeline
 from rag.profiles import waypoint
-from rag.profiles.deps import Deps
+from rag.run import Run
 from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.generate import ChatWriter
-from rag.text.tokens import RoughTokens
 from rag.types import Answer, Completion, Question, SearchQuery, Usage
 
 HITS = (
@@ -25,7 +24,7 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    deps = Deps(index, ChatWriter(chat, "{context}"), RoughTokens(), clock or FakeClock(), lambda: "response-1")
+    deps = make_deps(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
     return waypoint.build(waypoint.Knobs(), deps)
 
 
@@ -47,7 +46,7 @@ def test_an_answer_from_question_to_confidence() -> None:
     assert answer.confidence.level == "High"
     assert answer.confidence.reason == "3 relevant sources with 2 citations"
     assert answer.confidence.score == pytest.approx(80.0)
-    assert answer.question == Question(text="Which permit?", session_id="s" * 22)
+    assert answer.question == Question(text="Which permit?", session_id="s" * 22, resolved="Which permit?")
     assert (answer.chunks_retrieved, answer.completion, answer.refused) == (3, completion, False)
     assert (answer.profile, answer.response_id, answer.routing, answer.cached) == (
         "waypoint",
@@ -133,11 +132,11 @@ def test_retrieval_and_generation_raise() -> None:
 
 def test_run_is_finish_of_generate_of_prepare() -> None:
     line = pipeline(FakeChat("Five days [Import permits].", "Five days [Import permits]."), FakeIndex(HITS))
-    watch = Stopwatch(FakeClock())
+    watch = Run(FakeClock(), deadline())
     draft = line.prepare(Question(text="Which permit?"), watch)
     assert draft.context is not None
     assert draft.query == SearchQuery(text="Which permit?", top_k=10)
-    completion = line.generate(draft, watch, deadline())
+    completion = line.generate(draft, watch)
     by_hand = line.finish(draft, completion, watch)
     assert line.run(Question(text="Which permit?"), deadline=deadline()) == replace(
         by_hand, timings={**watch.timings, "total": 0.0}
@@ -154,7 +153,7 @@ def test_every_slot_is_timed_in_milliseconds() -> None:
 
 
 def test_a_stopwatch_adds_up_and_counts_failures_too() -> None:
-    watch = Stopwatch(FakeClock(step=0.5))
+    watch = Run(FakeClock(step=0.5), deadline())
     assert watch.time("refine", max, 1, 2) == 2
     with pytest.raises(ZeroDivisionError):
         watch.time("refine", lambda: 1 / 0)

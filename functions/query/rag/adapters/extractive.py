@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from rag.records import Turn
 from rag.text.sentences import split_lines, split_sentences
 from rag.types import Completion, Context, Deadline, Embedder, Question
 
@@ -70,15 +71,17 @@ class ExtractiveWriter:
     index: EmbedderSource
     no_answer: str
 
-    def __call__(self, question: Question, context: Context, *, deadline: Deadline) -> Completion:
-        """See ``rag.stages.generate.Writer``; uses no network and no deadline."""
-        candidates = _shortlist(question.text, _candidates(context))
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
+        """See ``rag.stages.generate.Writer``; uses no network, no deadline and no history."""
+        candidates = _shortlist(question.meaning, _candidates(context))
         if not candidates:
             return Completion(text=self.no_answer, model=MODEL, finish_reason="stop", calls=0)
         with self.index.lease() as index:
-            vectors = index.embedder.embed([question.text, *(candidate.text for candidate in candidates)])
+            vectors = index.embedder.embed([question.meaning, *(candidate.text for candidate in candidates)])
         cosines = vectors[1:] @ vectors[0]
-        words = _word_shares(question.text, candidates)
+        words = _word_shares(question.meaning, candidates)
         scores = [
             float(cosine) + _WORDS_WEIGHT * share + _CHUNK_WEIGHT * candidate.chunk_cosine
             for cosine, share, candidate in zip(cosines, words, candidates, strict=True)

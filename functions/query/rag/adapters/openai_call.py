@@ -1,42 +1,27 @@
-"""One call to an OpenAI-compatible chat endpoint: the client, the request, and its errors in our words.
-
-``openai`` is imported on first use, or by ``ChatEndpoint.client``: an answer without an LLM never pays for it.
-"""
+"""One call to an OpenAI-compatible chat endpoint."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, cast
 
-from rag.adapters.backoff import retry_after_s
-from rag.adapters.openai_wire import Verdict, judge, read_completion, spends_tokens_on_reasoning
-from rag.adapters.time_limit import within
-from rag.errors import LlmFailed, LlmUnavailable
+from rag.adapters.openai_client import ModelNotFound, OpenAiServer, Transient
+from rag.adapters.openai_wire import read_completion, spends_tokens_on_reasoning
 from rag.types import Completion, Message
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, OpenAI
+    from openai import APIResponse, OpenAI, Timeout
     from openai.types.chat import ChatCompletionMessageParam
+
+__all__ = ["MAX_BODY_BYTES", "ChatEndpoint", "ModelNotFound", "Transient"]
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """A completion longer than this is not one; reading on would only fill the memory."""
 
-PLACEHOLDER_KEY = "none"
-"""Sent when no key is set: the client insists on one, servers such as Ollama do not look at it."""
 
-
-class Transient(LlmUnavailable):
-    """A failure that may pass, so that it is worth a retry."""
-
-
-class ModelNotFound(LlmUnavailable):
-    """The model that was asked for does not exist here."""
-
-
-class ChatEndpoint:
-    """One server and account. An instance serves any number of threads with one client.
+class ChatEndpoint(OpenAiServer):
+    """Chat completions of one server and account. An instance serves any number of threads with one client.
 
     ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
     """
@@ -51,134 +36,37 @@ class ChatEndpoint:
         max_tokens: int | None,
         wall_clock: Callable[[], float],
     ) -> None:
-        self._base_url = base_url
-        self._read_key = api_key
-        self._api_key = ""
-        self._connect_timeout_s = connect_timeout_s
+        super().__init__(
+            base_url=base_url,
+            api_key=api_key,
+            connect_timeout_s=connect_timeout_s,
+            max_body_bytes=MAX_BODY_BYTES,
+            noun="LLM",
+            answer="completion",
+            wall_clock=wall_clock,
+        )
         self._temperature = temperature
         self._max_tokens = max_tokens
-        self._wall_clock = wall_clock
-        self._client: OpenAI | None = None
-        self._lock = threading.Lock()
-
-    def client(self) -> OpenAI:
-        """The client, built on first use.
-
-        Raises:
-            LlmUnavailable: the key or the base URL cannot be used.
-        """
-        with self._lock:
-            if self._client is None:
-                self._client = self._build_client()
-            return self._client
-
-    def reset(self) -> None:
-        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
 
     def complete(self, model: str, messages: Sequence[Message], *, limit_s: float) -> Completion:
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
 
         Raises:
-            Transient: a retry may help; ``retry_after`` is what the server asked for.
-            ModelNotFound: the model does not exist here.
-            LlmUnavailable: no retry helps (key, account, address).
-            LlmFailed: the request was refused, or the completion is unreadable.
+            Transient, ModelNotFound, LlmUnavailable, LlmFailed: see ``OpenAiServer.call``.
         """
-        client = self.client()
 
-        import httpx2
-        import openai
+        def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
+            from openai import omit
 
-        try:
-            body = within(limit_s, lambda: self._post(client, model, messages, limit_s))
-        except openai.APIStatusError as exc:
-            self._redact(exc)
-            raise self._translate(exc) from exc
-        except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
-            raise Transient("LLM call timed out") from exc
-        except httpx2.DecodingError as exc:
-            raise LlmFailed("Unreadable completion: bad content encoding") from exc
-        except (openai.APIConnectionError, httpx2.RequestError) as exc:
-            # openai wraps what fails before the response's headers, and lets through what fails in its body.
-            reason = exc.__cause__ or exc
-            message = f"LLM connection failed ({type(reason).__name__})"
-            if isinstance(reason, httpx2.UnsupportedProtocol):
-                raise LlmUnavailable(message) from exc
-            raise Transient(message) from exc
-        return read_completion(body, model=model)
-
-    def _post(self, client: OpenAI, model: str, messages: Sequence[Message], limit_s: float) -> bytes:
-        """The response's body, read piece by piece so that a thread left behind by a trickling server ends itself."""
-        from openai import Timeout, omit
-
-        stop_at = time.monotonic() + limit_s
-        with client.chat.completions.with_streaming_response.create(
-            model=model,
-            messages=cast(
-                "list[ChatCompletionMessageParam]", [{"role": m.role, "content": m.content} for m in messages]
-            ),
-            temperature=self._temperature,
-            max_tokens=omit if self._max_tokens is None else self._max_tokens,
-            reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
-            timeout=Timeout(limit_s, connect=min(self._connect_timeout_s, limit_s)),
-        ) as response:
-            body = bytearray()
-            for part in response.iter_bytes():
-                body += part
-                if time.monotonic() >= stop_at:
-                    raise TimeoutError("the response's body took too long")
-                if len(body) > MAX_BODY_BYTES:
-                    raise LlmFailed("Unreadable completion: too long")
-            return bytes(body)
-
-    def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
-        retry_after = retry_after_s(exc.response.headers, now=self._wall_clock())
-        message = f"LLM answered {exc.status_code} ({type(exc).__name__})"
-        match judge(exc.status_code, exc.body, told_to_wait=retry_after is not None):
-            case Verdict.RETRY:
-                return Transient(message, retry_after=retry_after)
-            case Verdict.NEXT_MODEL:
-                return ModelNotFound(message)
-            case Verdict.UNAVAILABLE:
-                # Perhaps the key was replaced: the next request builds a client with the key of that moment.
-                self._client = None
-                return LlmUnavailable(message, retry_after=retry_after)
-            case Verdict.FAILED:
-                return LlmFailed(message)
-
-    def _redact(self, exc: Exception) -> None:
-        """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
-        if self._api_key:
-            exc.args = tuple(str(arg).replace(self._api_key, "***") for arg in exc.args)
-
-    def _build_client(self) -> OpenAI:
-        self._api_key = self._read_key().strip()  # a secret read from a file often ends in a newline
-        # h11 prints a header that it refuses, so a key that it would refuse must not get that far.
-        if not (self._api_key.isascii() and self._api_key.isprintable()):
-            raise LlmUnavailable("The LLM's API key holds characters that an HTTP header cannot carry")
-
-        import httpx2
-        import openai
-
-        try:
-            client = openai.OpenAI(
-                api_key=self._api_key or PLACEHOLDER_KEY,
-                base_url=self._base_url,
-                # Empty, not None: the client fills what is None from OPENAI_* variables.
-                admin_api_key="",
-                webhook_secret="",
-                organization="",
-                project="",
-                max_retries=0,
+            return client.chat.completions.with_streaming_response.create(
+                model=model,
+                messages=cast(
+                    "list[ChatCompletionMessageParam]", [{"role": m.role, "content": m.content} for m in messages]
+                ),
+                temperature=self._temperature,
+                max_tokens=omit if self._max_tokens is None else self._max_tokens,
+                reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
+                timeout=timeout,
             )
-        except httpx2.InvalidURL as exc:
-            raise LlmUnavailable("The LLM's base URL is not a URL") from exc
-        client.organization = None  # an empty one would be sent as an empty header
-        client.project = None
-        # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
-        client._custom_headers = {}
-        return client
+
+        return read_completion(self.call(request, limit_s=limit_s), model=model)

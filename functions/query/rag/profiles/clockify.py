@@ -188,6 +188,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             medium=knobs.escalate_below,
         ),
         route=ConfidenceRouter(knobs.escalate_below),
+        feedback=deps.services.feedback_log(),
         categories={},
         clock=deps.clock,
         new_id=deps.new_id,

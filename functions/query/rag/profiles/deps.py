@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rag.ports import TokenCounter
+from rag.services import Services
 from rag.stages.generate import Writer
 from rag.stages.retrieve import OpenIndex
+from rag.text.acronyms import AcronymTable
+from rag.text.rules import RuleTable
 
 
 class ProfileIndex(Protocol):
@@ -56,10 +59,16 @@ class LlmKnobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """``clock`` counts seconds, monotonically; ``new_id`` makes unguessable response ids."""
+    """``acronyms`` and ``rules`` are this deployment's tables, empty where there are none. ``clock`` counts
+    seconds, monotonically; ``new_id`` makes unguessable response ids.
+    """
 
     index: ProfileIndex
     writer: Writer
     tokens: TokenCounter
+    services: Services
+    acronyms: AcronymTable
+    rules: RuleTable
+    embedding_model: str
     clock: Callable[[], float]
     new_id: Callable[[], str]

@@ -135,6 +135,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             medium_count=knobs.medium_count,
             medium_mean=knobs.medium_mean,
         ),
+        feedback=deps.services.feedback_log(),
         categories=CATEGORIES,
         clock=deps.clock,
         new_id=deps.new_id,

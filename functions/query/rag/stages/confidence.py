@@ -75,6 +75,21 @@ class Weighted:
         return Confidence(level, score, ", ".join(reasons))
 
 
+@dataclass(frozen=True, slots=True)
+class TopCosine:
+    """GaCounts': score = 100 x the best cosine, 0..100; High from ``high``, Medium from ``medium`` (cosines)."""
+
+    high: float
+    medium: float
+
+    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
+        """The confidence in an answer that rests on ``evidence``."""
+        best = max(hit.parts["dense"] for hit in evidence.hits)
+        level: Level = "High" if best >= self.high else "Medium" if best >= self.medium else "Low"
+        score = round(100 * min(1.0, max(0.0, best)), 1)
+        return Confidence(level, score, f"best match {best:.0%}, {_plural(len(citations), 'source')} cited")
+
+
 def _share(value: float, full: float) -> float:
     return min(1.0, max(0.0, value / full))
 

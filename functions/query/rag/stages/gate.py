@@ -42,3 +42,23 @@ class Coverage:
         if max(cosines) < best:
             return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {best:g} needed")
         return Proceed(hits, passed)
+
+
+@dataclass(frozen=True, slots=True)
+class TopScore:
+    """Proceeds when the best hit has a cosine of ``bar`` (-1..1); the request's own threshold replaces it.
+
+    Read of the plain dense cosine, whatever feedback or re-ranking did to the order.
+    """
+
+    bar: float
+
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Proceed | Decline:
+        """Proceed with all hits, or Decline."""
+        bar = self.bar if question.threshold is None else question.threshold
+        cosines = [hit.parts["dense"] for hit in hits]
+        if not cosines:
+            return Decline("nothing was found")
+        if max(cosines) < bar:
+            return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {bar:g} needed")
+        return Proceed(hits, sum(cosine >= bar for cosine in cosines))

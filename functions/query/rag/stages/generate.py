@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rag.errors import LlmUnavailable
 from rag.ports import ChatModel
+from rag.records import Turn
+from rag.text.fill import fill
+from rag.text.history import format_history, history_section
 from rag.text.surrogates import replace_surrogates
 from rag.types import Completion, Context, Deadline, Message, Question
 
@@ -17,7 +21,9 @@ logger = logging.getLogger(__name__)
 class Writer(Protocol):
     """Writes the answer to a question from a context."""
 
-    def __call__(self, question: Question, context: Context, *, deadline: Deadline) -> Completion:
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
         """The completion.
 
         Raises:
@@ -29,14 +35,22 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatWriter:
-    """Two messages: the system prompt with the context in place of ``{context}``, and the question."""
+    """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
+
+    ``history_chars`` is the longest history.
+    """
 
     chat: ChatModel
     system_prompt: str
+    history_chars: int = 0
 
-    def __call__(self, question: Question, context: Context, *, deadline: Deadline) -> Completion:
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
         """See Writer."""
-        system = self.system_prompt.replace("{context}", context.text.rstrip(), 1)
+        turns = [(turn.question, turn.answer) for turn in history]
+        section = history_section(format_history(turns, max_chars=self.history_chars))
+        system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
         messages = (Message("system", system), Message("user", question.text))
         completion = self.chat.complete(messages, deadline=deadline)
         return replace(completion, text=replace_surrogates(completion.text))
@@ -49,11 +63,13 @@ class WithLastResort:
     writer: Writer
     last_resort: Writer
 
-    def __call__(self, question: Question, context: Context, *, deadline: Deadline) -> Completion:
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
         """See Writer; LlmUnavailable is never raised."""
         try:
-            return self.writer(question, context, deadline=deadline)
+            return self.writer(question, context, deadline=deadline, history=history)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
-            completion = self.last_resort(question, context, deadline=deadline)
+            completion = self.last_resort(question, context, deadline=deadline, history=history)
             return replace(completion, degraded=True, calls=exc.calls, retries=max(0, exc.calls - 1))

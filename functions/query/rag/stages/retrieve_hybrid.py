@@ -11,7 +11,8 @@ from rag.text.intent import intent_weight
 from rag.types import Hit, SearchQuery
 
 DENSE_WEIGHT = 0.7
-"""Clockify's: BM25 has the other .3. Of all fixed weights on z-scores it does best on the three development sets."""
+"""Clockify's: BM25 has the other .3. On z-scores it is within .014 nDCG@10 of the best weight of each development set
+(.6 on SQuAD, .8 on ClapNQ, .9 on COVID FAQ)."""
 
 
 @dataclass(frozen=True, slots=True)

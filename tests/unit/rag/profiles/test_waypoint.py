@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit
+from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
 
 from rag.errors import ConfigurationError, QueryTooLong
 from rag.profiles import waypoint
-from rag.profiles.deps import Deps
 from rag.profiles.waypoint import CATEGORIES, DECLINE, Knobs
 from rag.settings import load
 from rag.stages.generate import ChatWriter
-from rag.text.tokens import RoughTokens
 from rag.types import Question
 
 # The seed's table: variable, field, default.
@@ -87,7 +85,7 @@ def test_the_seeds_sentence_and_categories() -> None:
 
 
 def run(knobs: Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
-    deps = Deps(index, ChatWriter(chat, "{context}"), RoughTokens(), FakeClock(), lambda: "r")
+    deps = make_deps(index, ChatWriter(chat, "{context}"))
     return waypoint.build(knobs, deps).run(Question(text=text), deadline=deadline()).text
 
 

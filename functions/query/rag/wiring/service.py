@@ -1,4 +1,4 @@
-"""The composition root: from settings to adapters, to a profile, to a service that answers."""
+"""One service of one profile: adapters made for the settings, the current index, the pipeline."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel
 
 from knowledge.embedding import MiniLM
 from knowledge.handle import IndexHandle, watch
 from knowledge.index import Index, open_index
 from knowledge.token_count import TokenCounter
+from rag.adapters.embedders import index_embedder, remote_embedder
 from rag.adapters.extractive import MODEL as EXTRACTIVE
 from rag.adapters.extractive import ExtractiveWriter
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.openai_embed import OpenAiEmbedder
+from rag.errors import UnknownResponse
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps, LlmKnobs
-from rag.prompts import load_prompt
+from rag.prompts import Prompts
 from rag.schema import HealthReply, IndexHealth, LlmHealth
+from rag.services import Services
 from rag.settings import Settings, load
 from rag.stages.generate import ChatWriter, WithLastResort, Writer
 from rag.text.tokens import RoughTokens
+from rag.wiring.stores import OpenStores, build_stores
+from rag.wiring.tables import Tables
+
+if TYPE_CHECKING:
+    from knowledge.types import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,12 @@ class LiveIndex:
         with self.handle.lease() as index:
             yield index
 
+    def embed(self, text: str) -> Vector:
+        """The unit vector of ``text`` in the current index's own space, shape (dimensions,)."""
+        with self.lease() as index:
+            vector: Vector = index.embedder.embed([text])[0]
+            return vector
+
     def fields(self) -> Mapping[str, str]:
         """See ``rag.profiles.deps.ProfileIndex``."""
         with self.lease() as index:
@@ -58,6 +75,8 @@ class Service:
     index: LiveIndex
     chat: OpenAiChat | None
     tokens: TokenCounter | RoughTokens
+    stores: OpenStores | None
+    remote: OpenAiEmbedder | None
 
     def health(self) -> HealthReply:
         """The body of ``GET /api/health``; calls no LLM.
@@ -82,12 +101,27 @@ class Service:
         )
         return HealthReply(profile=self.pipeline.profile, index=health, llm=llm)
 
+    def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
+        """Let the session's vote on a response be ``helpful``; None withdraws it.
+
+        Raises:
+            UnknownResponse: there is no such response, or nothing is kept of any.
+            StoreUnavailable: the vote cannot be kept now.
+        """
+        if self.pipeline.feedback is None:
+            raise UnknownResponse
+        self.pipeline.feedback.vote(response_id, helpful=helpful, comment=comment)
+
     def warm(self) -> None:
         """Import what an answer will need, without calling anybody or reading a secret."""
         if self.chat:
             self.chat.warm()
         if isinstance(self.tokens, TokenCounter):
             self.tokens.warm()
+        if self.stores:
+            self.stores.warm()
+        if self.remote:
+            self.remote.warm()
         if self.settings.llm_secret_name:
             from rag.adapters.secrets import warm
 
@@ -97,6 +131,10 @@ class Service:
         """Drop connections and cached secrets; the next call makes new ones."""
         if self.chat:
             self.chat.reset()
+        if self.stores:
+            self.stores.renew()
+        if self.remote:
+            self.remote.reset()
         if self.settings.llm_secret_name:
             from rag.adapters.secrets import forget_secrets
 
@@ -107,43 +145,76 @@ def build_service(settings: Settings) -> Service:
     """Everything that ``settings`` ask for; an index that cannot be opened is a state, not an error.
 
     Raises:
-        ConfigurationError: a setting or a prompt template is wrong.
+        ConfigurationError: a setting, a table or a prompt template is wrong.
         ModelMissing: the embedding model is not there.
     """
     profile = import_module(f"rag.profiles.{settings.profile}")
     knobs = load(profile.Knobs)
-    embedder = MiniLM(threads=settings.embed_threads)
+    local = MiniLM(threads=settings.embed_threads)
+    remote = remote_embedder(settings, side="question")
 
     def open_current() -> Index:
+        embedder = index_embedder(settings.index_place, local=local, remote=remote)
         return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
     index.handle.refresh()  # opened and warmed now: at init time, and into the snapshot, not at the first request
     extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
-    chat = _chat(settings, knobs) if settings.llm_enabled or knobs.llm_chosen else None
+    chat = _chat(settings, knobs, knobs.llm_model) if settings.llm_enabled or knobs.llm_chosen else None
     writer: Writer = extractive
     tokens: TokenCounter | RoughTokens = RoughTokens()
+    prompts = Prompts(settings)
     if chat:
         tokens = TokenCounter(lambda: chat.model)
-        writer = ChatWriter(chat, load_prompt(settings.prompt_path("system.txt"), "context"))
+        writer = ChatWriter(chat, prompts.load("system.txt", "context"), getattr(knobs, "history_chars", 0))
         if settings.llm_fallback == "extractive":
             writer = WithLastResort(writer, extractive)
+    stores = build_stores(settings)
+    tables = Tables(settings)
+    services = Services(
+        stores=stores.stores if stores else None,
+        chat=chat,
+        chat_of=lambda model: _chat(settings, knobs, model),
+        prompt=prompts.load,
+        scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
+        embed=index.embed,
+    )
     deps = Deps(
         index=index,
         writer=writer,
         tokens=tokens,
+        services=services,
+        acronyms=tables.acronyms(),
+        rules=tables.rules(),
+        embedding_model=settings.embed_model or local.model,
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )
-    return Service(settings, profile.build(knobs, deps), index, chat, tokens)
+    return Service(settings, profile.build(knobs, deps), index, chat, tokens, stores, remote)
 
 
-def _chat(settings: Settings, knobs: LlmKnobs) -> OpenAiChat:
+def _scope(
+    settings: Settings, knobs: BaseModel, index: LiveIndex, model: str, prompts: Prompts, tables: Tables
+) -> dict[str, object]:
+    """All that a cached answer depends on, beside its question."""
+    with index.lease() as current:
+        version = current.version
+    return {
+        "profile": settings.profile,
+        "index": version,
+        "model": model,
+        "knobs": knobs.model_dump(mode="json"),
+        "prompts": prompts.digest(),
+        "tables": tables.digest(),
+    }
+
+
+def _chat(settings: Settings, knobs: LlmKnobs, model: str) -> OpenAiChat:
     return OpenAiChat(
         ChatConfig(
             base_url=settings.llm_base_url or knobs.llm_base_url,
             api_key=_key_reader(settings),
-            model=knobs.llm_model,
+            model=model,
             fallback_models=settings.llm_fallback_models,
             temperature=knobs.temperature,
             max_tokens=knobs.max_tokens,

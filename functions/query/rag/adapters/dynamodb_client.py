@@ -1,0 +1,109 @@
+"""Calls to DynamoDB: a client made on first use, its errors in our words, and no waiting for what is down."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rag.errors import StoreUnavailable
+
+CONNECT_TIMEOUT_S = 1
+READ_TIMEOUT_S = 2
+TRIES = 2
+"""Per call, the first included. The stages that stand on this can be skipped: better soon than late."""
+COOL_OFF_S = 10.0
+"""After it could not be reached, nobody waits for it again for this long."""
+
+
+class Cancelled(StoreUnavailable):
+    """A transaction changed nothing. ``reasons`` are DynamoDB's codes."""
+
+    def __init__(self, message: str, reasons: frozenset[str]) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+
+class DynamoDbClient:
+    """An account's DynamoDB. ``region`` and ``endpoint_url`` default to what boto3 finds; ``clock`` gives Unix seconds.
+
+    Serves any number of threads.
+    """
+
+    def __init__(self, *, region: str | None, endpoint_url: str | None, clock: Callable[[], float]) -> None:
+        self._region = region
+        self._endpoint_url = endpoint_url
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._made: Any = None
+        self._down_until = 0.0
+
+    def warm(self) -> None:
+        """Make boto3's client now; nobody is called.
+
+        Raises:
+            StoreUnavailable: it cannot be made: no region, no such endpoint.
+        """
+        self._client()
+
+    def reset(self) -> None:
+        """Drop boto3's client and its connections; the next call makes new ones. Not while calls are under way."""
+        with self._lock:
+            client, self._made, self._down_until = self._made, None, 0.0
+        if client is not None:
+            client.close()
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """boto3's ``operation`` (its method's name) with these arguments.
+
+        Raises:
+            Cancelled: it was a transaction, and changed nothing.
+            StoreUnavailable: it cannot be reached, refuses, or throttles for too long.
+        """
+        # A clock that was set back must not keep the table out of use.
+        if 0 < self._down_until - self._clock() <= COOL_OFF_S:
+            raise StoreUnavailable(f"DynamoDB {operation}: not tried, it could not be reached a moment ago")
+
+        from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
+        client = self._client()
+        try:
+            return getattr(client, operation)(**arguments)
+        except ClientError as exc:
+            code = exc.response["Error"].get("Code", "")
+            message = f"DynamoDB {operation}: {code}"
+            if code == "TransactionCanceledException":
+                reasons = exc.response.get("CancellationReasons", ())
+                raise Cancelled(message, frozenset(reason.get("Code", "") for reason in reasons)) from exc
+            if exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:
+                self._down_until = self._clock() + COOL_OFF_S
+            raise StoreUnavailable(message) from exc
+        except (BotoCoreError, OSError) as exc:
+            self._down_until = self._clock() + COOL_OFF_S
+            raise StoreUnavailable(f"DynamoDB {operation}: {type(exc).__name__}") from exc
+
+    def _client(self) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make_client()
+            return self._made
+
+    def _make_client(self) -> Any:
+        # Lambda's runtime brings boto3, and only who has a table pays for its import.
+        import boto3  # type: ignore[import-untyped]
+        from botocore.config import Config  # type: ignore[import-untyped]
+        from botocore.exceptions import BotoCoreError
+
+        config = Config(
+            connect_timeout=CONNECT_TIMEOUT_S,
+            read_timeout=READ_TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": TRIES},
+            tcp_keepalive=True,
+        )
+        try:
+            # A session of its own: boto3's shared one must not be used by several threads.
+            return boto3.session.Session().client(
+                "dynamodb", region_name=self._region, endpoint_url=self._endpoint_url, config=config
+            )
+        except (BotoCoreError, ValueError) as exc:  # no region, no such profile, an endpoint that is no URL
+            raise StoreUnavailable(f"DynamoDB client: {type(exc).__name__}") from exc

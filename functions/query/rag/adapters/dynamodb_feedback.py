@@ -1,0 +1,144 @@
+"""Responses and votes in DynamoDB. <id> is the sha256 of a response's id, <chunk> of a chunk's, <voter> of a voter's.
+
+    pk               sk                               attributes
+    response#<id>    response                         body (JSON), expiresAt
+    response#<id>    vote#<voter>                     helpful (absent when withdrawn), comment, at, expiresAt
+    chunk#<chunk>    vote#<response at>#<id>#<voter>  helpful, question, voter, vector, at, expiresAt
+    chunk#<chunk>    voted                            expiresAt
+    bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative
+
+The vote under its response decides: it is written on condition that none newer is there, and the copies, from which
+votes are read, are written in the same transaction. ``voted`` tells in one call which of a question's chunks have any
+votes; it is written before, not in the transaction: all who vote on a chunk write that item, and would conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from rag.adapters.dynamodb_items import Item, Key, Row, Value
+from rag.adapters.dynamodb_table import DynamoDbTable
+from rag.adapters.store_format import clip_comment, clip_question, decode_response, digest, encode_response, expiry
+from rag.records import (
+    MAX_CHUNK_IDS,
+    MAX_VOTES_PER_CHUNK,
+    RESPONSE_TTL_S,
+    VOTE_TTL_S,
+    ResponseRecord,
+    Vote,
+)
+
+QUERIES_AT_ONCE = 8
+"""botocore keeps ten connections."""
+MAX_BARS = 100
+"""Negative votes on one cache key that are looked at, newest response first."""
+
+
+class DynamoDbFeedback:
+    """See ``rag.store_ports.FeedbackStore``.
+
+    Uses GetItem, PutItem, Query, BatchGetItem, BatchWriteItem, and a transaction of PutItem and DeleteItem.
+    """
+
+    def __init__(
+        self, table: DynamoDbTable, *, response_ttl_s: float = RESPONSE_TTL_S, vote_ttl_s: float = VOTE_TTL_S
+    ) -> None:
+        self._table = table
+        self._response_ttl_s = response_ttl_s
+        self._vote_ttl_s = vote_ttl_s
+
+    def record(self, response: ResponseRecord) -> None:
+        """Keep ``response``."""
+        expires_at = expiry(self._table.clock(), self._response_ttl_s)
+        self._table.put(Row(_response_key(response.response_id), {"body": encode_response(response)}, expires_at))
+
+    def response(self, response_id: str) -> ResponseRecord | None:
+        """The response that was given this id."""
+        item = self._table.get(_response_key(response_id))
+        return decode_response(str(item["body"])) if item else None
+
+    def vote(
+        self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
+    ) -> None:
+        """Let ``voter``'s vote on ``response`` be ``helpful``."""
+        expires_at = expiry(self._table.clock(), self._vote_ttl_s)
+        chunks = [_chunk_pk(chunk_id) for chunk_id in dict.fromkeys(response.chunk_ids[:MAX_CHUNK_IDS])]
+        sk = f"vote#{round(response.at * 1e6):017d}#{digest(response.response_id)}#{digest(voter)}"
+        seen_from_chunk: Mapping[str, Value | None] = {
+            "helpful": helpful,
+            "question": clip_question(response.question),
+            "voter": voter,
+            "vector": response.vector,
+            "at": at,
+        }
+        puts: list[Row] = []
+        deletes: list[Key] = []
+        if helpful is None:
+            deletes += (Key(chunk, sk) for chunk in chunks)
+        else:
+            self._table.put_many(Row(_voted(chunk), {}, expires_at) for chunk in chunks)
+            puts += (Row(Key(chunk, sk), seen_from_chunk, expires_at) for chunk in chunks)
+        if response.cache_key is not None:
+            bar = Key(_bar_pk(response.cache_key), sk)
+            if helpful is False:
+                puts.append(Row(bar, {"at": at}, expires_at))
+            else:
+                deletes.append(bar)
+        decisive = Row(
+            Key(_response_key(response.response_id).pk, f"vote#{digest(voter)}"),
+            {"helpful": helpful, "comment": clip_comment(comment), "at": at},
+            expires_at,
+        )
+        self._table.replace_unless_newer(decisive, puts=puts, deletes=deletes)
+
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
+        """The standing votes from ``since`` on, oldest first, by chunk."""
+        places = {chunk_id: _chunk_pk(chunk_id) for chunk_id in chunk_ids}
+        voted = {item["pk"] for item in self._table.get_many(_voted(place) for place in places.values())}
+        chunks = {chunk_id: place for chunk_id, place in places.items() if place in voted}
+        if not chunks:
+            return {}
+        with ThreadPoolExecutor(QUERIES_AT_ONCE) as threads:
+            rows = list(threads.map(self._votes_under, chunks.values()))
+        found: dict[str, tuple[Vote, ...]] = {}
+        for chunk_id, items in zip(chunks, rows, strict=True):
+            votes = tuple(sorted((_vote(item) for item in items), key=lambda vote: vote.at))
+            if standing := tuple(vote for vote in votes if vote.at >= since):
+                found[chunk_id] = standing
+        return found
+
+    def recent_negative(self, cache_key: str, *, since: float) -> bool:
+        """Whether a vote against a response with this cache key stands."""
+        bars = self._table.newest(_bar_pk(cache_key), prefix="vote#", limit=MAX_BARS)
+        return any(float(bar["at"]) >= since for bar in bars)
+
+    def _votes_under(self, pk: str) -> list[Item]:
+        return self._table.newest(pk, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)[::-1]
+
+
+def _vote(item: Item) -> Vote:
+    vector = item["vector"]
+    return Vote(
+        helpful=bool(item["helpful"]),
+        question=str(item["question"]),
+        voter=str(item["voter"]),
+        at=float(item["at"]),
+        vector=vector if isinstance(vector, bytes) else b"",
+    )
+
+
+def _response_key(response_id: str) -> Key:
+    return Key(f"response#{digest(response_id)}", "response")
+
+
+def _chunk_pk(chunk_id: str) -> str:
+    return f"chunk#{digest(chunk_id)}"
+
+
+def _voted(chunk_pk: str) -> Key:
+    return Key(chunk_pk, "voted")
+
+
+def _bar_pk(cache_key: str) -> str:
+    return f"bar#{cache_key}"

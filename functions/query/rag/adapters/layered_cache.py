@@ -1,0 +1,109 @@
+"""The answer cache in two layers: a small one in this process, and the one that all processes share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cachetools import TLRUCache
+
+from rag.adapters.store_format import decode_answer, encode_answer, expiry
+from rag.records import CachedAnswer, CacheHit
+from rag.store_ports import AnswerCache
+
+MAX_ENTRIES = 512
+MAX_AGE_S = 60.0
+"""An eviction in the shared layer holds in every process after this long at the latest."""
+MAX_ENTRY_CHARS = 64 * 1024
+"""Larger answers stay in the shared layer only: 512 of them would fill a small function's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    body: str
+    stored_at: float
+    expires_at: int
+
+
+class LayeredCache:
+    """See ``rag.store_ports.AnswerCache``. ``l2`` is the shared layer.
+
+    Entries are kept as text, so that nobody can change what another request will read. Ages are by the wall clock:
+    a monotonic one may stand still while a snapshot waits to be restored.
+    """
+
+    def __init__(
+        self,
+        l2: AnswerCache,
+        *,
+        clock: Callable[[], float] = time.time,
+        max_entries: int = MAX_ENTRIES,
+        max_age_s: float = MAX_AGE_S,
+    ) -> None:
+        self._l2 = l2
+        self._clock = clock
+        self._max_age_s = max_age_s
+        self._lock = threading.Lock()
+        self._evictions = 0
+        self._l1: TLRUCache[str, _Entry] = TLRUCache(
+            max_entries, ttu=lambda _, entry, now: min(now + max_age_s, entry.expires_at), timer=clock
+        )
+
+    def get(self, key: str) -> CacheHit | None:
+        """The answer under ``key``, from this process if it is there.
+
+        Raises:
+            StoreUnavailable: it is not here, and the shared layer cannot be read.
+        """
+        with self._lock:
+            entry = self._l1.get(key)
+            evictions = self._evictions
+        # A clock that was set back would keep an entry alive for too long.
+        if entry and entry.stored_at <= self._clock():
+            answer = decode_answer(entry.body)
+            return CacheHit(answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
+        hit = self._l2.get(key)
+        if hit and (body := encode_answer(hit.answer)) is not None:
+            with self._lock:
+                # What was evicted while it was being read must not come back.
+                if evictions == self._evictions:
+                    self._keep(key, body, hit.expires_at)
+        return hit
+
+    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
+        """Keep ``answer`` in both layers.
+
+        Raises:
+            StoreUnavailable: the shared layer cannot be written; this process has it nevertheless.
+        """
+        body = encode_answer(answer)
+        if body is None:
+            return
+        with self._lock:
+            self._keep(key, body, expiry(self._clock(), ttl_s))
+        self._l2.put(key, answer, ttl_s=ttl_s)
+
+    def evict(self, key: str) -> None:
+        """Forget the answer under ``key`` in both layers.
+
+        Raises:
+            StoreUnavailable: the shared layer still has it.
+        """
+        with self._lock:
+            self._evictions += 1
+            self._l1.pop(key, None)
+        self._l2.evict(key)
+
+    def clear(self) -> None:
+        """Empty this process's layer."""
+        with self._lock:
+            self._evictions += 1
+            self._l1.clear()
+
+    def _keep(self, key: str, body: str, expires_at: int) -> None:
+        if len(body) <= MAX_ENTRY_CHARS:
+            self._l1[key] = _Entry(body, self._clock(), expires_at)
+        else:
+            self._l1.pop(key, None)  # whatever was there is older

@@ -1,0 +1,191 @@
+"""GaCounts: the assistant of a university's extension staff."""
+
+from __future__ import annotations
+
+from rag.knobs import Configured, knob
+from rag.pipeline import Pipeline
+from rag.profiles.deps import Deps
+from rag.stages.admit import PlainAdmission
+from rag.stages.confidence import TopCosine
+from rag.stages.context_urls import UrlCiter, UrlPacker
+from rag.stages.expand import ExpandAcronyms
+from rag.stages.filter import RequestFilter
+from rag.stages.gate import TopScore
+from rag.stages.polish_html import polish_html
+from rag.stages.refine.recency import NewerFirst
+from rag.stages.retrieve import DenseRetriever, cosine_scale
+from rag.stages.rule_filter import RuleFilter
+
+LOCAL_MODEL = "all-MiniLM-L6-v2"
+OPENAI_URL = "https://api.openai.com/v1"
+
+DECLINE = (
+    "I don't have specific information about that in the knowledge base. "
+    "Please rephrase your question or contact a specialist."
+)
+
+_SEED = "gacounts"
+
+
+class Knobs(Configured):
+    """GaCounts' numbers. Scores are plain cosines, -1..1."""
+
+    max_query_chars: int = knob(
+        1000, env="MAX_QUERY_LENGTH", doc="Longest question.", unit="characters", source="waypoint", ge=1, le=100_000
+    )
+    top_k: int = knob(8, env="RETRIEVAL_TOP_K", doc="Chunks to retrieve.", unit="chunks", source=_SEED, ge=1, le=50)
+    min_similarity: float = knob(
+        0.75,
+        env="MIN_SIMILARITY",
+        doc="Best cosine that an answer needs, and a cached answer too. With the local embedding model .40, unless "
+        "somebody sets it.",
+        source=f"{_SEED}; DESIGN.md, decision 11",
+        ge=-1,
+        le=1,
+    )
+    recency_width: float = knob(
+        0.02, env="RECENCY_WIDTH", doc="Scores that are closer than this go by date.", source=_SEED, ge=0, le=1
+    )
+    rerank: bool = knob(True, env="ENABLE_LLM_RERANKING", doc="Whether an LLM settles close orders.", source=_SEED)
+    rerank_model: str = knob(
+        "",
+        env="RERANK_MODEL",
+        doc="The model that re-ranks. Empty: the seed's gpt-4o-mini at OpenAI, else the chat model.",
+    )
+    rerank_spread: float = knob(
+        0.05, env="RERANK_SCORE_THRESHOLD", doc="Top three within this are re-ranked.", source=_SEED, ge=0, le=1
+    )
+    rerank_budget_s: float = knob(
+        4.0, env="RERANK_TIMEOUT_S", doc="Longest wait for a re-ranking.", unit="s", source="DESIGN.md", gt=0, le=60
+    )
+    reframe_budget_s: float = knob(
+        5.0, env="REFRAME_TIMEOUT_S", doc="Longest wait for a rewriting.", unit="s", source="DESIGN.md", gt=0, le=60
+    )
+    cache: bool = knob(True, env="ENABLE_RESPONSE_CACHE", doc="Whether answers are cached.", source=_SEED)
+    cache_similarity: float = knob(
+        0.0,
+        env="CACHE_SIMILARITY",
+        doc="Cosine from which a question that asks for the same shares a cached answer; 0 switches that off.",
+        source="DESIGN.md",
+        ge=0,
+        le=1,
+    )
+    history_turns: int = knob(
+        5,
+        env="HISTORY_TURNS",
+        doc="Turns of a session that are recalled.",
+        unit="turns",
+        source="DESIGN.md",
+        ge=0,
+        le=50,
+    )
+    history_chars: int = knob(
+        4000,
+        env="HISTORY_CHARS",
+        doc="Longest history in a prompt.",
+        unit="characters",
+        source="DESIGN.md",
+        ge=0,
+        le=100_000,
+    )
+    context_tokens: int = knob(
+        6000, env="MAX_CONTEXT_TOKENS", doc="Context budget.", unit="tokens", source=_SEED, ge=50, le=1_000_000
+    )
+    draws_on: float = knob(
+        0.5,
+        env="CITATION_SHARE",
+        doc="Share of a sentence's words that a passage must hold to be cited without being named.",
+        source="DESIGN.md",
+        gt=0,
+        le=1,
+    )
+    high: float = knob(0.8, env="CONFIDENCE_HIGH_SCORE", doc="Best cosine for High.", source=_SEED, ge=-1, le=1)
+    medium: float = knob(0.75, env="CONFIDENCE_MEDIUM_SCORE", doc="Best cosine for Medium.", source=_SEED, ge=-1, le=1)
+    llm_model: str = knob("gpt-4o", env=("GEN_MODEL", "LLM_MODEL"), doc="The chat model.", source=_SEED, min_length=1)
+    llm_base_url: str = knob(OPENAI_URL, env="LLM_BASE_URL", doc="Its OpenAI-compatible endpoint.", source=_SEED)
+    temperature: float = knob(0.7, env="LLM_TEMPERATURE", doc="Sampling temperature.", source=_SEED, ge=0, le=2)
+    max_tokens: int = knob(
+        1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source="DESIGN.md", ge=1, le=100_000
+    )
+    connect_timeout_s: float = knob(
+        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
+    )
+    read_timeout_s: float = knob(
+        60.0,
+        env="LLM_READ_TIMEOUT_S",
+        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    retries: int = knob(
+        3, env="LLM_MAX_RETRIES", doc="Calls after the first one.", unit="calls", source="waypoint", ge=0, le=10
+    )
+    backoff_base_s: float = knob(
+        1.0,
+        env="LLM_BACKOFF_BASE_S",
+        doc="Wait before the first retry; it doubles.",
+        unit="s",
+        source="waypoint",
+        ge=0,
+        le=60,
+    )
+    backoff_cap_s: float = knob(
+        10.0, env="LLM_BACKOFF_CAP_S", doc="Longest wait before a retry.", unit="s", source="waypoint", ge=0, le=300
+    )
+    backoff_jitter: float = knob(
+        0.25, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source="waypoint", ge=0, le=1
+    )
+
+    @property
+    def llm_chosen(self) -> bool:
+        """Whether a variable of the seed's own chose the LLM: it has none beside the common ones."""
+        return False
+
+    @property
+    def reranker(self) -> str:
+        """The model that re-ranks: another provider than OpenAI does not have the seed's."""
+        return self.rerank_model or ("gpt-4o-mini" if self.llm_base_url == OPENAI_URL else self.llm_model)
+
+    def bar(self, embedding_model: str) -> float:
+        """The cosine that the best chunk needs: the seed's .75 is that of the seed's embedding model."""
+        by_hand = "min_similarity" in self.model_fields_set
+        return 0.4 if embedding_model == LOCAL_MODEL and not by_hand else self.min_similarity
+
+
+def build(knobs: Knobs, deps: Deps) -> Pipeline:
+    """The seed's stages over ``deps``."""
+    bar = knobs.bar(deps.embedding_model)
+    services = deps.services
+    return Pipeline(
+        profile="gacounts",
+        top_k=knobs.top_k,
+        decline_text=DECLINE,
+        admit=PlainAdmission(knobs.max_query_chars),
+        conversation=services.conversation(
+            turns=knobs.history_turns, history_chars=knobs.history_chars, budget_s=knobs.reframe_budget_s
+        ),
+        query_stages=(
+            ExpandAcronyms(deps.acronyms),
+            RequestFilter(deps.index.fields),
+            RuleFilter(deps.rules, deps.index.fields),
+        ),
+        cache=services.answer_cache(bar, similarity=knobs.cache_similarity) if knobs.cache else None,
+        retrieve=DenseRetriever(deps.index, cosine_scale),
+        retry_below=bar,
+        learn=services.learn(),
+        refine=(NewerFirst(knobs.recency_width),),
+        rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
+        if knobs.rerank
+        else None,
+        gate=TopScore(bar),
+        pack=UrlPacker(knobs.context_tokens, deps.tokens),
+        write=deps.writer,
+        polish=(polish_html,),
+        cite=UrlCiter(knobs.draws_on),
+        score=TopCosine(knobs.high, knobs.medium),
+        feedback=services.feedback_log(),
+        categories={},
+        clock=deps.clock,
+        new_id=deps.new_id,
+    )

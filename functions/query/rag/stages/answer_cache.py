@@ -1,0 +1,130 @@
+"""The answer cache as a slot: what is looked up, what may be stored, and under which key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rag.cached import freeze, thaw
+from rag.records import ANSWER_TTL_S, CacheHit, quantise
+from rag.stages.near_questions import NearQuestions
+from rag.store_ports import AnswerCache
+from rag.types import Answer, Confidence, Hit, Question, RefusedBy, Routing, SearchQuery
+
+type Route = Callable[[Confidence, RefusedBy | None], Routing]
+
+RECENT_NEGATIVE_S = 30 * 86_400
+_NOT_A_WORD = re.compile(r"[^\w\s]+")
+
+
+def normalise(text: str) -> str:
+    """``text`` for comparison: Unicode-normalised (NFKC), lower case, no punctuation, white space collapsed.
+
+    Signs that carry meaning stay apart from words: "C++" is not "C", "-5" is not "5", "50 %" is not "50".
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = re.sub(
+        r"[+#%$\u20ac\u00a3<>=&]|(?<![\w\s])-(?=\d)|(?<=\s)-(?=\d)|^-(?=\d)|(?<=\d)[.,:/-](?=\d)", _spelt, plain
+    )
+    return " ".join(_NOT_A_WORD.sub(" ", plain).split())
+
+
+def _spelt(match: re.Match[str]) -> str:
+    return f" sign{ord(match[0])} "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSlot:
+    """Looks up and stores answers. ``scope`` gives everything beside the question that an answer depends on:
+    profile, index version, model and engine, prompt, tables, numbers; whatever of it changes, nothing old is served.
+
+    ``bar`` is the lowest top cosine (-1..1) of an answer that is kept. ``recent_negative`` tells whether somebody
+    voted against an answer under a key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix
+    seconds; ``near`` finds questions that ask for the same, None to go by the exact key alone.
+    """
+
+    store: AnswerCache
+    scope: Callable[[], Mapping[str, object]]
+    bar: float
+    recent_negative: Callable[[str, float], bool]
+    embed: Callable[[str], np.ndarray]
+    now: Callable[[], float]
+    near: NearQuestions | None = None
+
+    def key(self, query: SearchQuery, question: Question) -> str:
+        """The sha256 (hex) of the question as it is searched for and of all that its answer depends on.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        return _hash({"question": normalise(query.text), "group": self._group(query, question)})
+
+    def get(self, key: str, query: SearchQuery, question: Question) -> CacheHit | None:
+        """What the cache has under ``key``, else for a question that asks for the same.
+
+        Raises:
+            StoreUnavailable: it cannot be read.
+        """
+        hit = self.store.get(key)
+        if hit is None and self.near:
+            other = self.near.find(query.text, self._group(query, question))
+            hit = self.store.get(other) if other else None
+        return hit
+
+    def _group(self, query: SearchQuery, question: Question) -> str:
+        parts = {
+            "topK": query.top_k,
+            "threshold": question.threshold,
+            "where": query.where,
+            "detected": query.detected,
+            "scope": dict(self.scope()),
+        }
+        return _hash(parts)
+
+    def recall(
+        self,
+        hit: CacheHit,
+        question: Question,
+        profile: str,
+        response_id: str,
+        trail: tuple[str, ...],
+        route: Route | None,
+    ) -> Answer:
+        """The kept answer for another request, with a response id of its own."""
+        answer = thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
+        return replace(answer, routing=route(answer.confidence, None) if route else None)
+
+    def keep(self, key: str, query: SearchQuery, answer: Answer, hits: tuple[Hit, ...]) -> bool:
+        """Store ``answer``, which rests on ``hits``, if it is good enough; whether it was.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        completion = answer.completion
+        vector = quantise(self.embed(answer.question.meaning)) if hits else b""
+        frozen = freeze(answer, hits=hits, now=self.now(), vector=vector)
+        good = (
+            completion is not None
+            and not answer.refused
+            and not completion.degraded
+            and completion.finish_reason in {None, "stop"}
+            and answer.citations != ()
+            and frozen.top_score >= self.bar
+        )
+        if not good or self.recent_negative(key, self.now() - RECENT_NEGATIVE_S):
+            return False
+        self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
+        if self.near:
+            self.near.add(query.text, self._group(query, answer.question), key)
+        return True
+
+
+def _hash(parts: Mapping[str, object]) -> str:
+    canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,165 @@
+"""Learning from votes: chunks that helped with similar questions move up, those that did not move down.
+
+A vote counts for a question as much as
+
+    likeness x age,  likeness = (cos - similar) / (same - similar) cut to 0..1,  age = 2^(-days / half life)
+
+with cos the cosine between the vote's question and this one. Per chunk each voter has one voice, the latest of those
+that count at all. With P and N the sums of the helpful and the other voices, evidence is (P - N) / full voices, cut to
+-1..1, and moves the score by at most ``max_boost`` up or ``max_penalty`` down. A chunk that answered nearly the same
+question and has no vote against it there gets ``pattern_boost`` beside that, within the same limit: what worked once is
+tried first. Take the votes away and the adjustment is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.types import Hit, Question
+
+DAY_S = 86_400.0
+
+
+class Vote(Protocol):
+    """One voter's verdict on an answer that rested on a chunk, as ``rag.records.Vote`` is."""
+
+    @property
+    def helpful(self) -> bool:
+        """Whether the answer helped."""
+        ...
+
+    @property
+    def vector(self) -> bytes:
+        """The direction of the question that was answered, one int8 a dimension; ``b""`` when it is not known."""
+        ...
+
+    @property
+    def voter(self) -> str:
+        """Who voted: the session."""
+        ...
+
+    @property
+    def at(self) -> float:
+        """When, in seconds since the epoch."""
+        ...
+
+
+class VotesOn(Protocol):
+    """The votes on chunks, as ``rag.store_ports.FeedbackStore.votes_on`` gives them."""
+
+    def __call__(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[Vote]]:
+        """The votes from ``since`` (seconds since the epoch) on, by chunk; a chunk without any may be left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackKnobs:
+    """The numbers of the module's formula; ``max_boost`` and ``max_penalty`` are those of GaCounts' seed.
+
+    With five full voices a single angry voter costs a chunk .03 at most, and with one voice for it nothing.
+    """
+
+    max_boost: float = 0.10
+    max_penalty: float = 0.15
+    similar: float = 0.75
+    same: float = 0.95
+    half_life_days: float = 30.0
+    horizon_days: float = 180.0
+    full_voices: float = 5.0
+    pattern_cosine: float = 0.92
+    pattern_boost: float = 0.02
+
+
+def adjustments(
+    votes_by_chunk: Mapping[str, Sequence[Vote]], vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs
+) -> dict[str, float]:
+    """By how much to move each chunk's score, -max_penalty..max_boost; chunks that stay are left out.
+
+    Args:
+        votes_by_chunk: by chunk id, in any order; the same vote twice counts once.
+        vector: the question's unit vector, shape (dimensions,). Votes of another length (of another embedding
+            model) do not count.
+        now: seconds since the epoch.
+        knobs: the formula's numbers.
+    """
+    deltas = {chunk_id: _delta(votes, vector, now, knobs) for chunk_id, votes in votes_by_chunk.items()}
+    return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
+
+
+@dataclass(frozen=True, slots=True)
+class _Voice:
+    helpful: bool
+    weight: float
+    cosine: float
+    at: float
+
+
+def _delta(votes: Iterable[Vote], vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs) -> float:
+    voices: dict[str, _Voice] = {}
+    for vote in votes:
+        voice = _voice(vote, vector, now, knobs)
+        known = voices.get(vote.voter)
+        # Of two votes in one second the one against counts: doubt lowers, it never raises.
+        if voice.weight > 0 and (known is None or (voice.at, not voice.helpful) > (known.at, not known.helpful)):
+            voices[vote.voter] = voice
+    good = [voice for voice in voices.values() if voice.helpful]
+    bad = [voice for voice in voices.values() if not voice.helpful]
+    net = sum(voice.weight for voice in good) - sum(voice.weight for voice in bad)
+    evidence = max(-1.0, min(1.0, net / knobs.full_voices))
+    delta = evidence * (knobs.max_boost if evidence > 0 else knobs.max_penalty)
+    successes = [voice for voice in good if voice.cosine >= knobs.pattern_cosine]
+    if successes and not any(voice.cosine >= knobs.pattern_cosine for voice in bad):
+        delta += knobs.pattern_boost * max(_age_weight(voice.at, now, knobs) for voice in successes)
+    return max(-knobs.max_penalty, min(knobs.max_boost, delta))
+
+
+def _voice(vote: Vote, vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs) -> _Voice:
+    other = np.frombuffer(vote.vector, np.int8).astype(np.float32)
+    length = float(np.linalg.norm(other))
+    cosine = float(other @ vector) / length if length and other.shape == vector.shape else -1.0
+    likeness = max(0.0, min(1.0, (cosine - knobs.similar) / (knobs.same - knobs.similar)))
+    return _Voice(vote.helpful, likeness * _age_weight(vote.at, now, knobs), cosine, vote.at)
+
+
+def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
+    return float(0.5 ** (max(0.0, now - at) / DAY_S / knobs.half_life_days))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackRefine:
+    """Orders hits by their score and what readers said; ``parts["feedback"]`` records the adjustment.
+
+    ``embed`` gives the question's unit vector in the index's own space; it is called only when there are votes.
+    ``now`` gives seconds since the epoch.
+    """
+
+    votes_on: VotesOn
+    embed: Callable[[str], NDArray[np.float32]]
+    now: Callable[[], float]
+    knobs: FeedbackKnobs
+
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
+        """The same hits, best adjusted score first, equals in the order that they had.
+
+        Raises:
+            StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.
+        """
+        if not hits:
+            return hits
+        now = self.now()
+        since = now - self.knobs.horizon_days * DAY_S
+        votes = self.votes_on([hit.chunk.id for hit in hits], since=since)
+        if not any(votes.values()):
+            return hits
+        deltas = adjustments(votes, self.embed(question.meaning), now, self.knobs)
+        adjusted = [_adjusted(hit, deltas[hit.chunk.id]) if hit.chunk.id in deltas else hit for hit in hits]
+        return tuple(sorted(adjusted, key=lambda hit: -hit.score))
+
+
+def _adjusted(hit: Hit, delta: float) -> Hit:
+    return replace(hit, score=hit.score + delta, parts={**hit.parts, "feedback": delta})

@@ -1,0 +1,112 @@
+"""Re-ranking by a language model, when the order of the best hits is in doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rag.ports import ChatModel
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.types import Deadline, Hit, Message, Question
+
+TOP = 3
+"""How many of the best scores must lie together to be in doubt (GaCounts' seed)."""
+PASSAGE_CHARS = 800
+"""As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
+
+_ROUNDING = 1e-9
+_TEMPORAL = re.compile(
+    r"\b(?:latest|newest|recent|recently|current|currently|nowadays|today|up[- ]to[- ]date|most\s+recent|right\s+now"
+    r"|this\s+(?:year|semester|quarter|month|week)|as\s+of|at\s+the\s+moment)\b",
+    re.IGNORECASE,
+)
+_COMPARISON = re.compile(
+    r"\b(?:differences?\s+(?:between|in|from)|differs?|different\s+(?:from|than|to)|versus|vs|compared?|compar(?:ing|ison)"
+    r"|distinction\s+between|(?:better|worse|cheaper|faster|easier|rather|(?:more|less)\s+\w+)\s+than"
+    r"|which\s+(?:one\s+)?is\s+(?:better|best|cheaper|faster|easier)|pros\s+and\s+cons)\b",
+    re.IGNORECASE,
+)
+_RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
+
+
+def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | None:
+    """Why the order of ``hits`` needs a second look, in words; None when it does not.
+
+    The question is temporal or a comparison and there are two hits to choose from, or the three best scores lie
+    within ``spread``.
+    """
+    if len(hits) < 2:
+        return None
+    if match := _TEMPORAL.search(question):
+        return f"temporal question ({match[0].lower()!r})"
+    if match := _COMPARISON.search(question):
+        return f"comparison ({match[0].lower()!r})"
+    top = sorted((hit.score for hit in hits), reverse=True)[:TOP]
+    if len(top) == TOP and top[0] - top[-1] <= spread + _ROUNDING:
+        return f"the top {TOP} scores are within {spread:g}"
+    return None
+
+
+def number_passages(hits: tuple[Hit, ...]) -> str:
+    """``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text."""
+    blocks = []
+    for number, hit in enumerate(hits, start=1):
+        title = " > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part)
+        blocks.append(f"[{number}] {' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}")
+    return "\n\n".join(blocks)
+
+
+def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
+    """The ranking as positions from 0, best first; None for anything but each of 1..``count`` exactly once.
+
+    ``text`` is a list of numbers, ``2, 1, 3`` or ``[2, 1, 3]``, and nothing else.
+    """
+    stripped = text.strip()
+    if not _RANKING.fullmatch(stripped) or stripped.startswith("[") != stripped.endswith("]"):
+        return None
+    numbers = tuple(int(number) for number in re.findall(r"\d+", stripped, re.ASCII))
+    return tuple(number - 1 for number in numbers) if sorted(numbers) == list(range(1, count + 1)) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRerank:
+    """Lets ``chat`` order the first ``max_hits`` hits by relevance; the others follow as they stood.
+
+    ``template`` holds ``{question}`` and ``{passages}``. ``budget_s`` is the call's own deadline in seconds, counted
+    by ``clock``; a nearer deadline of the request wins. Scores stay as they are; ``parts["rerank"]`` is the rank
+    from 1 that the model gave. An answer that is no ranking keeps the order.
+    """
+
+    chat: ChatModel
+    template: str
+    budget_s: float
+    clock: Callable[[], float]
+    spread: float
+    max_hits: int = 8
+
+    def __call__(
+        self, hits: tuple[Hit, ...], question: Question, *, deadline: Deadline | None = None
+    ) -> tuple[Hit, ...]:
+        """The same hits, best first.
+
+        Raises:
+            LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
+        """
+        if needs_rerank(question.meaning, hits, self.spread) is None:
+            return hits
+        seconds = self.budget_s if deadline is None else min(self.budget_s, deadline.remaining())
+        ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
+        prompt = fill(self.template, {"question": question.meaning, "passages": number_passages(ranked)})
+        message = Message("user", replace_surrogates(prompt))
+        completion = self.chat.complete((message,), deadline=Deadline.after(seconds, self.clock))
+        ranking = parse_ranking(completion.text, len(ranked))
+        if ranking is None:
+            return hits
+        best = (_ranked(ranked[place], rank) for rank, place in enumerate(ranking, start=1))
+        return (*best, *rest)
+
+
+def _ranked(hit: Hit, rank: int) -> Hit:
+    return replace(hit, parts={**hit.parts, "rerank": float(rank)})

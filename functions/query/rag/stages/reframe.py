@@ -1,0 +1,66 @@
+"""Follow-ups become questions that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rag.ports import ChatModel
+from rag.records import Turn
+from rag.text.fill import fill
+from rag.text.followup import carry_over, leans_on_history
+from rag.text.history import format_history
+from rag.text.surrogates import replace_surrogates
+from rag.types import Deadline, Message, SearchQuery
+
+MAX_CHARS = 400
+"""A rewriting that is longer than this has answered the question instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reframe:
+    """Rewrites a question that leans on the conversation; one that stands alone is never touched.
+
+    ``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``; without a
+    chat model, and as ``fallback``, the missing topic words of the conversation are carried over.
+    """
+
+    chat: ChatModel | None
+    template: str
+    budget_s: float
+    history_chars: int
+    clock: Callable[[], float]
+
+    def leans(self, text: str, history: Sequence[Turn]) -> bool:
+        """Whether ``text`` needs ``history`` to be understood."""
+        return bool(history) and leans_on_history(text)
+
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], deadline: Deadline) -> SearchQuery:
+        """``query`` as it stands alone.
+
+        Raises:
+            LlmError: the model cannot be reached in time, or its rewriting cannot be read.
+        """
+        if self.chat is None:
+            return self.fallback(query, history)
+        turns = [(turn.question, turn.answer) for turn in history]
+        text = fill(
+            self.template,
+            {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
+        )
+        limit = Deadline.after(min(self.budget_s, deadline.remaining()), self.clock)
+        completion = self.chat.complete((Message("user", replace_surrogates(text)),), deadline=limit)
+        rewritten = " ".join(replace_surrogates(completion.text).split()).strip("\"'\u201c\u201d")
+        if not rewritten or len(rewritten) > MAX_CHARS:
+            return self.fallback(query, history)
+        return _rewritten(query, rewritten)
+
+    def fallback(self, query: SearchQuery, history: Sequence[Turn]) -> SearchQuery:
+        """``query`` with the conversation's missing topic words."""
+        return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
+
+
+def _rewritten(query: SearchQuery, text: str) -> SearchQuery:
+    if text == query.text:
+        return query
+    return replace(query, text=text, trail=(*query.trail, f"understood as: {text}"))

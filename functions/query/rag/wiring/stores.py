@@ -1,0 +1,55 @@
+"""Which stores there are: one DynamoDB table, one SQLite file, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag.adapters.layered_cache import LayeredCache
+from rag.services import Stores
+from rag.settings import Settings
+
+if TYPE_CHECKING:
+    from rag.adapters.dynamodb_table import DynamoDbTable
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStores:
+    """The stores and what belongs to the moment of a snapshot: connections, and what this process has cached."""
+
+    stores: Stores
+    cache: LayeredCache
+    table: DynamoDbTable | None
+
+    def warm(self) -> None:
+        """Import what the first access will need, without calling anybody."""
+        if self.table:
+            self.table.warm()
+
+    def renew(self) -> None:
+        """Drop connections and forget what this process has cached."""
+        self.cache.clear()
+        if self.table:
+            self.table.reset()
+
+
+def build_stores(settings: Settings) -> OpenStores | None:
+    """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported."""
+    if settings.table_name:
+        from rag.adapters.dynamodb_cache import DynamoDbAnswerCache
+        from rag.adapters.dynamodb_feedback import DynamoDbFeedback
+        from rag.adapters.dynamodb_memory import DynamoDbMemory
+        from rag.adapters.dynamodb_table import DynamoDbTable
+
+        table = DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
+        cache = LayeredCache(DynamoDbAnswerCache(table))
+        return OpenStores(Stores(cache, DynamoDbMemory(table), DynamoDbFeedback(table)), cache, table)
+    if settings.store_path:
+        from rag.adapters.sqlite_database import SqliteDatabase
+        from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+
+        database = SqliteDatabase(Path(settings.store_path))
+        cache = LayeredCache(SqliteAnswerCache(database))
+        return OpenStores(Stores(cache, SqliteMemory(database), SqliteFeedback(database)), cache, None)
+    return None

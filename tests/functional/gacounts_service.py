@@ -1,0 +1,114 @@
+"""GaCounts as a service in a test: its environment, a model that behaves, and what its replies and metrics say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, starting
+
+SAMPLES = REPOSITORY / "samples" / "gacounts"
+NO_ANSWER = "I don't have specific information about that in the knowledge base."
+
+MEALS = "What is the meal allowance in the latest travel policy?"
+COLORS = "Which colors does our brand have?"
+TRAINING = "When is the security training due each year?"
+TOMATOES = "Why do the leaves of my tomato plants turn yellow?"
+
+
+def gacounts(store: Path | str | None, **env: str) -> dict[str, str]:
+    """The profile's environment, with a SQLite store at ``store``."""
+    return {
+        "RAG_PROFILE": "gacounts",
+        "ACRONYMS_FILE": str(SAMPLES / "acronyms.json"),
+        "FILTER_RULES_FILE": str(SAMPLES / "filters.json"),
+        **({"STORE_PATH": str(store)} if store else {}),
+        **env,
+    }
+
+
+def of_llm(url: str) -> dict[str, str]:
+    """The environment of an LLM at ``url`` that is not retried."""
+    return {"LLM_BASE_URL": url, "LLM_API_KEY": API_KEY, "LLM_MAX_RETRIES": "0"}
+
+
+@contextmanager
+def served(index: Path, store: Path | str | None, **env: str) -> Iterator[Api]:
+    """The profile, started once."""
+    with starting(index) as start:
+        yield start(**gacounts(store, **env))
+
+
+def lines(name: str) -> list[Json]:
+    """The lines of a sample file."""
+    return [json.loads(line) for line in (SAMPLES / name).read_text(encoding="utf-8").splitlines()]
+
+
+def cited(reply: Reply) -> list[str]:
+    """The ids of the documents that an answer cites, best first."""
+    return [citation["docId"] for citation in reply.json["citations"]]
+
+
+def cached(reply: Reply) -> bool:
+    """Whether it came from the cache."""
+    assert reply.status == 200, reply.text
+    return bool(reply.json["metadata"]["cached"])
+
+
+def counted(reply: Reply, name: str, **dimensions: str) -> float:
+    """The sum of a metric in what the call wrote, of those with these dimensions."""
+    total = 0.0
+    for line in reply.metrics:
+        if name in line and all(line.get(key) == value for key, value in dimensions.items()):
+            value = line[name]
+            total += sum(value) if isinstance(value, list) else value
+    return total
+
+
+def kind_of(request: Json) -> str:
+    """What a chat request is for: "answer", "reframe" or "rerank"."""
+    first = request["messages"][0]
+    if first["role"] == "system":
+        return "answer"
+    return "reframe" if first["content"].startswith("Rewrite the last question") else "rerank"
+
+
+def first_source(request: Json) -> str:
+    """The address of the first passage of an answer's context."""
+    system: str = request["messages"][0]["content"]
+    context = system[system.index("\nCONTEXT\n") :]
+    return context[context.index("Source: ") + 8 :].partition("\n")[0]
+
+
+def model(
+    *,
+    answer: Callable[[Json], str] | None = None,
+    reframe: Callable[[str], str] = lambda question: question,
+    rerank: Callable[[int], str] = lambda count: ", ".join(map(str, range(1, count + 1))),
+) -> Callable[[Json], str]:
+    """A model for ``LlmServer(answer=...)``; ``rerank`` gets the number of passages, ``reframe`` the question."""
+
+    def write(request: Json) -> str:
+        match kind_of(request):
+            case "answer":
+                return answer(request) if answer else f"It is so. (Source: {first_source(request)})"
+            case "reframe":
+                return reframe(_between(request, "QUESTION"))
+            case _:
+                return rerank(_between(request, "PASSAGES").count("\n[") + 1)
+
+    return write
+
+
+def asked(requests: list[Any], kind: str) -> list[Json]:
+    """The bodies of the requests of one kind that an ``LlmServer`` recorded."""
+    return [request.json for request in requests if kind_of(request.json) == kind]
+
+
+def _between(request: Json, name: str) -> str:
+    text: str = request["messages"][0]["content"]
+    body = text[text.index(f"\n{name}\n=") + len(name) + 2 : text.index(f"END OF {name}")]
+    return body.strip("=\n ")

@@ -1,0 +1,576 @@
+"""Embeddings over an API: the adapter against a misbehaving server, an ingest that goes on, an index that is bound."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes_embedding import HashingEmbedder
+from fakes_llm import (
+    SERVER_ERROR_TEXT,
+    LlmServer,
+    Step,
+    cut,
+    embeddings,
+    error,
+    garbage,
+    hang,
+    html,
+    json_body,
+    model_not_found,
+    reset,
+    trickle,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.index import open_index
+from rag.adapters.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
+from rag.adapters.openai_embed import EmbedConfig, OpenAiEmbedder
+from rag.adapters.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
+from rag.errors import EmbeddingFailed, EmbeddingUnavailable, IndexDamaged, IndexMismatch, LlmFailed, LlmUnavailable
+from rag.replies import RETRIEVAL_FAILED, error_reply
+from rag.settings import Settings, load
+from ragctl import cli
+from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
+
+KEY = "sk-test-0123456789"
+MODEL = "house-embedding"
+
+
+class FakeTime:
+    """A monotonic clock that only sleeping moves, and the sleeps that were asked for."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
+
+
+type Connect = Callable[..., OpenAiEmbedder]
+
+
+@pytest.fixture
+def connect(fake_time: FakeTime) -> Connect:
+    """Makes adapters for a server, patient as at ingest, on fake time."""
+
+    def make(server: LlmServer | str, **changes: Any) -> OpenAiEmbedder:
+        url = server if isinstance(server, str) else server.url
+        config = EmbedConfig(base_url=url, api_key=lambda: KEY, model=MODEL, dimensions=64, patience=INGEST_PATIENCE)
+        return OpenAiEmbedder(
+            replace(config, **changes), sleep=fake_time.sleep, clock=fake_time, random=lambda: 0.0, wall_clock=time.time
+        )
+
+    return make
+
+
+# --- what is sent, what is read ---------------------------------------------------------------------------------------
+
+
+def test_the_request_is_exactly_what_was_asked_for(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server:
+        connect(server).embed(["permits é漢", "fees"])
+
+    [request] = server.embed_requests
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.json == {"model": MODEL, "input": ["permits é漢", "fees"], "encoding_format": "base64"}
+    assert request.path == "/v1/embeddings"
+
+
+@pytest.mark.parametrize("step", [embeddings(), embeddings(as_lists=True), embeddings(backwards=True)])
+def test_vectors_come_back_in_the_order_of_the_texts_and_of_unit_length(connect: Connect, step: Step) -> None:
+    texts = ["import permits", "fees of the port", "import permits for plants"]
+    with LlmServer(embed=[step]) as server:
+        made = connect(server).embed(texts)
+
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, HashingEmbedder(dimensions=64).embed(texts), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 7.0, 1e30])
+def test_vectors_of_any_length_are_scaled_to_one(connect: Connect, scale: float) -> None:
+    with LlmServer(embed=[embeddings(scale=scale)]) as server:
+        made = connect(server).embed(["import permits"])
+
+    np.testing.assert_allclose(made, HashingEmbedder(dimensions=64).embed(["import permits"]), atol=1e-6)
+
+
+def test_many_texts_go_out_in_batches_and_nothing_is_sent_twice_after_a_rate_limit(
+    connect: Connect, fake_time: FakeTime
+) -> None:
+    texts = [f"text number {number}" for number in range(600)]
+    with LlmServer(embed=[embeddings(), error(429, retry_after=21), error(503), embeddings()]) as server:
+        made = connect(server).embed(texts)
+
+    assert [len(request.json["input"]) for request in server.embed_requests] == [256, 256, 256, 256, 88]
+    assert server.embed_requests[1].body == server.embed_requests[3].body
+    assert fake_time.slept == [21.0, 2.0]  # what the server asked for, then the second step of the backoff
+    np.testing.assert_allclose(made, HashingEmbedder(dimensions=64).embed(texts), atol=1e-6)
+
+
+def test_no_text_is_no_request(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server:
+        assert connect(server).embed([]).shape == (0, 64)
+
+    assert server.embed_requests == []
+
+
+@given(st.lists(st.integers(min_value=0, max_value=BATCH_CHARS + 10), max_size=600))
+def test_batches_keep_order_and_bounds(lengths: list[int]) -> None:
+    texts = ["x" * length for length in lengths]
+
+    cut_up = list(batches(texts))
+
+    assert [text for batch in cut_up for text in batch] == texts
+    for batch in cut_up:
+        assert 1 <= len(batch) <= BATCH_TEXTS
+        assert len(batch) == 1 or sum(map(len, batch)) <= BATCH_CHARS
+
+
+def test_batches_are_as_full_as_they_may_be() -> None:
+    assert [len(batch) for batch in batches(["x" * (BATCH_CHARS // 4)] * 9)] == [4, 4, 1]
+
+
+def test_dimensions_that_nobody_said_are_found_out_once(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server:
+        embedder = connect(server, dimensions=None)
+        assert (embedder.dimensions, embedder.dimensions) == (64, 64)
+
+    assert server.embedded_texts == ["dimensions"]
+
+
+def test_shorter_vectors_are_asked_for(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server:
+        made = connect(server, dimensions=32, shorten=True).embed(["fees"])
+
+    assert server.embed_requests[0].json["dimensions"] == made.shape[1] == 32
+
+
+def test_a_prefix_goes_before_each_text(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server:
+        connect(server, prefix="search_query: ").embed(["fees", "permits"])
+
+    assert server.embedded_texts == ["search_query: fees", "search_query: permits"]
+
+
+def test_eight_threads_get_their_own_vectors(connect: Connect) -> None:
+    texts = [f"question {number}" for number in range(40)]
+    with LlmServer(embed=[]) as server:
+        embedder = connect(server)
+        with ThreadPoolExecutor(8) as pool:
+            rows = list(pool.map(lambda text: embedder.embed([text])[0], texts))
+
+    np.testing.assert_allclose(np.stack(rows), HashingEmbedder(dimensions=64).embed(texts), atol=1e-6)
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+def vectors(*rows: object, indices: list[object] | None = None) -> Step:
+    places = indices or list(range(len(rows)))
+    return json_body({"data": [{"index": i, "embedding": row} for i, row in zip(places, rows, strict=True)]})
+
+
+UNREADABLE = {
+    "not JSON": garbage(),
+    "a page": html(),
+    "no data": json_body({"object": "list"}),
+    "not objects": json_body({"data": [1, 2]}),
+    "too few": vectors([1.0, 0.0]),
+    "too many": vectors([1.0], [1.0], [1.0]),
+    "one twice": vectors([1.0], [1.0], indices=[0, 0]),
+    "index of text": vectors([1.0], [1.0], indices=["0", "1"]),
+    "not numbers": vectors(["a"], ["b"]),
+    "true is no number": vectors([True], [True]),
+    "null": vectors(None, None),
+    "empty": vectors([], []),
+    "uneven": vectors([1.0, 0.0], [1.0]),
+    "zero": vectors([1.0, 0.0], [0.0, 0.0]),
+    "infinite": json_body({"data": [{"embedding": [float("inf"), 1.0]}, {"embedding": [1.0, 1.0]}]}),
+    "not a number": json_body({"data": [{"embedding": [float("nan"), 1.0]}, {"embedding": [1.0, 1.0]}]}),
+    "too large": vectors([10**400, 1], [1, 1]),
+    "not base64": vectors("§§§§", "§§§§"),
+    "base64 cut": vectors("AAAAAA==", "AAAAAA=="),
+    "infinite in base64": vectors(*[base64.b64encode(struct.pack("<2f", float("inf"), 1)).decode()] * 2),
+}
+
+
+@pytest.mark.parametrize("step", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_an_unusable_answer_fails_without_another_try(connect: Connect, step: Step) -> None:
+    with LlmServer(embed=[step]) as server, pytest.raises(EmbeddingFailed, match="Unreadable embeddings"):
+        connect(server, dimensions=None).embed(["one", "two"])
+
+    assert len(server.embed_requests) == 1
+
+
+def test_vectors_without_an_index_are_taken_in_their_order() -> None:
+    body = json.dumps({"data": [{"embedding": [3, 0]}, {"embedding": [0, -2]}]}).encode()
+
+    assert read_vectors(body, count=2).tolist() == [[1, 0], [0, -1]]
+
+
+def test_vectors_of_another_length_than_the_index_s_fail(connect: Connect) -> None:
+    with LlmServer(embed=[]) as server, pytest.raises(EmbeddingFailed, match=r"64 dimensions where 128 are expected"):
+        connect(server, dimensions=128).embed(["one"])
+
+
+@pytest.mark.parametrize("step", [reset(), cut(), error(500), error(429), error(408)])
+def test_what_passes_is_tried_again(connect: Connect, fake_time: FakeTime, step: Step) -> None:
+    with LlmServer(embed=[step, step]) as server:
+        assert connect(server).embed(["one"]).shape == (1, 64)
+
+    assert len(server.embed_requests) == 3
+    assert fake_time.slept == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        (error(400), EmbeddingFailed),
+        (error(401), EmbeddingUnavailable),
+        (error(429, code="insufficient_quota"), EmbeddingUnavailable),
+        (model_not_found(MODEL), EmbeddingUnavailable),
+        (html(404), EmbeddingUnavailable),
+    ],
+)
+def test_what_does_not_pass_is_told_at_once(
+    connect: Connect, fake_time: FakeTime, step: Step, kind: type[Exception]
+) -> None:
+    with LlmServer(embed=[step]) as server, pytest.raises(kind) as raised:
+        connect(server).embed(["one"])
+
+    assert len(server.embed_requests) == 1
+    assert fake_time.slept == []
+    assert SERVER_ERROR_TEXT not in str(raised.value)
+    assert MODEL in str(raised.value)
+
+
+def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_time: FakeTime) -> None:
+    with (
+        LlmServer(embed=[error(429, retry_after=30)]) as server,
+        pytest.raises(EmbeddingUnavailable) as raised,
+    ):
+        connect(server, patience=QUESTION_PATIENCE).embed(["one"])
+
+    assert raised.value.retry_after == 30
+    assert fake_time.slept == []
+
+
+def test_a_question_gives_up_after_its_retries(connect: Connect, fake_time: FakeTime) -> None:
+    with LlmServer(embed=[error(503)] * 9) as server, pytest.raises(EmbeddingUnavailable, match="3 calls"):
+        connect(server, patience=QUESTION_PATIENCE).embed(["one"])
+
+    assert fake_time.slept == [0.2, 0.4]
+
+
+@pytest.mark.parametrize("step", [hang(5), trickle(seconds=5)])
+def test_a_silent_or_slow_server_is_left_in_time(connect: Connect, step: Step) -> None:
+    hasty = replace(QUESTION_PATIENCE, call_s=0.1, retries=0)
+    with LlmServer(embed=[step]) as server, pytest.raises(EmbeddingUnavailable, match="timed out"):
+        connect(server, patience=hasty).embed(["one"])
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://[", "ftp://example.org/v1"])
+def test_a_server_that_is_not_there(connect: Connect, url: str) -> None:
+    with pytest.raises(EmbeddingUnavailable):
+        connect(url, patience=QUESTION_PATIENCE).embed(["one"])
+
+
+def test_a_key_that_is_replaced_after_a_refusal_is_read_again(connect: Connect) -> None:
+    keys = iter(["old", "new"])
+    with LlmServer(embed=[error(401)]) as server:
+        embedder = connect(server, api_key=lambda: next(keys))
+        with pytest.raises(EmbeddingUnavailable):
+            embedder.embed(["one"])
+        embedder.embed(["one"])
+
+    assert [request.headers["authorization"] for request in server.embed_requests] == ["Bearer old", "Bearer new"]
+
+
+def test_the_caller_is_told_that_retrieval_failed() -> None:
+    for problem, base, code in (
+        (EmbeddingUnavailable("Embedder answered 503"), LlmUnavailable, "llm_unavailable"),
+        (EmbeddingFailed("Unreadable embeddings"), LlmFailed, "pipeline_error"),
+    ):
+        assert isinstance(problem, base)  # and so 503 and 500
+        assert error_reply(problem) == {"error": RETRIEVAL_FAILED, "code": code}
+
+
+def test_openai_is_imported_by_the_first_call_only() -> None:
+    program = (
+        "import sys; from rag.adapters.openai_embed import *; from rag.adapters.embedders import *;"
+        "from rag.settings import Settings, load;"
+        "made = remote_embedder(load(Settings, {'EMBED_MODEL': 'text-embedding-3-large'}), side='question');"
+        "print(made.dimensions, 'openai' in sys.modules, 'httpx2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3072", "False", "False"]
+
+
+# --- settings and the index's own embedder ----------------------------------------------------------------------------
+
+
+def settings(**variables: str) -> Settings:
+    return load(Settings, variables)
+
+
+def test_without_embed_model_there_is_no_remote_embedder() -> None:
+    assert remote_embedder(settings(LLM_API_KEY=KEY), side="question") is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "url", "key", "dimensions", "shorten"),
+    [
+        ({}, "https://api.openai.com/v1", "", 3072, False),
+        ({"LLM_BASE_URL": "http://a/v1", "LLM_API_KEY": "llm"}, "http://a/v1", "llm", 3072, False),
+        (
+            {"LLM_BASE_URL": "http://a", "EMBED_BASE_URL": "http://b/v1", "LLM_API_KEY": "llm", "EMBED_API_KEY": "e"},
+            "http://b/v1", "e", 3072, False,
+        ),
+        ({"EMBED_DIMENSIONS": "256"}, "https://api.openai.com/v1", "", 256, True),
+    ],
+)  # fmt: skip
+def test_where_the_model_is(variables: dict[str, str], url: str, key: str, dimensions: int, shorten: bool) -> None:
+    made = remote_embedder(settings(EMBED_MODEL="text-embedding-3-large", **variables), side="document")
+
+    assert made is not None
+    config = made.config
+    assert (config.base_url, config.api_key(), config.dimensions, config.shorten) == (url, key, dimensions, shorten)
+    assert config.patience == INGEST_PATIENCE
+
+
+def test_nomic_sees_what_it_was_trained_on() -> None:
+    named = settings(EMBED_MODEL="nomic-embed-text:v1.5")
+    sides = [remote_embedder(named, side="question"), remote_embedder(named, side="document")]
+
+    assert [made.config.prefix for made in sides if made] == ["search_query: ", "search_document: "]
+
+
+# --- ingest -----------------------------------------------------------------------------------------------------------
+
+TEXTS = 300
+OURS = ("LLM_", "RAG_", "RAGCTL_", "INDEX_", "CHROMA_", "EMBED_")
+
+type Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """300 texts, which ingest embeds in blocks of 128, 128 and 44."""
+    path = tmp_path / "corpus.jsonl"
+    lines = [{"_id": f"d{n}", "title": f"Rule {n}", "text": f"Rule {n} is about topic {n * 7}."} for n in range(TEXTS)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process with the embedder at ``url``: (exit status, stdout, stderr)."""
+    for name in [*(name for name in os.environ if name.startswith(OURS)), "INDEX_URI", "RAG_PROFILE"]:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("EMBED_MODEL", MODEL)
+    monkeypatch.setenv("EMBED_API_KEY", KEY)
+
+    def run(server: LlmServer, *arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setenv("EMBED_BASE_URL", server.url)
+        capsys.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_an_ingest_that_failed_goes_on_where_it_stopped(run: Run, corpus: Path, tmp_path: Path) -> None:
+    target = tmp_path / "i"
+    with LlmServer(embed=[embeddings(), embeddings(), error(401)]) as server:
+        status, out, err = run(server, "ingest", corpus, "--index", target)
+
+    assert (status, out) == (1, "")
+    assert err == (
+        f"Error: Embedder answered 401 (AuthenticationError), model '{MODEL}', 1 call."
+        " The index is as it was; the same command goes on where this one stopped\n"
+    )
+    assert not (target / "manifest.json").exists()
+    sent = server.embedded_texts[1:129]  # after the call that found out the dimensions; the third one was refused
+
+    with LlmServer(embed=[]) as server:
+        status, out, err = run(server, "ingest", corpus, "--index", target, "--json")
+    again = server.embedded_texts[1:]
+
+    assert status == 0
+    assert json.loads(out)["chunks"] == TEXTS
+    assert len(again) == TEXTS - 128
+    assert set(again).isdisjoint(sent)
+    assert not (target / PAID_NAME).exists()
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert manifest["embedding"] == {"model": MODEL, "dimensions": 64, "space": "cosine"}
+
+
+def test_a_failed_ingest_leaves_the_index_that_there_was(run: Run, corpus: Path, tmp_path: Path) -> None:
+    target = tmp_path / "i"
+    (tmp_path / "first.txt").write_text("Demurrage is charged for each day.\n")
+    with LlmServer(embed=[]) as server:
+        run(server, "ingest", tmp_path / "first.txt", "--index", target)
+    before = (target / "manifest.json").read_bytes()
+
+    with LlmServer(embed=[embeddings(), embeddings(), garbage()]) as server:
+        status, out, _ = run(server, "ingest", corpus, "--index", target, "--json")
+
+    assert (status, json.loads(out)["code"]) == (1, "pipeline_error")
+    assert (target / "manifest.json").read_bytes() == before
+    with LlmServer(embed=[]) as server:
+        embedder = for_questions(settings(EMBED_MODEL=MODEL, EMBED_BASE_URL=server.url, INDEX_URI=str(target)))
+        index = open_index(target, embedder=embedder)
+        assert server.embed_requests == []  # opening an index calls nobody
+        [hit] = index.search(embedder.embed(["demurrage for a day"])[0], k=1)
+        index.close()
+    assert "Demurrage" in hit.chunk.text
+
+
+def test_a_killed_ingest_goes_on_where_it_stopped(run: Run, corpus: Path, tmp_path: Path) -> None:
+    target = tmp_path / "i"
+    reached = threading.Event()
+
+    def silent(exchange: Any) -> None:
+        reached.set()
+        exchange.closing.wait(30)
+
+    with LlmServer(embed=[embeddings(), embeddings(), silent]) as server:
+        process = subprocess.Popen(
+            [str(Path(sys.executable).with_name("ragctl")), "ingest", str(corpus), "--index", str(target)],
+            env={**os.environ, "EMBED_BASE_URL": server.url},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert reached.wait(60)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    with LlmServer(embed=[]) as server:
+        status, _, err = run(server, "ingest", corpus, "--index", target)
+
+    assert (status, len(server.embedded_texts[1:])) == (0, TEXTS - 128), err
+
+
+def test_a_rate_limit_during_ingest_is_waited_for(run: Run, corpus: Path, tmp_path: Path) -> None:
+    with LlmServer(
+        embed=[embeddings(), error(429, retry_after=0.01), embeddings(), error(429, retry_after=0)]
+    ) as server:
+        status, _, err = run(server, "ingest", corpus, "--index", tmp_path / "i")
+
+    assert status == 0, err
+    assert [len(request.json["input"]) for request in server.embed_requests] == [1, 128, 128, 128, 128, 44]
+
+
+def test_an_unchanged_knowledge_base_is_not_embedded_again(run: Run, corpus: Path, tmp_path: Path) -> None:
+    with LlmServer(embed=[]) as server:
+        run(server, "ingest", corpus, "--index", tmp_path / "i")
+        sent = len(server.embedded_texts)
+        run(server, "ingest", corpus, "--index", tmp_path / "i")
+
+    assert server.embedded_texts[sent:] == ["dimensions"]
+
+
+def test_an_index_says_which_model_it_wants(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "first.txt").write_text("Demurrage is charged for each day.\n")
+    target = tmp_path / "i"
+    with LlmServer(embed=[]) as server:
+        run(server, "ingest", tmp_path / "first.txt", "--index", target)
+    local = HashingEmbedder(model="all-MiniLM-L6-v2")
+
+    with pytest.raises(
+        IndexMismatch, match=rf"'{MODEL}', this program uses 'all-MiniLM-L6-v2': set EMBED_MODEL={MODEL}"
+    ):
+        index_embedder(target, local=local, remote=None)
+    other = remote_embedder(settings(EMBED_MODEL="other"), side="question")
+    with pytest.raises(IndexMismatch, match=f"uses 'other': set EMBED_MODEL={MODEL}, or run: ragctl ingest PATH"):
+        index_embedder(target, local=local, remote=other)
+    with pytest.raises(IndexMismatch, match="unset EMBED_MODEL"):
+        index_embedder(target, local=HashingEmbedder(model=MODEL), remote=other)
+
+
+def test_the_index_s_dimensions_are_the_embedder_s(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "first.txt").write_text("Demurrage is charged for each day.\n")
+    target = tmp_path / "i"
+    with LlmServer(embed=[]) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMBED_MODEL", "text-embedding-3-small")
+        patch.setenv("EMBED_DIMENSIONS", "32")
+        assert run(server, "ingest", tmp_path / "first.txt", "--index", target)[0] == 0
+        small = {"EMBED_MODEL": "text-embedding-3-small", "EMBED_BASE_URL": server.url, "INDEX_URI": str(target)}
+        unsaid = for_questions(settings(**small))
+        # Nobody need repeat EMBED_DIMENSIONS: the model is asked for what the index holds.
+        assert unsaid.embed(["day"]).shape == (1, unsaid.dimensions) == (1, 32)
+        with pytest.raises(IndexMismatch, match="dimensions 32, this program uses 64"):
+            open_index(target, embedder=for_questions(settings(**small, EMBED_DIMENSIONS="64")))
+
+
+def test_a_folder_without_an_index_opens_with_the_local_model(tmp_path: Path) -> None:
+    local = HashingEmbedder()
+    other = remote_embedder(settings(EMBED_MODEL="other"), side="question")
+
+    assert index_embedder(tmp_path / "nothing", local=local, remote=other) is local
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(IndexDamaged):
+        index_embedder(tmp_path, local=local, remote=other)
+
+
+# --- vectors that are paid for once -----------------------------------------------------------------------------------
+
+
+def test_vectors_are_paid_for_once_per_model_and_text(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "paid.sqlite"
+    path.parent.mkdir()
+    first, second, other = HashingEmbedder(), HashingEmbedder(), HashingEmbedder(model="other")
+
+    made = PaidOnce(first, path).embed(["a b", "c", "a b"])
+    again = PaidOnce(second, path).embed(["c", "d", "a b"])
+    PaidOnce(other, path).embed(["c"])
+
+    assert first.texts == ["a b", "c"]
+    assert second.texts == ["d"]
+    assert other.texts == ["c"]
+    np.testing.assert_array_equal(made, HashingEmbedder().embed(["a b", "c", "a b"]))
+    np.testing.assert_array_equal(again, HashingEmbedder().embed(["c", "d", "a b"]))
+
+
+def test_damaged_payments_are_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "paid.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    inner = HashingEmbedder()
+
+    np.testing.assert_array_equal(PaidOnce(inner, path).embed(["a"]), HashingEmbedder().embed(["a"]))
+    assert PaidOnce(inner, path).embed([]).shape == (0, 384)
+    assert inner.texts == ["a"]

@@ -1,0 +1,291 @@
+"""The stores in a SQLite file: the contract, and several processes on one file that none of them found there."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from fakes import FakeClock
+from store_contract import (
+    KEY,
+    OTHER_KEY,
+    SESSION,
+    START,
+    AnswerCacheContract,
+    FeedbackContract,
+    MemoryContract,
+    make_answer,
+    make_response,
+    make_turn,
+    outline,
+)
+
+from rag.adapters import sqlite_database
+from rag.adapters.sqlite_database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
+from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+from rag.errors import StoreUnavailable
+from rag.records import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
+
+PROCESSES, TURNS_EACH = 4, 12
+
+WRITER = """
+import sys
+from pathlib import Path
+from store_contract import KEY, SESSION, START, make_answer, make_response, make_turn
+from rag.adapters.sqlite_database import SqliteDatabase
+from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+
+path, me, turns_each, processes = Path(sys.argv[1]), *map(int, sys.argv[2:])
+database = SqliteDatabase(path)
+memory, feedback, cache = SqliteMemory(database), SqliteFeedback(database), SqliteAnswerCache(database)
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(turns_each):
+    memory.remember(SESSION, make_turn(number * processes + me))
+    memory.remember(f"{SESSION}-{me}", make_turn(number))
+    feedback.vote(make_response(f"r{me}"), voter=f"v{me}", helpful=number % 2 == 1, at=START + number)
+    cache.put(KEY, make_answer(str(me)), ttl_s=60)
+"""
+
+
+FORKING = """
+import os, sys
+from pathlib import Path
+from store_contract import SESSION, make_turn
+from rag.adapters.sqlite_database import SqliteDatabase
+from rag.adapters.sqlite_stores import SqliteMemory
+
+memory = SqliteMemory(SqliteDatabase(Path(sys.argv[1]), clock=lambda: 1_800_000_000.0))
+memory.remember(SESSION, make_turn(0))
+if os.fork() == 0:
+    memory.remember(SESSION, make_turn(1))
+    os._exit(0)
+_, status = os.wait()
+memory.remember(SESSION, make_turn(2))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now=START)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "store.sqlite3"
+
+
+@pytest.fixture
+def database(path: Path, clock: FakeClock) -> Iterator[SqliteDatabase]:
+    with closing(SqliteDatabase(path, clock=clock)) as database:
+        yield database
+
+
+@pytest.fixture
+def neighbour(path: Path, clock: FakeClock) -> Iterator[SqliteDatabase]:
+    """Another process's view of the same file."""
+    with closing(SqliteDatabase(path, clock=clock)) as database:
+        yield database
+
+
+class TestSqliteAnswerCache(AnswerCacheContract):
+    @pytest.fixture
+    def cache(self, database: SqliteDatabase) -> SqliteAnswerCache:
+        return SqliteAnswerCache(database)
+
+
+class TestSqliteMemory(MemoryContract):
+    @pytest.fixture
+    def memory(self, database: SqliteDatabase) -> SqliteMemory:
+        return SqliteMemory(database)
+
+
+class TestSqliteFeedback(FeedbackContract):
+    @pytest.fixture
+    def feedback(self, database: SqliteDatabase) -> SqliteFeedback:
+        return SqliteFeedback(database)
+
+
+@pytest.fixture
+def writers(path: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that have not opened the file yet and wait for a line on their standard input."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(me), str(TURNS_EACH), str(PROCESSES)],
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for me in range(PROCESSES)
+    ]
+    yield processes
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_processes_share_a_file_from_its_first_moment_on(
+    database: SqliteDatabase, clock: FakeClock, writers: list[subprocess.Popen[str]]
+) -> None:
+    for process in writers:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in writers:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in writers:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+
+    clock.now = time.time()  # as theirs
+    memory, feedback = SqliteMemory(database), SqliteFeedback(database)
+    assert memory.recall(SESSION, limit=MAX_TURNS) == tuple(make_turn(n) for n in range(PROCESSES * TURNS_EACH))
+    for me in range(PROCESSES):
+        assert memory.recall(f"{SESSION}-{me}", limit=50) == tuple(make_turn(n) for n in range(TURNS_EACH))
+    assert sorted(voter for _, voter, _ in outline(feedback, "id_1")) == [f"v{me}" for me in range(PROCESSES)]
+    assert SqliteAnswerCache(database).get(KEY)
+
+
+def test_a_forked_worker_uses_a_store_that_was_used_before(path: Path, database: SqliteDatabase) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, str(path)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert [turn.question for turn in SqliteMemory(database).recall(SESSION, limit=5)] == [
+        "Question 0?",
+        "Question 1?",
+        "Question 2?",
+    ]
+
+
+def test_what_was_written_is_there_after_a_restart(database: SqliteDatabase, neighbour: SqliteDatabase) -> None:
+    SqliteAnswerCache(database).put(KEY, make_answer(), ttl_s=60)
+    database.close()
+    hit = SqliteAnswerCache(neighbour).get(KEY)
+    assert hit
+    assert hit.answer == make_answer()
+
+
+def test_nobody_else_may_read_the_file(path: Path, database: SqliteDatabase) -> None:
+    before = os.umask(0)
+    try:
+        with database.writing():
+            modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("store.sqlite3", "store.sqlite3-wal", "store.sqlite3-shm"), 384)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_nothing_is_made_before_the_first_use(path: Path, database: SqliteDatabase) -> None:
+    SqliteMemory(database)
+    assert not path.parent.exists()
+
+
+def test_readers_do_not_wait_for_a_writer(
+    database: SqliteDatabase, neighbour: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_database, "BUSY_TIMEOUT_S", 0.0)
+    cache = SqliteAnswerCache(database)
+    cache.put(KEY, make_answer(), ttl_s=60)
+    with neighbour.writing() as connection:
+        connection.execute("DELETE FROM answers")
+        assert cache.get(KEY)
+    assert cache.get(KEY) is None
+
+
+def test_a_writer_that_waited_too_long_says_so(
+    database: SqliteDatabase, neighbour: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_database, "BUSY_TIMEOUT_S", 0.05)
+    cache = SqliteAnswerCache(database)
+    cache.put(KEY, make_answer("old"), ttl_s=60)
+    with neighbour.writing(), pytest.raises(StoreUnavailable, match="locked"):
+        cache.put(KEY, make_answer("new"), ttl_s=60)
+    hit = cache.get(KEY)
+    assert hit
+    assert hit.answer.text == "old"
+
+
+def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteDatabase) -> None:
+    feedback = SqliteFeedback(database)
+    with database.writing() as connection:
+        connection.execute("DROP TABLE vote_chunks")
+    with pytest.raises(StoreUnavailable):
+        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+    assert not feedback.recent_negative(KEY, since=0)
+
+
+def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, clock: FakeClock) -> None:
+    cache, memory, feedback = SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database)
+    cache.put(KEY, make_answer(), ttl_s=60)
+    memory.remember(SESSION, make_turn())
+    feedback.record(make_response())
+    feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
+    clock.now += max(60, TURN_TTL_S, RESPONSE_TTL_S, VOTE_TTL_S) + 1
+    for _ in range(WRITES_BETWEEN_SWEEPS):
+        cache.put(OTHER_KEY, make_answer(), ttl_s=60)
+    with database.reading() as connection:
+        counts = {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in (*TABLES, "vote_chunks")
+        }
+    assert counts == {"answers": 1, "turns": 0, "responses": 0, "votes": 0, "vote_chunks": 0}
+
+
+def test_a_session_s_older_turns_leave_the_file(database: SqliteDatabase) -> None:
+    memory = SqliteMemory(database)
+    for number in range(MAX_TURNS + 3):
+        memory.remember(SESSION, make_turn(number))
+    with database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM turns").fetchone() == (MAX_TURNS,)
+
+
+def test_a_comment_is_kept_with_its_vote(database: SqliteDatabase) -> None:
+    SqliteFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START, comment="c" * 3_000)
+    with database.reading() as connection:
+        assert connection.execute("SELECT comment FROM votes").fetchone() == ("c" * 1_999 + "…",)
+
+
+def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDatabase) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(StoreUnavailable, match=f"has schema {SCHEMA_VERSION + 1}"):
+        SqliteMemory(database).recall(SESSION, limit=1)
+
+
+def test_a_file_that_is_no_database_is_an_error_of_ours(path: Path, database: SqliteDatabase) -> None:
+    path.parent.mkdir()
+    path.write_text("not a database, and long enough to be looked at " * 100)
+    with pytest.raises(StoreUnavailable, match=r"store\.sqlite3"):
+        SqliteAnswerCache(database).get(KEY)
+
+
+def test_a_place_where_no_file_can_be_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable):
+        SqliteAnswerCache(SqliteDatabase(tmp_path / "file" / "store.sqlite3")).get(KEY)
+
+
+def test_the_clock_is_the_wall_s_unless_another_is_given(path: Path) -> None:
+    with closing(SqliteDatabase(path)) as database:
+        cache = SqliteAnswerCache(database)
+        cache.put(KEY, make_answer(), ttl_s=60)
+        hit = cache.get(KEY)
+    assert hit
+    assert abs(hit.expires_at - time.time() - 60) < 30

@@ -1,0 +1,383 @@
+"""What every kind of store must do. A kind's tests inherit these and say, as fixtures, how one is made.
+
+``clock`` is the stores' own; the tests move it instead of waiting.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from fakes import FakeClock
+
+from rag.records import (
+    DAY_S,
+    MAX_ANSWER_BYTES,
+    MAX_ANSWER_CHARS,
+    MAX_CHUNK_IDS,
+    MAX_QUESTION_CHARS,
+    MAX_TURNS,
+    MAX_VOTES_PER_CHUNK,
+    RESPONSE_TTL_S,
+    TURN_TTL_S,
+    VOTE_TTL_S,
+    CachedAnswer,
+    ResponseRecord,
+    Turn,
+    Vote,
+    quantise,
+)
+from rag.store_ports import AnswerCache, FeedbackStore, Memory
+from rag.types import Confidence
+
+START = 1_800_000_000.25
+KEY, OTHER_KEY = "a" * 64, "b" * 64
+SESSION, OTHER_SESSION = "s-0123456789abcdefghijkl", "s-0123456789abcdefghijkm"
+AWKWARD = 'a\ud800b "quoted" \x00\n#vote \U0001f600' + "é" * 3_000
+"""A lone surrogate, a NUL, what keys are joined with, and longer than a DynamoDB key may be."""
+
+
+def make_answer(text: str = "Five working days.", **fields: Any) -> CachedAnswer:
+    """An answer with every part in use."""
+    defaults: dict[str, Any] = {
+        "parts": {"citations": [{"raw": "[Permits]", "score": 0.5, "sourceUrls": []}], "finishReason": None},
+        "confidence": Confidence("High", 81.5, "two sources"),
+        "chunk_ids": ("id_1", "id_7"),
+        "top_score": 0.8125,
+        "model": "gpt-4o",
+        "created_at": START,
+        "vector": bytes(range(256)),
+    }
+    return CachedAnswer(**{**defaults, "text": text, **fields})
+
+
+def make_turn(number: int = 0, **fields: Any) -> Turn:
+    """The turn that was taken ``number`` seconds after the start."""
+    defaults: dict[str, Any] = {"question": f"Question {number}?", "answer": f"Answer {number}.", "at": START + number}
+    return Turn(**{**defaults, **fields})
+
+
+def make_response(response_id: str = "r1", **fields: Any) -> ResponseRecord:
+    """A response that used two chunks."""
+    defaults: dict[str, Any] = {
+        "question": "How long does a permit take?",
+        "chunk_ids": ("id_1", "id_2"),
+        "profile": "gacounts",
+        "at": START,
+        "vector": quantise([0.6, -0.8, 0.0]),
+        "session_id": SESSION,
+        "cache_key": KEY,
+    }
+    return ResponseRecord(**{**defaults, "response_id": response_id, **fields})
+
+
+class AnswerCacheContract:
+    """Wants the fixtures ``cache`` and ``clock``."""
+
+    def test_an_answer_comes_back_whole(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer(), ttl_s=60)
+        hit = cache.get(KEY)
+        assert hit
+        assert hit.answer == make_answer()
+
+    def test_a_key_that_was_never_written_is_a_miss(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer(), ttl_s=60)
+        assert cache.get(OTHER_KEY) is None
+
+    def test_the_later_answer_replaces_the_earlier(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer("old"), ttl_s=60)
+        cache.put(KEY, make_answer("new"), ttl_s=60)
+        hit = cache.get(KEY)
+        assert hit
+        assert hit.answer.text == "new"
+
+    def test_an_evicted_answer_is_gone_and_the_others_stay(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer(), ttl_s=60)
+        cache.put(OTHER_KEY, make_answer("other"), ttl_s=60)
+        cache.evict(KEY)
+        cache.evict(KEY)  # again: not an error
+        assert cache.get(KEY) is None
+        assert cache.get(OTHER_KEY)
+
+    def test_an_answer_lives_as_long_as_it_was_told_to(self, cache: AnswerCache, clock: FakeClock) -> None:
+        cache.put(KEY, make_answer(), ttl_s=30 * DAY_S)
+        clock.now += 30 * DAY_S - 1
+        hit = cache.get(KEY)
+        assert hit
+        assert hit.expires_at == 1_800_000_001 + 30 * DAY_S
+        clock.now += 2
+        assert cache.get(KEY) is None
+
+    def test_a_short_life_is_kept_to_as_well(self, cache: AnswerCache, clock: FakeClock) -> None:
+        cache.put(KEY, make_answer(), ttl_s=5)
+        clock.now += 6
+        assert cache.get(KEY) is None
+
+    def test_an_answer_that_is_too_large_is_not_kept(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer("x" * MAX_ANSWER_BYTES), ttl_s=60)
+        assert cache.get(KEY) is None
+
+    def test_the_largest_answer_that_is_kept_fits(self, cache: AnswerCache) -> None:
+        large = make_answer("é" * (MAX_ANSWER_BYTES // 2 - 500))
+        cache.put(KEY, large, ttl_s=60)
+        hit = cache.get(KEY)
+        assert hit
+        assert hit.answer == large
+
+    def test_text_that_no_encoder_takes_is_mended(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer("a\ud800b\x00\U0001f600"), ttl_s=60)
+        hit = cache.get(KEY)
+        assert hit
+        assert hit.answer.text == "a�b\x00\U0001f600"
+
+    def test_what_a_reader_does_to_an_answer_stays_with_the_reader(self, cache: AnswerCache) -> None:
+        cache.put(KEY, make_answer(parts={"sources": []}), ttl_s=60)
+        first = cache.get(KEY)
+        assert first
+        first.answer.parts["sources"].append("planted")  # type: ignore[attr-defined]
+        second = cache.get(KEY)
+        assert second
+        assert second.answer.parts == {"sources": []}
+
+
+class MemoryContract:
+    """Wants the fixtures ``memory`` (with the default TTL) and ``clock``."""
+
+    def test_turns_come_back_oldest_first(self, memory: Memory) -> None:
+        turns = [make_turn(number, sources=("https://example.org/a",)) for number in range(3)]
+        for turn in turns:
+            memory.remember(SESSION, turn)
+        assert memory.recall(SESSION, limit=10) == tuple(turns)
+
+    def test_the_limit_keeps_the_latest(self, memory: Memory) -> None:
+        for number in range(5):
+            memory.remember(SESSION, make_turn(number))
+        assert memory.recall(SESSION, limit=2) == (make_turn(3), make_turn(4))
+        assert memory.recall(SESSION, limit=0) == ()
+
+    def test_the_moment_decides_the_order_not_the_arrival(self, memory: Memory) -> None:
+        for number in (2, 0, 1):
+            memory.remember(SESSION, make_turn(number))
+        assert memory.recall(SESSION, limit=3) == (make_turn(0), make_turn(1), make_turn(2))
+
+    def test_turns_of_one_moment_are_all_there_in_the_order_of_arrival(self, memory: Memory) -> None:
+        turns = [make_turn(question=f"Question {number}?") for number in range(12)]
+        for turn in turns:
+            memory.remember(SESSION, turn)
+        assert memory.recall(SESSION, limit=50) == tuple(turns)
+
+    @pytest.mark.parametrize("other", [OTHER_SESSION, SESSION[:-1], SESSION + "x", SESSION.upper(), "", "#", "%"])
+    def test_a_session_never_sees_another_s_turns(self, memory: Memory, other: str) -> None:
+        memory.remember(SESSION, make_turn(question="My secret is swordfish."))
+        memory.remember(OTHER_SESSION, make_turn(question="Mine is not."))
+        assert not any("swordfish" in turn.question for turn in memory.recall(other, limit=50))
+        assert len(memory.recall(SESSION, limit=50)) == 1
+
+    def test_concurrent_writers_lose_nothing_and_mix_nothing_up(self, memory: Memory) -> None:
+        def converse(writer: int) -> None:
+            for number in range(5):
+                memory.remember(SESSION, make_turn(number * 8 + writer))
+                memory.remember(f"{OTHER_SESSION}-{writer}", make_turn(writer))
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(converse, range(8)))
+
+        assert memory.recall(SESSION, limit=50) == tuple(make_turn(number) for number in range(40))
+        assert memory.recall(f"{OTHER_SESSION}-3", limit=50) == (make_turn(3),) * 5
+
+    def test_no_more_than_the_last_turns_count(self, memory: Memory) -> None:
+        for number in range(MAX_TURNS + 5):
+            memory.remember(SESSION, make_turn(number))
+        recalled = memory.recall(SESSION, limit=1_000)
+        assert recalled == tuple(make_turn(number) for number in range(5, MAX_TURNS + 5))
+
+    def test_turns_are_forgotten_one_by_one(self, memory: Memory, clock: FakeClock) -> None:
+        memory.remember(SESSION, make_turn(0))
+        clock.now += TURN_TTL_S / 2
+        memory.remember(SESSION, make_turn(1))
+        clock.now += TURN_TTL_S / 2 + 1
+        assert memory.recall(SESSION, limit=10) == (make_turn(1),)
+        clock.now += TURN_TTL_S
+        assert memory.recall(SESSION, limit=10) == ()
+
+    def test_overlong_turns_are_cut(self, memory: Memory) -> None:
+        memory.remember(
+            SESSION, make_turn(question="q" * 50_000, answer="a" * 500_000, sources=("u" * 501, *("url",) * 30))
+        )
+        (turn,) = memory.recall(SESSION, limit=1)
+        assert turn.question == "q" * (MAX_QUESTION_CHARS - 1) + "…"
+        assert turn.answer == "a" * (MAX_ANSWER_CHARS - 1) + "…"
+        assert turn.sources == ("url",) * 20
+
+    def test_a_full_session_of_the_longest_turns_comes_back(self, memory: Memory) -> None:
+        long = [make_turn(number, answer="\U0001f600" * MAX_ANSWER_CHARS, question="\U0001f600" * MAX_QUESTION_CHARS)
+                for number in range(MAX_TURNS)]  # fmt: skip
+        for turn in long:
+            memory.remember(SESSION, turn)
+        assert memory.recall(SESSION, limit=MAX_TURNS) == tuple(long)
+
+    def test_text_and_ids_may_hold_anything(self, memory: Memory) -> None:
+        memory.remember(AWKWARD, make_turn(question="a\ud800b\x00'; DROP TABLE turns; --"))
+        (turn,) = memory.recall(AWKWARD, limit=1)
+        assert turn.question == "a�b\x00'; DROP TABLE turns; --"
+
+
+class FeedbackContract:
+    """Wants the fixtures ``feedback`` (with the default TTLs) and ``clock``."""
+
+    def test_a_response_comes_back_whole(self, feedback: FeedbackStore) -> None:
+        feedback.record(make_response())
+        feedback.record(make_response("r2", session_id=None, cache_key=None, vector=b""))
+        assert feedback.response("r1") == make_response()
+        assert feedback.response("r2") == make_response("r2", session_id=None, cache_key=None, vector=b"")
+
+    @pytest.mark.parametrize("unknown", ["", "R1", "r1 ", "r1#", AWKWARD], ids=["empty", "case", "space", "#", "long"])
+    def test_any_other_id_is_unknown(self, feedback: FeedbackStore, unknown: str) -> None:
+        feedback.record(make_response())
+        assert feedback.response(unknown) is None
+
+    def test_a_response_is_forgotten_after_its_time(self, feedback: FeedbackStore, clock: FakeClock) -> None:
+        feedback.record(make_response())
+        clock.now += RESPONSE_TTL_S - 1
+        assert feedback.response("r1")
+        clock.now += 2
+        assert feedback.response("r1") is None
+
+    def test_a_response_keeps_its_best_chunks(self, feedback: FeedbackStore) -> None:
+        many = tuple(f"id_{number}" for number in range(MAX_CHUNK_IDS + 30))
+        feedback.record(make_response(chunk_ids=many, question="q" * 20_000))
+        kept = feedback.response("r1")
+        assert kept
+        assert kept.chunk_ids == many[:MAX_CHUNK_IDS]
+        assert kept.question == "q" * (MAX_QUESTION_CHARS - 1) + "…"
+
+    def test_a_vote_is_seen_from_each_chunk_of_its_response(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=True, at=START + 5)
+        vote = Vote(
+            helpful=True,
+            question="How long does a permit take?",
+            voter=SESSION,
+            at=START + 5,
+            vector=quantise([0.6, -0.8, 0.0]),
+        )
+        assert feedback.votes_on(["id_2", "id_1", "id_9"], since=0) == {"id_1": (vote,), "id_2": (vote,)}
+
+    def test_without_votes_there_is_nothing(self, feedback: FeedbackStore) -> None:
+        feedback.record(make_response())
+        assert feedback.votes_on(["id_1"], since=0) == {}
+        assert feedback.votes_on([], since=0) == {}
+
+    def test_a_session_s_last_vote_on_a_response_counts(self, feedback: FeedbackStore) -> None:
+        for moment, helpful in enumerate([True, False, False, True, False]):
+            feedback.vote(make_response(), voter=SESSION, helpful=helpful, at=START + moment)
+        assert outline(feedback, "id_1") == [(False, SESSION, START + 4)]
+
+    def test_the_same_vote_again_changes_nothing(self, feedback: FeedbackStore) -> None:
+        for _ in range(3):
+            feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+        assert outline(feedback, "id_1") == [(False, SESSION, START)]
+
+    def test_of_two_votes_at_one_moment_the_later_call_counts(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+        feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
+        assert outline(feedback, "id_1") == [(True, SESSION, START)]
+
+    def test_a_withdrawn_vote_is_gone_and_can_be_given_again(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+        feedback.vote(make_response(), voter=SESSION, helpful=None, at=START + 1)
+        assert feedback.votes_on(["id_1", "id_2"], since=0) == {}
+        assert not feedback.recent_negative(KEY, since=0)
+        feedback.vote(make_response(), voter=SESSION, helpful=True, at=START + 2)
+        assert outline(feedback, "id_1") == [(True, SESSION, START + 2)]
+
+    def test_withdrawing_what_was_never_given_is_fine(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=None, at=START)
+        assert feedback.votes_on(["id_1"], since=0) == {}
+
+    @pytest.mark.parametrize("last", [True, None])
+    def test_a_late_vote_does_not_undo_a_newer_one(self, feedback: FeedbackStore, last: bool | None) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=last, at=START + 9)
+        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START + 1)
+        assert [helpful for helpful, *_ in outline(feedback, "id_1")] == ([] if last is None else [True])
+        assert not feedback.recent_negative(KEY, since=0)
+
+    def test_votes_come_oldest_first_with_voters_and_responses_apart(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response("r2"), voter="v1", helpful=True, at=START + 3)
+        feedback.vote(make_response("r1"), voter="v2", helpful=False, at=START + 2)
+        feedback.vote(make_response("r1"), voter="v1", helpful=True, at=START + 1)
+        assert outline(feedback, "id_1") == [(True, "v1", START + 1), (False, "v2", START + 2), (True, "v1", START + 3)]
+
+    def test_only_votes_since_then_are_told(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response("r1"), voter="v1", helpful=True, at=START + 1)
+        feedback.vote(make_response("r2"), voter="v2", helpful=True, at=START + 2)
+        assert outline(feedback, "id_1", since=START + 2) == [(True, "v2", START + 2)]
+
+    def test_votes_are_forgotten_after_their_time(self, feedback: FeedbackStore, clock: FakeClock) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+        clock.now += VOTE_TTL_S - 1
+        assert outline(feedback, "id_1")
+        assert feedback.recent_negative(KEY, since=0)
+        clock.now += 2
+        assert feedback.votes_on(["id_1"], since=0) == {}
+        assert not feedback.recent_negative(KEY, since=0)
+
+    def test_of_a_much_voted_chunk_the_newest_responses_count(self, feedback: FeedbackStore) -> None:
+        for number in range(MAX_VOTES_PER_CHUNK + 3):
+            response = make_response(f"r{number}", at=START + number, chunk_ids=("id_1",))
+            feedback.vote(response, voter=f"v{number}", helpful=True, at=START + number)
+        voters = [voter for _, voter, _ in outline(feedback, "id_1")]
+        assert voters == [f"v{number}" for number in range(3, MAX_VOTES_PER_CHUNK + 3)]
+
+    def test_a_vote_reaches_the_chunks_of_the_largest_response(self, feedback: FeedbackStore) -> None:
+        chunk_ids = tuple(f"id_{number}" for number in range(MAX_CHUNK_IDS + 5))
+        feedback.vote(make_response(chunk_ids=chunk_ids), voter=SESSION, helpful=False, at=START)
+        assert set(feedback.votes_on(chunk_ids, since=0)) == set(chunk_ids[:MAX_CHUNK_IDS])
+
+    def test_concurrent_voters_are_all_heard(self, feedback: FeedbackStore) -> None:
+        def vote(number: int) -> None:
+            feedback.vote(make_response(f"r{number}"), voter=f"v{number}", helpful=number % 2 == 0, at=START + number)
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(vote, range(24)))
+        assert outline(feedback, "id_2") == [(n % 2 == 0, f"v{n}", START + n) for n in range(24)]
+
+    def test_a_negative_vote_bars_its_cache_key(self, feedback: FeedbackStore) -> None:
+        assert not feedback.recent_negative(KEY, since=0)
+        feedback.vote(make_response("r1"), voter="v1", helpful=True, at=START)
+        assert not feedback.recent_negative(KEY, since=0)
+        feedback.vote(make_response("r2"), voter="v2", helpful=False, at=START + 10)
+        assert feedback.recent_negative(KEY, since=START + 10)
+        assert not feedback.recent_negative(KEY, since=START + 11)
+        assert not feedback.recent_negative(OTHER_KEY, since=0)
+
+    def test_a_bar_falls_with_the_last_negative_vote(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response("r1"), voter="v1", helpful=False, at=START)
+        feedback.vote(make_response("r2"), voter="v2", helpful=False, at=START)
+        feedback.vote(make_response("r1"), voter="v1", helpful=True, at=START + 1)
+        assert feedback.recent_negative(KEY, since=0)
+        feedback.vote(make_response("r2"), voter="v2", helpful=None, at=START + 1)
+        assert not feedback.recent_negative(KEY, since=0)
+
+    def test_a_response_without_a_cache_key_bars_nothing(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response(cache_key=None), voter="v1", helpful=False, at=START)
+        assert not feedback.recent_negative("None", since=0)
+        assert not feedback.recent_negative("", since=0)
+        assert outline(feedback, "id_1") == [(False, "v1", START)]
+
+    def test_text_and_ids_may_hold_anything(self, feedback: FeedbackStore) -> None:
+        response = make_response(AWKWARD, question=AWKWARD, chunk_ids=(AWKWARD, "", "id_1"))
+        feedback.record(response)
+        stored = feedback.response(AWKWARD)
+        assert stored
+        assert stored.question.startswith('a�b "quoted" \x00\n#vote \U0001f600')
+        feedback.vote(response, voter=SESSION, helpful=True, at=START, comment=AWKWARD)
+        found = feedback.votes_on([AWKWARD, "", "id_1"], since=0)
+        assert set(found) == {AWKWARD, "", "id_1"}
+        assert found[""][0].question == stored.question
+
+
+def outline(feedback: FeedbackStore, chunk_id: str, *, since: float = 0) -> list[tuple[bool, str, float]]:
+    """The votes on one chunk without what they have in common."""
+    votes = feedback.votes_on([chunk_id], since=since).get(chunk_id, ())
+    return [(vote.helpful, vote.voter, vote.at) for vote in votes]

@@ -1,0 +1,118 @@
+"""The embedder of a command, and the vectors that an unfinished ingest has already paid for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.types import Embedder
+from rag.adapters.openai_embed_wire import batches
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix, Vector
+    from rag.settings import Settings
+
+PAID_NAME = ".embeddings.sqlite"
+"""Beside the manifest of an index whose ingest did not come to its end."""
+
+
+def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
+    """The embedder that the index of ``settings`` was made with.
+
+    Raises:
+        IndexMismatch: the settings name another one.
+    """
+    from knowledge.embedding import MiniLM
+    from rag.adapters.embedders import index_embedder, remote_embedder
+
+    remote = remote_embedder(settings, side="question")
+    return index_embedder(settings.index_place, local=MiniLM(threads=threads), remote=remote)
+
+
+@contextmanager
+def for_documents(settings: Settings, target: Path, *, threads: int) -> Iterator[Embedder]:
+    """The embedder to make the index in the folder ``target`` with.
+
+    What a remote one has made is kept in ``target`` until the block ends without an error: a run after a killed or
+    failed one asks for the rest only.
+    """
+    from rag.adapters.embedders import remote_embedder
+
+    remote = remote_embedder(settings, side="document")
+    if remote is None:
+        from knowledge.embedding import MiniLM
+
+        yield MiniLM(threads=threads)
+        return
+    paid = target / PAID_NAME
+    yield PaidOnce(remote, paid)
+    paid.unlink(missing_ok=True)
+
+
+class PaidOnce:
+    """An ``Embedder`` that keeps what ``inner`` makes in the SQLite file ``path``, a batch at a time.
+
+    The file is made at the first batch, which is when the index's lock is held.
+    """
+
+    def __init__(self, inner: Embedder, path: Path) -> None:
+        self._inner = inner
+        self._path = path
+
+    @property
+    def model(self) -> str:
+        """See ``knowledge.types.Embedder``."""
+        return self._inner.model
+
+    @property
+    def dimensions(self) -> int:
+        """See ``knowledge.types.Embedder``."""
+        return self._inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """See ``knowledge.types.Embedder``."""
+        keys = [self._key(text) for text in texts]
+        with closing(_open(self._path)) as paid:
+            known = {key: vector for key in set(keys) if (vector := _read(paid, key)) is not None}
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            for batch in batches(list(missing.values())):
+                made = {self._key(text): row for text, row in zip(batch, self._inner.embed(batch), strict=True)}
+                with paid:
+                    rows = [(key, vector.astype("<f4").tobytes()) for key, vector in made.items()]
+                    paid.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                known |= made
+        return np.array([known[key] for key in keys], dtype=np.float32).reshape(len(keys), self.dimensions)
+
+    def _key(self, text: str) -> bytes:
+        return hashlib.sha256(json.dumps([self.model, self.dimensions, text]).encode()).digest()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Vectors by the digest of their text; a file that is damaged is begun anew, at the price of its vectors."""
+    try:
+        return _connect(path)
+    except sqlite3.DatabaseError:
+        path.unlink()
+        return _connect(path)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read(paid: sqlite3.Connection, key: bytes) -> Vector | None:
+    row = paid.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
+    return np.frombuffer(row[0], dtype="<f4") if row else None
