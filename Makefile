@@ -68,7 +68,7 @@ build: $(BUILT) ## sam build, then the size table of both architectures; fails o
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(OTHER_ARCH) --chroma-layer .aws-sam/$(OTHER_ARCH)
 
 invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the Lambda emulator: EVENT=tests/events/query.json
-	@$(PY) -m emulator $(EVENT)
+	@$(PY) -m emulator --profile $(PROFILE) $(EVENT)
 
 bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench

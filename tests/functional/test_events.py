@@ -10,6 +10,8 @@ from functional.harness import REPOSITORY, Api
 FOLDER = REPOSITORY / "tests" / "events"
 EXPECTED: dict[str, tuple[int, str | None]] = {
     "empty_query": (400, "empty_query"),
+    "feedback": (404, "unknown_response"),
+    "feedback_invalid": (400, "invalid_parameter"),
     "health": (200, None),
     "invalid_json": (400, "invalid_json"),
     "invalid_top_k": (400, "invalid_parameter"),
@@ -19,6 +21,7 @@ EXPECTED: dict[str, tuple[int, str | None]] = {
     "not_a_string": (400, "invalid_query"),
     "not_found": (404, "not_found"),
     "query": (200, None),
+    "question": (200, None),
     "query_base64": (200, None),
     "query_out_of_scope": (200, None),
     "too_long": (400, "query_too_long"),

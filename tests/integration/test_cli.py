@@ -31,7 +31,19 @@ DOCUMENTS = {
 }
 IN_SCOPE = "Do I need a permit for importing plants?"
 OUT_OF_SCOPE = "Who won the football world cup in 2018?"
-OURS = ("LLM_", "RAG_", "RAGCTL_", "INDEX_", "CHROMA_", "RETRIEVAL_", "RELEVANCE_", "MAX_", "EMBED_", "STORE_", "TABLE_")
+OURS = (
+    "LLM_",
+    "RAG_",
+    "RAGCTL_",
+    "INDEX_",
+    "CHROMA_",
+    "RETRIEVAL_",
+    "RELEVANCE_",
+    "MAX_",
+    "EMBED_",
+    "STORE_",
+    "TABLE_",
+)
 
 type Run = Callable[..., tuple[int, str, str]]
 

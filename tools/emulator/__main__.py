@@ -14,10 +14,11 @@ def main() -> int:
     """Print the HTTP status, the body, the function's log and the emulator's report lines; 1 when it crashed."""
     parser = argparse.ArgumentParser(prog="emulator", description=__doc__)
     parser.add_argument("event", type=Path, help="a JSON file, such as tests/events/query.json")
+    parser.add_argument("--profile", default="waypoint", help="the template's parameter Profile")
     options = parser.parse_args()
     event = json.loads(options.event.read_text(encoding="utf-8"))
     try:
-        with Session(built()) as session:
+        with Session(built(), parameters={"Profile": options.profile}) as session:
             invocation = session.invoke(event)
     except (NotBuilt, RuntimeError) as exc:
         print(exc, file=sys.stderr)

@@ -72,11 +72,12 @@ class Session:
         artefacts: Artefacts,
         *,
         environment: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str] | None = None,
         network: bool = False,
         build: Path = BUILD,
         python: Path = RUNTIME_PYTHON,
     ) -> None:
-        settings, memory, timeout = function_settings(build / "template.yaml")
+        settings, memory, timeout = function_settings(build / "template.yaml", parameters)
         self._network = network
         self._plan = {
             "task": str(artefacts.task.resolve()),

@@ -215,8 +215,8 @@ class Pipeline:
     def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
-        # What a conversation went into is for that conversation alone.
-        key = None if draft.history else draft.key
+        # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
+        key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
             run.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
         if self.cache and key and not draft.cached:

@@ -60,8 +60,11 @@ def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
         InvalidJson: not a JSON object in UTF-8.
         InvalidParameter: a field is missing or wrong; names it and what is accepted.
     """
-    request = _validated(FeedbackRequest, _object(body, "responseId"))
-    return request.model_copy(update={"comment": replace_surrogates(request.comment) if request.comment else None})
+    fields = _object(body, "responseId")
+    if isinstance(comment := fields.get("comment"), str):
+        # Before it is measured: pydantic takes no text with lone surrogates where its length is limited.
+        fields["comment"] = replace_surrogates(comment)
+    return _validated(FeedbackRequest, fields)
 
 
 def _parse[R: Options](model: type[R], text_field: str, body: str | bytes | None) -> R:

@@ -20,23 +20,41 @@ from rag.types import Answer, Confidence, Hit, Question, RefusedBy, Routing, Sea
 type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 RECENT_NEGATIVE_S = 30 * 86_400
-_NOT_A_WORD = re.compile(r"[^\w\s]+")
+_DASHES = re.compile("[\u2010-\u2015\u2212]")
+_MEANINGFUL = re.compile(
+    "[#%&\u2030]"
+    "|!(?==)"  # "!=" is not "="
+    r"|(?<![\w\s])-(?=\d)|(?<=\s)-(?=\d)|^-(?=\d)"  # "-5" is not "5"
+    r"|(?<=\d)[.,:/*-](?=\d)"  # "1.5" is not "15"
+    "|(?<=\\d)['\"\u2032\u2033]"  # 6' is not 6"
+)
 
 
 def normalise(text: str) -> str:
     """``text`` for comparison: Unicode-normalised (NFKC), lower case, no punctuation, white space collapsed.
 
-    Signs that carry meaning stay apart from words: "C++" is not "C", "-5" is not "5", "50 %" is not "50".
+    Signs that carry meaning stay apart from words: "C++" is not "C", "-5" is not "5", "50 %" is not "50", "10\u00b2" is
+    not "102". When in doubt a sign counts: what is kept apart for nothing costs a search, what is not a wrong answer.
     """
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    plain = re.sub(
-        r"[+#%$\u20ac\u00a3<>=&]|(?<![\w\s])-(?=\d)|(?<=\s)-(?=\d)|^-(?=\d)|(?<=\d)[.,:/-](?=\d)", _spelt, plain
-    )
-    return " ".join(_NOT_A_WORD.sub(" ", plain).split())
+    raised = "".join(_spelt(char) if _raised(char) else char for char in text)
+    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", raised).casefold())
+    plain = _MEANINGFUL.sub(lambda match: _spelt(match[0]), plain)
+    return " ".join("".join(map(_comparable, plain)).split())
 
 
-def _spelt(match: re.Match[str]) -> str:
-    return f" sign{ord(match[0])} "
+def _raised(char: str) -> bool:
+    """Whether NFKC would let ``char`` run into the digits beside it: superscripts, subscripts, fractions."""
+    return unicodedata.decomposition(char).startswith(("<super>", "<sub>", "<fraction>"))
+
+
+def _comparable(char: str) -> str:
+    """Letters, digits and their marks (a vowel sign makes another word) as they are; symbols spelt; else a space."""
+    kind = unicodedata.category(char)[0]
+    return char if kind in "LMN" or char == "_" else _spelt(char) if kind == "S" else " "
+
+
+def _spelt(sign: str) -> str:
+    return f" sign{ord(sign)} "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,75 @@
+"""Sixteen threads ask one pipeline while the index is replaced underneath: every answer is right, none is a mixture."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+from rag.settings import Settings, load
+from rag.types import Answer, Deadline, Question
+from rag.wiring import build_service
+
+THREADS = 16
+SWAPS = 4
+TOPICS = {
+    "Demurrage": "Demurrage is charged while a full container stays in the terminal beyond its free days.",
+    "Detention": "Detention is charged while an empty container is not returned to the depot in time.",
+    "Permits": "An import permit is needed for almost all goods that are brought into the country.",
+    "Insurance": "Cargo insurance covers loss and damage from the warehouse of the seller to that of the buyer.",
+}
+
+
+def write_edition(folder: Path, edition: str) -> None:
+    folder.mkdir(exist_ok=True)
+    for title, text in TOPICS.items():
+        body = f"# {title} {edition}\n\n{text} This is what the {edition} edition says of {title.lower()}.\n"
+        (folder / f"{title.lower()}.md").write_text(body, encoding="utf-8")
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "clockify"])
+def test_answers_come_from_one_edition(tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a service on the first edition
+    embedder = MiniLM()
+    docs, target = tmp_path / "docs", tmp_path / "index"
+    write_edition(docs, "edition-0")
+    ingest(read([docs]).documents, target=target, embedder=embedder)
+    monkeypatch.setenv("DEFAULT_THRESHOLD", "0.1")
+    monkeypatch.setenv("RELEVANCE_THRESHOLD", "-1")
+    service = build_service(load(Settings, {"RAG_PROFILE": profile, "INDEX_URI": str(target)}))
+    stop = threading.Event()
+
+    def ask_until_stopped(number: int) -> list[Answer]:
+        answers = []
+        title = list(TOPICS)[number % len(TOPICS)]
+        while not stop.is_set():
+            question = Question(text=f"What does the handbook say of {title.lower()} and what is charged for?")
+            answers.append(service.pipeline.run(question, deadline=Deadline.after(20, time.monotonic)))
+        return answers
+
+    # When sixteen threads ask while further editions are indexed and swapped in
+    with ThreadPoolExecutor(THREADS) as pool:
+        running = [pool.submit(ask_until_stopped, number) for number in range(THREADS)]
+        for edition in range(1, SWAPS + 1):
+            write_edition(docs, f"edition-{edition}")
+            ingest(read([docs]).documents, target=target, embedder=embedder)
+        time.sleep(0.3)  # so that the last edition is asked too
+        stop.set()
+        answers = [answer for future in running for answer in future.result()]
+    service.index.handle.close()
+
+    # Then no answer holds words of two editions, and every edition that was last was seen
+    editions = [
+        {*re.findall(r"edition-\d", answer.text), *(c.hit.chunk.title.rsplit(" ", 1)[-1] for c in answer.citations)}
+        for answer in answers
+    ]
+    assert all(len(found) == 1 for found in editions), [found for found in editions if len(found) != 1][:3]
+    assert {f"edition-{SWAPS}"} in editions
+    assert not any(answer.refused for answer in answers)
