@@ -11,6 +11,7 @@ NO_INDEX = [503, "index_not_ready"]
 def test_events_do_what_their_names_say(program: dict[str, Any]) -> None:
     assert program["answers"] == {
         "query": NO_INDEX,
+        "question": NO_INDEX,
         "query_base64": NO_INDEX,
         "query_direct": NO_INDEX,
         "query_out_of_scope": NO_INDEX,
