@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rag.knobs import Configured, knob
+from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
+from rag.profiles.llm_knobs import LlmKnobs
 from rag.stages.admit import StrictAdmission
 from rag.stages.confidence import Weighted
 from rag.stages.filter import RequestFilter
@@ -20,7 +21,7 @@ DECLINE = "I don't know based on the MD."
 _SEED = "clockify"
 
 
-class Knobs(Configured):
+class Knobs(LlmKnobs):
     """Clockify's numbers. Scores that gate and confidence read are plain cosines; confidence is 0..100."""
 
     max_query_chars: int = knob(
@@ -118,9 +119,6 @@ class Knobs(Configured):
         source=_SEED,
         ge=0,
         le=60,
-    )
-    backoff_cap_s: float = knob(
-        10.0, env="LLM_BACKOFF_CAP_S", doc="Longest wait before a retry.", unit="s", source="waypoint", ge=0, le=300
     )
     backoff_jitter: float = knob(
         0.0, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source=_SEED, ge=0, le=1

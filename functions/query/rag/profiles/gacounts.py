@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rag.knobs import Configured, knob
+from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
+from rag.profiles.llm_knobs import LlmKnobs
 from rag.stages.admit import PlainAdmission
 from rag.stages.confidence import TopCosine
 from rag.stages.context_urls import UrlCiter, UrlPacker
@@ -27,7 +28,7 @@ DECLINE = (
 _SEED = "gacounts"
 
 
-class Knobs(Configured):
+class Knobs(LlmKnobs):
     """GaCounts' numbers. Scores are plain cosines, -1..1."""
 
     max_query_chars: int = knob(
@@ -107,40 +108,6 @@ class Knobs(Configured):
     max_tokens: int = knob(
         1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source="DESIGN.md", ge=1, le=100_000
     )
-    connect_timeout_s: float = knob(
-        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
-    )
-    read_timeout_s: float = knob(
-        60.0,
-        env="LLM_READ_TIMEOUT_S",
-        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
-        unit="s",
-        gt=0,
-        le=900,
-    )
-    retries: int = knob(
-        3, env="LLM_MAX_RETRIES", doc="Calls after the first one.", unit="calls", source="waypoint", ge=0, le=10
-    )
-    backoff_base_s: float = knob(
-        1.0,
-        env="LLM_BACKOFF_BASE_S",
-        doc="Wait before the first retry; it doubles.",
-        unit="s",
-        source="waypoint",
-        ge=0,
-        le=60,
-    )
-    backoff_cap_s: float = knob(
-        10.0, env="LLM_BACKOFF_CAP_S", doc="Longest wait before a retry.", unit="s", source="waypoint", ge=0, le=300
-    )
-    backoff_jitter: float = knob(
-        0.25, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source="waypoint", ge=0, le=1
-    )
-
-    @property
-    def llm_chosen(self) -> bool:
-        """Whether a variable of the seed's own chose the LLM: it has none beside the common ones."""
-        return False
 
     @property
     def reranker(self) -> str:

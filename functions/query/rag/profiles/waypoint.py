@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rag.knobs import Configured, knob
+from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
+from rag.profiles.llm_knobs import LlmKnobs
 from rag.stages.admit import PlainAdmission
 from rag.stages.cite import TitleCiter
 from rag.stages.confidence import CountAndMean
@@ -30,7 +31,7 @@ DECLINE = (
 _SEED = "waypoint"
 
 
-class Knobs(Configured):
+class Knobs(LlmKnobs):
     """Waypoint's numbers. Scores are on the L2 scale, 2 cos - 1."""
 
     max_query_chars: int = knob(
@@ -52,39 +53,6 @@ class Knobs(Configured):
     llm_model: str = knob("llama-3.1-8b-instant", env="LLM_MODEL", doc="The chat model.", source=_SEED, min_length=1)
     llm_base_url: str = knob(
         "https://api.groq.com/openai/v1", env="LLM_BASE_URL", doc="Its OpenAI-compatible endpoint.", source=_SEED
-    )
-    temperature: float = knob(0.3, env="LLM_TEMPERATURE", doc="Sampling temperature.", source=_SEED, ge=0, le=2)
-    max_tokens: int = knob(
-        500, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source=_SEED, ge=1, le=100_000
-    )
-    connect_timeout_s: float = knob(
-        3.0, env="LLM_CONNECT_TIMEOUT_S", doc="Longest wait for a connection to the LLM.", unit="s", gt=0, le=60
-    )
-    read_timeout_s: float = knob(
-        60.0,
-        env="LLM_READ_TIMEOUT_S",
-        doc="Longest wait for a completion; the request's deadline cuts it shorter.",
-        unit="s",
-        gt=0,
-        le=900,
-    )
-    retries: int = knob(
-        3, env="LLM_MAX_RETRIES", doc="Calls after the first one.", unit="calls", source=_SEED, ge=0, le=10
-    )
-    backoff_base_s: float = knob(
-        1.0,
-        env="LLM_BACKOFF_BASE_S",
-        doc="Wait before the first retry; it doubles.",
-        unit="s",
-        source=_SEED,
-        ge=0,
-        le=60,
-    )
-    backoff_cap_s: float = knob(
-        10.0, env="LLM_BACKOFF_CAP_S", doc="Longest wait before a retry.", unit="s", source=_SEED, ge=0, le=300
-    )
-    backoff_jitter: float = knob(
-        0.25, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source=_SEED, ge=0, le=1
     )
     min_dice: float = knob(
         0.5, env="CITATION_SIMILARITY", doc="Dice coefficient above which titles match.", source=_SEED, ge=0, le=1
@@ -108,11 +76,6 @@ class Knobs(Configured):
     medium_mean: float = knob(
         0.3, env="CONFIDENCE_MEDIUM_SCORE", doc="Mean score for Medium.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
     )
-
-    @property
-    def llm_chosen(self) -> bool:
-        """Whether a variable of the seed's own chose the LLM: Waypoint has none beside the common ones."""
-        return False
 
 
 def build(knobs: Knobs, deps: Deps) -> Pipeline:

@@ -23,7 +23,8 @@ from rag.adapters.openai_chat import ChatConfig, OpenAiChat
 from rag.adapters.openai_embed import OpenAiEmbedder
 from rag.errors import UnknownResponse
 from rag.pipeline import Pipeline
-from rag.profiles.deps import Deps, LlmKnobs
+from rag.profiles.deps import Deps
+from rag.profiles.llm_knobs import LlmKnobs
 from rag.prompts import Prompts
 from rag.schema import HealthReply, IndexHealth, LlmHealth
 from rag.services import Services
@@ -160,7 +161,11 @@ def build_service(settings: Settings) -> Service:
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
     index.handle.refresh()  # opened and warmed now: at init time, and into the snapshot, not at the first request
     extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
-    chat = _chat(settings, knobs, knobs.llm_model) if settings.llm_enabled or knobs.llm_chosen else None
+
+    def chat_of(model: str) -> OpenAiChat:
+        return _chat(settings, knobs, model=model, base_url=knobs.llm_base_url)
+
+    chat = chat_of(knobs.llm_model) if settings.llm_enabled or knobs.llm_chosen else None
     writer: Writer = extractive
     tokens: TokenCounter | RoughTokens = RoughTokens()
     prompts = Prompts(settings)
@@ -174,7 +179,7 @@ def build_service(settings: Settings) -> Service:
     services = Services(
         stores=stores.stores if stores else None,
         chat=chat,
-        chat_of=lambda model: _chat(settings, knobs, model),
+        chat_of=chat_of,
         prompt=prompts.load,
         scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
         embed=index.embed,
@@ -209,10 +214,10 @@ def _scope(
     }
 
 
-def _chat(settings: Settings, knobs: LlmKnobs, model: str) -> OpenAiChat:
+def _chat(settings: Settings, knobs: LlmKnobs, *, model: str, base_url: str) -> OpenAiChat:
     return OpenAiChat(
         ChatConfig(
-            base_url=settings.llm_base_url or knobs.llm_base_url,
+            base_url=settings.llm_base_url or base_url,
             api_key=_key_reader(settings),
             model=model,
             fallback_models=settings.llm_fallback_models,
