@@ -34,7 +34,7 @@ def check_golden(name: str, body: object) -> None:
 
 def normalise(value: object, key: str = "") -> object:
     """``value`` with what differs from run to run replaced by a word; the kind of it stays checked."""
-    if key == "timings" and isinstance(value, dict):
+    if key in {"timings", "timing"} and isinstance(value, dict):
         return {name: f"<{type(number).__name__}>" for name, number in sorted(value.items())}
     if key in _VOLATILE:
         return f"<{type(value).__name__}>"

@@ -8,6 +8,10 @@ from typing import Any
 from rag.records import CachedAnswer
 from rag.types import Answer, Chunk, Citation, Completion, Confidence, Hit, Question, RelatedDoc, Source
 
+RECIPE = 1
+"""Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
+is served then."""
+
 _TEXT_FIELDS = ("title", "section", "doc_id", "category", "source_org", "url", "path")
 
 

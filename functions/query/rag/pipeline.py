@@ -118,7 +118,7 @@ class Pipeline:
         answer = self.finish(draft, completion, run)
         self._remember(draft, answer, run)
         timings = {**run.timings, "total": 1000 * (self.clock() - start)}
-        return replace(answer, timings=timings, skipped=tuple(run.skipped), events=tuple(run.events))
+        return replace(answer, timings=timings, skipped=tuple(dict.fromkeys(run.skipped)), events=tuple(run.events))
 
     def prepare(self, question: Question, run: Run) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
@@ -197,7 +197,9 @@ class Pipeline:
                 run.events.append("reranked")
         decision = run.time("gate", self.gate, hits, question)
         context = run.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
-        return replace(draft, query=query, decision=decision, context=context)
+        # Of the query only its trail: the cache knows the question by its filters as they were looked up.
+        asked = replace(draft.query, trail=query.trail)
+        return replace(draft, query=asked, decision=decision, context=context)
 
     def _declined(self, draft: Draft) -> Answer:
         reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()

@@ -90,10 +90,14 @@ class CacheSlot:
             StoreUnavailable: it cannot be read.
         """
         hit = self.store.get(key)
-        if hit is None and self.near:
+        # Who voted against a near question's answer voted as to this question: it must not come back under this one.
+        if hit is None and self.near and not self._disliked(key):
             other = self.near.find(query.text, self._group(query, question))
             hit = self.store.get(other) if other else None
         return hit
+
+    def _disliked(self, key: str) -> bool:
+        return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
 
     def _group(self, query: SearchQuery, question: Question) -> str:
         parts = {
@@ -135,7 +139,7 @@ class CacheSlot:
             and answer.citations != ()
             and frozen.top_score >= self.bar
         )
-        if not good or self.recent_negative(key, self.now() - RECENT_NEGATIVE_S):
+        if not good or self._disliked(key):
             return False
         self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
         if self.near:

@@ -21,6 +21,7 @@ from rag.adapters.extractive import MODEL as EXTRACTIVE
 from rag.adapters.extractive import ExtractiveWriter
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
 from rag.adapters.openai_embed import OpenAiEmbedder
+from rag.cached import RECIPE
 from rag.errors import UnknownResponse
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
@@ -205,6 +206,7 @@ def _scope(
     with index.lease() as current:
         version = current.version
     return {
+        "recipe": RECIPE,
         "profile": settings.profile,
         "index": version,
         "model": model,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.adapters.layered_cache import LayeredCache
+from rag.errors import StoreUnavailable
 from rag.services import Stores
 from rag.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from rag.adapters.dynamodb_table import DynamoDbTable
@@ -23,9 +27,13 @@ class OpenStores:
     table: DynamoDbTable | None
 
     def warm(self) -> None:
-        """Import what the first access will need, without calling anybody."""
+        """Import what the first access will need, without reading or writing anything."""
         if self.table:
-            self.table.warm()
+            try:
+                self.table.warm()
+            except StoreUnavailable as exc:
+                # No snapshot fails for it: the first access tries again, and fails soft.
+                logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
         """Drop connections and forget what this process has cached."""

@@ -1,0 +1,134 @@
+"""GaCounts as built, under AWS's Runtime Interface Emulator, with moto's server as DynamoDB."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+from artefacts import FUNCTION, LIBRARIES, ROOT, require_emulator
+from functional.harness import Json, rest_event
+from moto.server import ThreadedMotoServer
+
+from emulator.session import Artefacts, Invocation, Session
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+from layerbuilder.index import build
+
+SAMPLES = ROOT / "samples" / "gacounts"
+TABLE = "rag"
+REGION = "us-east-1"
+REPORTING = "How do I report in GaCounts?"
+FOLLOW_UP = "What about collaborators?"
+MEALS = "What is the meal allowance in the latest travel policy?"
+
+
+@pytest.fixture(scope="module")
+def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
+    """The built function with this profile's tables and, as a layer, its index."""
+    require_emulator()
+    place = tmp_path_factory.mktemp("gacounts")
+    task, index, layer = place / "task", place / "index", place / "layer"
+    shutil.copytree(FUNCTION, task)
+    for table in ("acronyms.json", "filters.json"):
+        shutil.copy(SAMPLES / table, task / "prompts" / "gacounts")
+    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2))
+    build(layer, index=index)
+    return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
+
+
+@pytest.fixture(scope="module")
+def dynamodb() -> Iterator[str]:
+    """The address of a DynamoDB with the table that the template makes."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    keys = (("pk", "HASH"), ("sk", "RANGE"))
+    boto3.session.Session("x", "x", region_name=REGION).client("dynamodb", endpoint_url=url).create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield url
+    server.stop()
+
+
+def _session(artefacts: Artefacts, endpoint: str) -> Session:
+    environment = {"RAG_PROFILE": "gacounts", "TABLE_NAME": TABLE, "TABLE_ENDPOINT": endpoint, "AWS_REGION": REGION}
+    return Session(artefacts, environment=environment, network=True)
+
+
+def _post(session: Session, path: str, body: Json) -> tuple[int, Any, Invocation]:
+    invocation = session.invoke(rest_event("POST", path, json.dumps(body)))
+    return invocation.body["statusCode"], json.loads(invocation.body["body"]), invocation
+
+
+def _ask(session: Session, question: str, **fields: str) -> Json:
+    status, body, invocation = _post(session, "/api/query", {"query": question, **fields})
+    assert status == 200, body
+    assert not any("Traceback" in line for line in invocation.lines)
+    reply: Json = body
+    return reply
+
+
+def _trail(reply: Json) -> str:
+    return "\n".join(reply["metadata"]["trail"])
+
+
+def test_a_conversation_in_two_environments_over_one_table(artefacts: Artefacts, dynamodb: str) -> None:
+    with _session(artefacts, dynamodb) as here:
+        first = _ask(here, REPORTING)
+        assert (first["metadata"]["profile"], first["metadata"]["skipped"]) == ("gacounts", [])
+        assert "expanded 'GaCounts' to 'Georgia Counts (GaCounts)'" in _trail(first)
+        assert "filtered by the word 'gacounts'" in _trail(first)
+        warm = _ask(here, REPORTING.lower())
+        assert _trail(warm).endswith("answered from the cache (l1)")
+        assert (warm["metadata"]["cached"], warm["answer"]) == (True, first["answer"])
+        meals = _ask(here, MEALS)
+        order = [citation["docId"] for citation in meals["citations"]]
+        assert order[0] == "ABO-002", "the newer policy comes first"
+
+    with _session(artefacts, dynamodb) as there:
+        follow_up = _ask(there, FOLLOW_UP, sessionId=first["sessionId"])
+        assert follow_up["metadata"]["skipped"] == []
+        assert "understood as: What about collaborators?" in _trail(follow_up)
+        assert "GaCounts" in _trail(follow_up)
+        assert "APP-003" in {citation["docId"] for citation in follow_up["citations"]}
+
+        cold = _ask(there, REPORTING)
+        assert _trail(cold).endswith("answered from the cache (l2)")
+        assert (cold["answer"], cold["citations"]) == (first["answer"], first["citations"])
+        assert len({first["responseId"], warm["responseId"], cold["responseId"]}) == 3
+
+        vote = {"responseId": cold["responseId"], "helpful": False, "comment": "Not that."}
+        status, body, invocation = _post(there, "/api/feedback", vote)
+        assert (status, body) == (202, {"responseId": cold["responseId"], "accepted": True})
+        assert any('"FeedbackReceived"' in line for line in invocation.lines)
+        again = [_ask(there, REPORTING)["metadata"] for _ in range(2)]
+        assert [metadata["cached"] for metadata in again] == [False, False], "evicted, and kept out while it stands"
+
+        _post(there, "/api/feedback", {**vote, "helpful": None})
+        assert [_ask(there, REPORTING)["metadata"]["cached"] for _ in range(2)] == [False, True]
+        assert _post(there, "/api/feedback", {**vote, "responseId": "never-given"})[0] == 404
+
+
+def test_without_its_table_the_question_is_answered(artefacts: Artefacts) -> None:
+    with _session(artefacts, "http://127.0.0.1:9") as alone:
+        reply = _ask(alone, MEALS)
+    assert reply["citations"]
+    assert set(reply["metadata"]["skipped"]) == {"recall", "cache", "feedback", "memory"}
+
+
+def test_the_tables_lie_beside_the_prompts(artefacts: Artefacts) -> None:
+    assert Path(artefacts.task, "prompts", "gacounts", "acronyms.json").is_file()
+    with Session(artefacts, environment={"RAG_PROFILE": "gacounts"}) as bare:
+        reply = _ask(bare, REPORTING)
+    assert "expanded 'GaCounts'" in _trail(reply)
+    assert reply["sessionId"] is None

@@ -1,0 +1,156 @@
+"""GaCounts without an LLM: the sample questions, and the scripted conversation end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from functional.gacounts_service import cached, cited, counted, lines, served
+from functional.harness import DECLINE, Api, Json, Reply
+
+QUESTIONS = lines("questions.jsonl")
+DIALOGUE = lines("dialogue.jsonl")
+SECOND_ASK = "how do I report in gacounts"
+
+CATEGORY_OF_FILTER = {
+    "gacounts": "documentation",
+    "policy": "abo_policies",
+    "brand": "brand_guidelines",
+    "training": "ets_training",
+}
+
+FOLLOW_UPS_NOT_FOUND = {"What if I miss it?"}
+"""Without an LLM the words carried over need not put the expected document first; it must be cited in all others."""
+
+
+@pytest.fixture(scope="module")
+def api(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """The profile on a fresh store."""
+    with served(gacounts_index, tmp_path_factory.mktemp("answers") / "s.sqlite") as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def spoken(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Json, Reply]]]:
+    """The dialogue, each session's turns in order, and what was answered."""
+    with served(gacounts_index, tmp_path_factory.mktemp("dialogue") / "s.sqlite") as api:
+        sessions: dict[str, Json] = {}
+        told = []
+        for turn in DIALOGUE:
+            reply = api.ask(turn["question"], **sessions.get(turn["session"], {}))
+            sessions.setdefault(turn["session"], {"sessionId": reply.json["sessionId"]})
+            told.append((turn, reply))
+        yield told
+
+
+def test_the_expected_document_is_cited(api: Api) -> None:
+    in_scope = [question for question in QUESTIONS if question["expected"]]
+    assert len(in_scope) >= 60
+    replies = [api.ask(question["question"]) for question in in_scope]
+    refused = [question["id"] for question, reply in zip(in_scope, replies, strict=True) if reply.json["refused"]]
+    missed = [
+        question["id"]
+        for question, reply in zip(in_scope, replies, strict=True)
+        if not set(cited(reply)) & set(question["expected"])
+    ]
+    assert len(refused) <= 0.1 * len(in_scope), refused
+    assert len(missed) <= 0.1 * len(in_scope), missed
+
+
+def test_what_is_out_of_scope_is_declined(api: Api) -> None:
+    out_of_scope = [question for question in QUESTIONS if not question["expected"]]
+    assert len(out_of_scope) == 12
+    answers = [api.ask(question["question"]).json["answer"] for question in out_of_scope]
+    assert answers.count(DECLINE) >= 10
+
+
+def _trail(reply: Reply) -> str:
+    return "\n".join(reply.json["metadata"]["trail"])
+
+
+def test_every_turn_of_the_dialogue_is_answered_and_nothing_is_skipped(spoken: list[tuple[Json, Reply]]) -> None:
+    for turn, reply in spoken:
+        assert reply.status == 200
+        assert reply.json["refused"] == (turn["expects"]["doc"] is None), turn["question"]
+        assert reply.json["metadata"]["skipped"] == []
+
+
+def test_follow_ups_are_understood_and_only_they(spoken: list[tuple[Json, Reply]]) -> None:
+    for turn, reply in spoken:
+        leans = turn["expects"]["followUp"]
+        assert ("understood as: " in _trail(reply)) == leans, turn["question"]
+        assert counted(reply, "Reframed") == leans
+        if leans and turn["question"] not in FOLLOW_UPS_NOT_FOUND:
+            assert set(turn["expects"]["doc"]) & set(cited(reply)), turn["question"]
+
+
+def test_the_conversation_s_topic_is_what_a_follow_up_gets(spoken: list[tuple[Json, Reply]]) -> None:
+    trails = {turn["question"]: _trail(reply) for turn, reply in spoken}
+    assert "GaCounts" in trails["What about collaborators?"]
+    assert "meal allowance latest travel policy" in trails["And for hotels?"]
+    assert "Leadership Academy" in trails["Who pays for the hotel there?"]
+
+
+def test_acronyms_are_expanded_where_there_are_any(spoken: list[tuple[Json, Reply]]) -> None:
+    for turn, reply in spoken:
+        if acronym := turn["expects"]["acronym"]:
+            assert acronym in _trail(reply), turn["question"]
+        else:
+            assert "expanded" not in _trail(reply), turn["question"]
+
+
+def test_filters_are_detected_where_there_are_any(spoken: list[tuple[Json, Reply]]) -> None:
+    for turn, reply in spoken:
+        if word := turn["expects"]["filter"]:
+            assert "filtered by the word" in _trail(reply), turn["question"]
+            assert CATEGORY_OF_FILTER[word] in _trail(reply), turn["question"]
+        else:
+            assert "filtered by default: sourceEnvironment = production" in _trail(reply), turn["question"]
+
+
+def test_the_newer_document_comes_first(spoken: list[tuple[Json, Reply]]) -> None:
+    by_question = {turn["question"]: reply for turn, reply in spoken}
+    order = cited(by_question["What is the meal allowance in the latest travel policy?"])
+    assert order.index("ABO-002") < order.index("ABO-001")
+    related = [doc["docId"] for doc in by_question["How do I report in GaCounts?"].json["relatedDocs"]]
+    assert related.index("DOC-001") < related.index("DOC-002")
+
+
+def test_the_second_ask_is_cached_in_any_session_and_spelling(spoken: list[tuple[Json, Reply]]) -> None:
+    first, second = spoken[0][1], next(reply for turn, reply in spoken if turn["question"] == SECOND_ASK)
+    assert [cached(reply) for _, reply in spoken].count(True) == 1
+    assert not cached(first)
+    assert cached(second)
+    same = ("answer", "citations", "citationsMarkdown", "sources", "relatedDocs", "confidence", "refused")
+    assert {name: second.json[name] for name in same} == {name: first.json[name] for name in same}
+    assert second.json["metadata"]["trail"][-1] == "answered from the cache (l1)"
+    assert counted(second, "CacheHit", layer="l1") == 1
+    assert counted(first, "CacheHit") == 0
+    assert second.json["sessionId"] != first.json["sessionId"]
+
+
+def test_every_response_has_an_id_of_its_own(spoken: list[tuple[Json, Reply]]) -> None:
+    assert len({reply.json["responseId"] for _, reply in spoken}) == len(DIALOGUE)
+
+
+def test_a_session_is_issued_once_and_kept(spoken: list[tuple[Json, Reply]]) -> None:
+    sessions = {(turn["session"], reply.json["sessionId"]) for turn, reply in spoken}
+    assert len(sessions) == 3
+    assert all(22 <= len(issued) <= 64 for _, issued in sessions)
+
+
+@pytest.mark.parametrize("bad", ["short", "x" * 65, "spaces in the middle of it", "../../../../etc/passwd/x", "", 7])
+def test_a_bad_session_id_is_refused(api: Api, bad: object) -> None:
+    reply = api.ask("Which colors does our brand have?", sessionId=bad)
+    assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
+    assert "sessionId" in reply.json["error"]
+
+
+def test_an_unknown_session_starts_empty_and_is_kept(api: Api) -> None:
+    unknown = "never-heard-of-this-one-0"
+    reply = api.ask("What about collaborators?", sessionId=unknown)
+    assert reply.json["sessionId"] == unknown
+    assert "understood as" not in _trail(reply)
+    api.ask("How do I report in GaCounts?", sessionId=unknown)
+    assert "GaCounts" in _trail(api.ask("And the deadline?", sessionId=unknown))

@@ -1,0 +1,264 @@
+"""GaCounts' answer cache through the handler: what shares an answer, what never does, and what ends one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+from functional.gacounts_service import (
+    COLORS,
+    MEALS,
+    SAMPLES,
+    TOMATOES,
+    TRAINING,
+    cached,
+    counted,
+    gacounts,
+    model,
+    of_llm,
+    served,
+)
+from functional.harness import REPOSITORY, Api, Json, Start, starting
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+POLICY = {"filters": {"category": "abo_policies"}}
+
+
+@pytest.fixture(scope="module")
+def shared(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One function for the tests that only ask; each of them uses questions of its own."""
+    with served(gacounts_index, tmp_path_factory.mktemp("cache") / "s.sqlite") as api:
+        yield api
+
+
+@pytest.fixture
+def fresh(gacounts_index: Path) -> Iterator[Start]:
+    """Starts the profile; every start is another process, with an L1 of its own."""
+    with starting(gacounts_index) as start:
+        yield start
+
+
+# --- what shares an answer
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "when is the security training due each year",
+        "  When is   the security training due each year?!  ",
+        "When is the security training due, each year?",
+        "\uff37hen is the security training due each year?",  # a full-width W
+    ],
+)
+def test_spelling_alone_does_not_matter(shared: Api, again: str) -> None:
+    shared.ask(TRAINING)
+    reply = shared.ask(again)
+    assert cached(reply)
+    assert reply.json["metadata"]["query"] == again.strip() or reply.json["metadata"]["query"] == again
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Is the meal allowance of the travel policy 19%?", "Is the meal allowance of the travel policy 9%?"),
+        ("Is the hotel limit 150 dollars?", "Is the hotel limit 1.50 dollars?"),
+        ("May I book a hotel for 1,5 nights?", "May I book a hotel for 15 nights?"),
+        ("Does the travel policy pay for meals?", "Does the travel policy not pay for meals?"),
+        ("Are volunteers covered by the policy?", "Are no volunteers covered by the policy?"),
+        ("Can volunteers drive university vehicles?", "Can't volunteers drive university vehicles?"),
+        ("What changed in the 2023 travel policy?", "What changed in the 2025 travel policy?"),
+        ("Must a travel report be -5 days old?", "Must a travel report be 5 days old?"),
+        ("Is the meal allowance 10\u00b2 dollars?", "Is the meal allowance 102 dollars?"),
+        ("Is the meal allowance \u2265 10 dollars?", "Is the meal allowance \u2264 10 dollars?"),
+        ("Is the meal allowance != 10 dollars?", "Is the meal allowance = 10 dollars?"),
+        ("Is the travel report due on 1/2?", "Is the travel report due on 12?"),
+    ],
+)
+def test_a_number_or_a_not_makes_another_question(shared: Api, one: str, other: str) -> None:
+    shared.ask(one)
+    assert not cached(shared.ask(other))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [POLICY, {"topK": 3}, {"threshold": 0.1}, {**POLICY, "topK": 3}, {"filters": {"priority": {"$gte": 7}}}],
+)
+def test_filters_top_k_and_threshold_are_part_of_the_key(shared: Api, fields: Json) -> None:
+    question = "What is the hotel limit in the latest travel policy?"
+    shared.ask(question)
+    assert not cached(shared.ask(question, **fields))
+    assert cached(shared.ask(question, **fields))
+    assert cached(shared.ask(question))
+
+
+def test_a_decline_is_not_kept(shared: Api) -> None:
+    assert not cached(shared.ask(TOMATOES))
+    assert not cached(shared.ask(TOMATOES))
+
+
+def test_an_answer_below_the_bar_is_not_kept(shared: Api) -> None:
+    question = "Which vaccine does my puppy need at eight weeks?"
+    first = shared.ask(question, threshold=-1)
+    assert not cached(first)
+    assert first.json["metadata"]["chunksRetrieved"] > 0, "the request let it through"
+    assert not cached(shared.ask(question, threshold=-1))
+
+
+# --- what it depends on
+
+
+def test_l2_is_shared_and_says_so(fresh: Start, tmp_path: Path) -> None:
+    env = gacounts(tmp_path / "s.sqlite")
+    first = fresh(**env).ask(MEALS)
+    other = fresh(**env)
+    second, third = other.ask(MEALS), other.ask(MEALS)
+    assert [cached(reply) for reply in (first, second, third)] == [False, True, True]
+    assert (counted(second, "CacheHit", layer="l2"), counted(third, "CacheHit", layer="l1")) == (1, 1)
+    assert second.json["answer"] == first.json["answer"]
+    assert len({reply.json["responseId"] for reply in (first, second, third)}) == 3
+
+
+@pytest.mark.parametrize("knob", ["RETRIEVAL_TOP_K=7", "MIN_SIMILARITY=0.39", "MAX_CONTEXT_TOKENS=5000"])
+def test_numbers_are_part_of_the_key(fresh: Start, tmp_path: Path, knob: str) -> None:
+    env = gacounts(tmp_path / "s.sqlite")
+    fresh(**env).ask(MEALS)
+    name, _, value = knob.partition("=")
+    changed = fresh(**env, **{name: value})
+    assert not cached(changed.ask(MEALS))
+    assert cached(changed.ask(MEALS))
+
+
+def test_the_model_and_the_prompt_are_part_of_the_key(fresh: Start, tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts"
+    shutil.copytree(REPOSITORY / "prompts", prompts)
+    with LlmServer(answer=model()) as server:
+        env = gacounts(tmp_path / "s.sqlite", PROMPTS_DIR=str(prompts), **of_llm(server.url))
+        fresh(**env).ask(MEALS)
+        assert cached(fresh(**env).ask(MEALS))
+        assert not cached(fresh(**env, GEN_MODEL="another").ask(MEALS))
+        assert not cached(fresh(**env, GEN_MODEL="gpt-4o", LLM_TEMPERATURE="0.1").ask(MEALS))
+        system = prompts / "gacounts" / "system.txt"
+        system.write_text(system.read_text(encoding="utf-8").replace("friendly", "formal"), encoding="utf-8")
+        assert not cached(fresh(**env, LLM_TEMPERATURE="0.7").ask(MEALS))
+
+
+@pytest.mark.parametrize("table", ["ACRONYMS_FILE", "FILTER_RULES_FILE"])
+def test_the_tables_are_part_of_the_key(fresh: Start, tmp_path: Path, table: str) -> None:
+    env = gacounts(tmp_path / "s.sqlite")
+    fresh(**env).ask(COLORS)
+    assert cached(fresh(**env).ask(COLORS))
+    other = tmp_path / "other.json"
+    value = json.loads(Path(env[table]).read_text(encoding="utf-8"))
+    more = {**value, "XQ": "Extra Questions"} if isinstance(value, dict) else value[1:]
+    other.write_text(json.dumps(more), encoding="utf-8")
+    assert not cached(fresh(**{**env, table: str(other)}).ask(COLORS))
+
+
+def test_another_index_is_another_key(gacounts_index: Path, tmp_path: Path, embedder: MiniLM, fresh: Start) -> None:
+    index, documents = tmp_path / "index", tmp_path / "documents"
+    shutil.copytree(gacounts_index, index)
+    shutil.copytree(SAMPLES, documents)
+    api = fresh(**gacounts(tmp_path / "s.sqlite"), INDEX_URI=str(index))
+    first = api.ask(COLORS)
+    assert cached(api.ask(COLORS))
+    page = documents / "brand_guidelines" / "colors_and_fonts.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\n## Mauve\n\nOur brand colors have mauve now.\n", "utf-8")
+    ingest(read([documents]).documents, target=index, embedder=embedder)
+    second = api.ask(COLORS)
+    assert not cached(second)
+    assert "mauve" in second.json["answer"]
+    assert "mauve" not in first.json["answer"]
+
+
+def test_without_a_store_or_with_the_cache_off_nothing_is_kept(fresh: Start, tmp_path: Path) -> None:
+    off = fresh(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false"))
+    assert [cached(off.ask(COLORS)) for _ in range(2)] == [False, False]
+
+
+def test_without_a_store_there_is_no_session_no_cache_and_no_feedback(fresh: Start) -> None:
+    bare = fresh(**gacounts(None))
+    replies = [bare.ask(COLORS) for _ in range(2)]
+    assert [cached(reply) for reply in replies] == [False, False]
+    assert [reply.json["sessionId"] for reply in replies] == [None, None]
+    vote = bare.vote(replies[0].json["responseId"], True)
+    assert (vote.status, vote.json["code"]) == (404, "unknown_response")
+
+
+# --- what ends one
+
+
+def test_a_vote_against_evicts_here_and_keeps_out(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite"))
+    api.ask(COLORS)
+    hit = api.ask(COLORS)
+    assert cached(hit)
+    assert api.vote(hit.json["responseId"], False).status == 202
+    assert not cached(api.ask(COLORS))
+    assert not cached(api.ask(COLORS)), "it is not stored again while the vote stands"
+
+
+def test_a_withdrawn_or_turned_vote_allows_it_again(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite"))
+    for question, second_thoughts in ((COLORS, None), (TRAINING, True)):
+        first = api.ask(question).json["responseId"]
+        api.vote(first, False)
+        assert not cached(api.ask(question))
+        api.vote(first, second_thoughts)
+        assert not cached(api.ask(question))
+        assert cached(api.ask(question))
+
+
+def test_a_vote_against_a_near_question_s_answer_keeps_it_from_this_question(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite", CACHE_SIMILARITY="0.9"))
+    near = "What colors does our brand have?"
+    api.ask(COLORS)
+    hit = api.ask(near)
+    assert cached(hit), "else this test is about nothing"
+    api.vote(hit.json["responseId"], False)
+    assert [cached(api.ask(near)) for _ in range(2)] == [False, False]
+    assert cached(api.ask(COLORS)), "nobody said anything against this one"
+
+
+def test_a_vote_for_an_answer_leaves_it(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite"))
+    api.vote(api.ask(COLORS).json["responseId"], True)
+    assert cached(api.ask(COLORS))
+
+
+def test_an_eviction_elsewhere_holds_within_a_minute(
+    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = gacounts(tmp_path / "s.sqlite")
+    here = fresh(**env)
+    here.ask(COLORS)
+    there = fresh(**env)
+    there.vote(there.ask(COLORS).json["responseId"], False)
+    now = time.time()
+    cache = here.app.service.stores.cache
+    later = now
+    monkeypatch.setattr(cache, "_clock", lambda: later)
+    monkeypatch.setattr(cache._l1, "_TimedCache__timer", type(cache._l1.timer)(lambda: later))
+    assert cached(here.ask(COLORS)), "it may lag by up to a minute"
+    later = now + 61
+    assert not cached(here.ask(COLORS))
+
+
+def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    env = gacounts(store)
+    fresh(**env).ask(COLORS)
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("UPDATE answers SET body = '{\"half'").rowcount == 1
+    api = fresh(**env)
+    reply = api.ask(COLORS)
+    assert (cached(reply), reply.json["metadata"]["skipped"]) == (False, [])
+    assert cached(api.ask(COLORS))

@@ -1,0 +1,182 @@
+"""POST /api/feedback through the handler: what it takes, what it teaches, and who it cannot hurt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
+from functional.harness import IN_SCOPE, Api, Json, Start, rest_event, starting
+
+FULL_VOICES = 5
+
+
+@pytest.fixture
+def api(gacounts_index: Path, tmp_path: Path) -> Iterator[Api]:
+    """The profile on a fresh store, without a cache: every ask shows the order as it is now."""
+    with starting(gacounts_index) as start:
+        yield start(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false", RECENCY_WIDTH="0"))
+
+
+def feedback(api: Api, body: str) -> tuple[int, Json]:
+    reply = api.call(rest_event("POST", "/api/feedback", body))
+    return reply.status, reply.json
+
+
+def order(api: Api, question: str, **fields: Any) -> list[str]:
+    """The documents of an answer, best first."""
+    return [doc["docId"] for doc in api.ask(question, **fields).json["relatedDocs"]]
+
+
+# --- what it takes
+
+
+@pytest.mark.parametrize("helpful", [True, False, None])
+def test_a_vote_is_accepted_and_counted(api: Api, helpful: bool | None) -> None:
+    response = api.ask(COLORS).json["responseId"]
+    reply = api.vote(response, helpful, comment="Thank you.")
+    assert (reply.status, reply.json) == (202, {"responseId": response, "accepted": True})
+    assert counted(reply, "FeedbackReceived") == 1
+
+
+def test_a_decline_can_be_voted_on(api: Api) -> None:
+    assert api.vote(api.ask(TOMATOES).json["responseId"], False).status == 202
+
+
+@pytest.mark.parametrize("unknown", ["never-given", "x", "' OR 1=1 --", "\u0000"])
+def test_an_unknown_response_is_404(api: Api, unknown: str) -> None:
+    reply = api.vote(unknown, True)
+    assert (reply.status, reply.json["code"]) == (404, "unknown_response")
+    assert counted(reply, "FeedbackReceived") == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ('{"responseId": "r"}', "helpful"),
+        ('{"helpful": true}', "responseId"),
+        ('{"responseId": "r", "helpful": "yes"}', "helpful"),
+        ('{"responseId": "r", "helpful": 1}', "helpful"),
+        ('{"responseId": 7, "helpful": true}', "responseId"),
+        ('{"responseId": null, "helpful": true}', "responseId"),
+        ('{"responseId": "", "helpful": true}', "responseId"),
+        ('{"responseId": "r", "helpful": true, "comment": ["x"]}', "comment"),
+        (f'{{"responseId": "r", "helpful": true, "comment": "{"x" * 2001}"}}', "comment"),
+    ],
+)
+def test_a_wrong_field_is_named(api: Api, body: str, name: str) -> None:
+    status, error = feedback(api, body)
+    assert (status, error["code"]) == (400, "invalid_parameter")
+    assert error["error"].startswith(f"{name} must be ")
+
+
+@pytest.mark.parametrize("body", ["", "[]", "null", "{", '"x"'])
+def test_what_is_no_object_is_400(api: Api, body: str) -> None:
+    status, error = feedback(api, body)
+    assert (status, error["code"]) == (400, "invalid_json")
+
+
+def test_the_longest_comment_and_odd_characters_are_taken(api: Api) -> None:
+    response = api.ask(COLORS).json["responseId"]
+    assert api.vote(response, False, comment="\U0001f600" * 2000).status == 202
+    assert api.vote(response, False, comment="\ud83d half a pair \u0000").status == 202
+
+
+def test_other_methods_are_405(api: Api) -> None:
+    reply = api.call(rest_event("GET", "/api/feedback"))
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
+# --- what it teaches
+
+
+def voted(api: Api, question: str, helpful: bool, *, voices: int, **fields: Any) -> list[Json]:
+    """As many sessions ask ``question`` and vote on what they got."""
+    bodies = [api.ask(question, **fields).json for _ in range(voices)]
+    for body in bodies:
+        assert api.vote(body["responseId"], helpful).status == 202
+    return bodies
+
+
+def test_helpful_answers_pull_their_documents_up(api: Api) -> None:
+    before = order(api, MEALS)
+    assert {"ABO-001", "ABO-002"} <= set(before)
+    # Readers that ask for the other document alone, with the very same words, are happy with it.
+    voted(api, MEALS, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
+    after = order(api, MEALS)
+    assert after[:2] == before[1::-1]
+    assert set(after) == set(before)
+
+
+def test_a_withdrawn_vote_leaves_no_trace(api: Api) -> None:
+    before = order(api, MEALS)
+    bodies = voted(api, MEALS, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
+    assert order(api, MEALS) != before
+    for body in bodies:
+        api.vote(body["responseId"], None)
+    assert order(api, MEALS) == before
+
+
+def test_one_angry_session_cannot_bury_what_others_liked(api: Api) -> None:
+    before = order(api, MEALS)
+    voted(api, MEALS, True, voices=FULL_VOICES)
+    session = "an-angry-session-of-22c"
+    for _ in range(10):
+        api.vote(api.ask(MEALS, sessionId=session).json["responseId"], False)
+    assert order(api, MEALS)[0] == before[0]
+
+
+def test_one_angry_session_moves_a_score_by_at_most_a_fifth_of_the_penalty(api: Api) -> None:
+    filtered: Json = {"filters": {"doc_id": "ABO-002"}}
+    before = api.ask(MEALS, **filtered).json["citations"][0]["score"]
+    session = "an-angry-session-of-22c"
+    for _ in range(10):
+        api.vote(api.ask(MEALS, sessionId=session, **filtered).json["responseId"], False)
+    after = api.ask(MEALS, **filtered).json["citations"][0]["score"]
+    assert 0 < before - after <= 0.15 / FULL_VOICES + 1e-3
+
+
+def test_a_session_s_last_vote_counts(api: Api) -> None:
+    filtered: Json = {"filters": {"doc_id": "ABO-002"}}
+    before = api.ask(MEALS, **filtered).json["citations"][0]["score"]
+    body = api.ask(MEALS, **filtered).json
+    for helpful in (False, True, False, True):
+        api.vote(body["responseId"], helpful)
+    assert api.ask(MEALS, **filtered).json["citations"][0]["score"] > before
+
+
+def test_no_vote_moves_the_gate(api: Api) -> None:
+    """Everybody dislikes an answer: it is still given. Everybody likes one below the bar: it is still declined."""
+    voted(api, TRAINING, False, voices=2 * FULL_VOICES)
+    assert not api.ask(TRAINING).json["refused"]
+    poor = "Which vaccine does my puppy need at eight weeks?"
+    voted(api, poor, True, voices=2 * FULL_VOICES, threshold=-1)
+    assert api.ask(poor).json["refused"]
+
+
+def test_votes_on_one_question_leave_another_alone(api: Api) -> None:
+    before = api.ask(COLORS).json["citations"]
+    voted(api, TRAINING, False, voices=FULL_VOICES)
+    voted(api, MEALS, False, voices=FULL_VOICES)
+    assert api.ask(COLORS).json["citations"] == before
+
+
+# --- in other profiles
+
+
+def test_waypoint_takes_votes_when_there_is_a_store(start: Start, tmp_path: Path) -> None:
+    api = start(STORE_PATH=str(tmp_path / "s.sqlite"))
+    reply = api.ask(IN_SCOPE)
+    assert reply.json["metadata"]["skipped"] == []
+    assert api.vote(reply.json["responseId"], True).status == 202
+    assert api.vote("never-given", True).status == 404
+    assert not cached(api.ask(IN_SCOPE))
+
+
+def test_waypoint_knows_no_response_without_one(start: Start) -> None:
+    api = start()
+    reply = api.vote(api.ask(IN_SCOPE).json["responseId"], True)
+    assert (reply.status, reply.json["code"]) == (404, "unknown_response")
+    assert feedback(api, '{"responseId": "r"}')[0] == 400

@@ -1,0 +1,140 @@
+"""rag.stages.feedback_log: what is kept of a response, and what a vote does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fakes import FakeClock, make_hit
+
+from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback
+from rag.cached import freeze
+from rag.errors import StoreUnavailable, UnknownResponse
+from rag.records import CachedAnswer, quantise
+from rag.stages.feedback_log import FeedbackLog
+from rag.types import Answer, Confidence, Question
+
+HITS = (make_hit(number=1), make_hit(number=2))
+SESSION = "s" * 22
+VECTOR = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
+ANSWER = Answer(
+    text="Five days.",
+    question=Question(text="And permits?", session_id=SESSION, resolved="Which permits?"),
+    profile="gacounts",
+    response_id="r1",
+    confidence=Confidence("High", 90.0, ""),
+    refused=False,
+)
+
+
+class Kept:
+    """A log over stores in memory; ``embedded`` is what it embedded."""
+
+    def __init__(self) -> None:
+        clock = FakeClock(1e9)
+        self.clock = clock
+        self.embedded: list[str] = []
+        self.store = InMemoryFeedback(clock=clock)
+        self.cache = InMemoryAnswerCache(clock=clock)
+        self.log = FeedbackLog(store=self.store, cache=self.cache, embed=self.embed, now=clock)
+
+    def embed(self, text: str) -> np.ndarray:
+        self.embedded.append(text)
+        return VECTOR
+
+    def answered(self, key: str | None = "k") -> None:
+        self.log.record(ANSWER, HITS, key, None)
+        if key:
+            self.cache.put(key, frozen(), ttl_s=100.0)
+
+
+def frozen(**fields: object) -> CachedAnswer:
+    kept = freeze(ANSWER, hits=HITS, now=1e9, vector=b"\x01\x02")
+    return replace(kept, **fields)  # type: ignore[arg-type]
+
+
+def test_a_response_is_kept_with_what_it_rests_on() -> None:
+    kept = Kept()
+    kept.answered()
+    response = kept.store.response("r1")
+    assert response is not None
+    assert (response.question, response.chunk_ids, response.profile) == ("Which permits?", ("id_1", "id_2"), "gacounts")
+    assert (response.vector, response.session_id, response.cache_key) == (quantise(VECTOR), SESSION, "k")
+    assert (response.voter, response.at) == (SESSION, 1e9)
+    assert kept.embedded == ["Which permits?"]
+
+
+def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded() -> None:
+    kept = Kept()
+    kept.log.record(ANSWER, (), "k", frozen())
+    response = kept.store.response("r1")
+    assert response is not None
+    assert (response.chunk_ids, response.vector) == (("id_1", "id_2"), b"\x01\x02")
+    assert kept.embedded == []
+
+
+def test_a_decline_is_kept_without_a_vector() -> None:
+    kept = Kept()
+    kept.log.record(ANSWER, (), "k", None)
+    response = kept.store.response("r1")
+    assert response is not None
+    assert (response.chunk_ids, response.vector, kept.embedded) == ((), b"", [])
+
+
+@pytest.mark.parametrize(("helpful", "left"), [(True, True), (None, True), (False, False)])
+def test_only_a_vote_against_evicts(helpful: bool | None, left: bool) -> None:
+    kept = Kept()
+    kept.answered()
+    kept.log.vote("r1", helpful=helpful, comment=None)
+    assert (kept.cache.get("k") is not None) == left
+    assert kept.store.recent_negative("k", since=0) == (not left)
+
+
+def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:
+    kept = Kept()
+    kept.answered()
+    for helpful in (False, True, None, True):
+        kept.log.vote("r1", helpful=helpful, comment="c")
+    ((vote,),) = kept.store.votes_on(["id_1"], since=0).values()
+    assert (vote.helpful, vote.voter) == (True, SESSION)
+    kept.log.vote("r1", helpful=None, comment=None)
+    assert kept.store.votes_on(["id_1"], since=0) == {}
+
+
+def test_a_response_that_held_history_has_nothing_to_evict() -> None:
+    kept = Kept()
+    kept.answered(key=None)
+    kept.log.vote("r1", helpful=False, comment=None)
+    ((vote,),) = kept.store.votes_on(["id_2"], since=0).values()
+    assert not vote.helpful
+
+
+def test_without_a_cache_a_vote_is_kept_all_the_same() -> None:
+    kept = Kept()
+    kept.answered()
+    replace(kept.log, cache=None).vote("r1", helpful=False, comment=None)
+    assert kept.cache.get("k") is not None
+    assert kept.store.recent_negative("k", since=0)
+
+
+def test_an_unknown_or_forgotten_response_raises() -> None:
+    kept = Kept()
+    with pytest.raises(UnknownResponse):
+        kept.log.vote("r1", helpful=True, comment=None)
+    kept.answered()
+    kept.clock.now += 31 * 86_400
+    with pytest.raises(UnknownResponse):
+        kept.log.vote("r1", helpful=True, comment=None)
+
+
+def test_a_vote_whose_eviction_fails_is_kept_and_keeps_the_answer_out() -> None:
+    class Stuck(InMemoryAnswerCache):
+        def evict(self, key: str) -> None:
+            raise StoreUnavailable("down")
+
+    kept = Kept()
+    kept.answered()
+    with pytest.raises(StoreUnavailable):
+        replace(kept.log, cache=Stuck()).vote("r1", helpful=False, comment=None)
+    assert kept.store.recent_negative("k", since=0)

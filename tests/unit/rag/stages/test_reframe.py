@@ -1,0 +1,89 @@
+"""rag.stages.reframe: follow-ups stand alone afterwards, whoever rewrote them."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import FakeChat, FakeClock, deadline
+
+from rag.errors import LlmUnavailable
+from rag.records import Turn
+from rag.stages.reframe import MAX_CHARS, Reframe
+from rag.types import SearchQuery
+
+HISTORY = (
+    Turn(question="How do I report in GaCounts?", answer="Sign in {question} first.", at=1.0),
+    Turn(question="What about collaborators?", answer="Up to ten.", at=2.0),
+)
+FOLLOW_UP = SearchQuery(text="And the deadline?", top_k=8, trail=("before",))
+MEANT = "What is the reporting deadline for GaCounts?"
+
+
+def reframe(chat: FakeChat | None, *, budget_s: float = 5.0) -> Reframe:
+    template = "History:\n{history}\nQuestion: {question}"
+    return Reframe(chat=chat, template=template, budget_s=budget_s, history_chars=4000, clock=FakeClock())
+
+
+def test_only_what_leans_on_a_history_leans() -> None:
+    stage = reframe(None)
+    assert stage.leans(FOLLOW_UP.text, HISTORY)
+    assert not stage.leans(FOLLOW_UP.text, ())
+    assert not stage.leans("Which colors does our brand have?", HISTORY)
+
+
+def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
+    chat = FakeChat(MEANT)
+    found = reframe(chat)(FOLLOW_UP, HISTORY, deadline())
+    assert (found.text, found.trail, found.top_k) == (MEANT, ("before", f"understood as: {MEANT}"), 8)
+    ((message,),) = chat.asked
+    assert message.role == "user"
+    assert message.content == (
+        "History:\n"
+        "User: How do I report in GaCounts?\nAssistant: Sign in {question} first.\n\n"
+        "User: What about collaborators?\nAssistant: Up to ten.\n"
+        "Question: And the deadline?"
+    )
+
+
+@pytest.mark.parametrize("text", [f'  "{MEANT}" \n', MEANT.replace(" the ", "\nthe "), f"\u201c{MEANT}\u201d"])
+def test_quotes_and_line_breaks_are_taken_off(text: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, deadline()).text == MEANT
+
+
+def test_a_question_that_is_repeated_is_left_as_it_is() -> None:
+    assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, deadline()) is FOLLOW_UP
+
+
+@pytest.mark.parametrize("text", ["", '""', "x" * (MAX_CHARS + 1)])
+def test_what_is_no_rewriting_gives_way_to_the_fallback(text: str) -> None:
+    stage = reframe(FakeChat(text))
+    found = stage(FOLLOW_UP, HISTORY, deadline())
+    assert found == stage.fallback(FOLLOW_UP, HISTORY)
+    assert "GaCounts" in found.text
+
+
+def test_without_a_model_the_topic_is_carried_over() -> None:
+    found = reframe(None)(FOLLOW_UP, HISTORY, deadline())
+    assert found.text.startswith("And the deadline? (")
+    assert "GaCounts" in found.text
+    assert found.trail == ("before", f"understood as: {found.text}")
+
+
+def test_a_model_that_is_down_raises() -> None:
+    with pytest.raises(LlmUnavailable):
+        reframe(FakeChat(LlmUnavailable("down")))(FOLLOW_UP, HISTORY, deadline())
+
+
+def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
+    assert reframe(FakeChat("What \ud800?"))(FOLLOW_UP, HISTORY, deadline()).text == "What \ufffd?"
+
+
+@pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
+def test_the_nearer_deadline_wins(budget_s: float, left_s: float, expected: float) -> None:
+    class Patient(FakeChat):
+        def complete(self, messages, *, deadline):  # type: ignore[no-untyped-def]
+            self.left = deadline.remaining()
+            return super().complete(messages, deadline=deadline)
+
+    chat = Patient(MEANT)
+    reframe(chat, budget_s=budget_s)(FOLLOW_UP, HISTORY, deadline(left_s))
+    assert chat.left == pytest.approx(expected)
