@@ -75,11 +75,12 @@ bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benc
 
 check: lint test ## The gate: format, lint, types, generated docs, tests
 
-lint: $(DEV_DONE) ## The gate without the tests
+lint: $(DEV_DONE) $(SAM_DONE) ## The gate without the tests
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(RAGCTL) docs
+	SAM_CLI_TELEMETRY=0 $(SAM) validate --lint
 
 format: $(DEV_DONE) ## Format the code, mend what ruff can mend
 	$(PY) -m ruff check --fix .
