@@ -21,6 +21,7 @@ from rag.adapters.extractive import MODEL as EXTRACTIVE
 from rag.adapters.extractive import ExtractiveWriter
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
 from rag.adapters.openai_embed import OpenAiEmbedder
+from rag.adapters.remembering import Remembering
 from rag.cached import RECIPE
 from rag.errors import UnknownResponse
 from rag.pipeline import Pipeline
@@ -157,6 +158,8 @@ def build_service(settings: Settings) -> Service:
 
     def open_current() -> Index:
         embedder = index_embedder(settings.index_place, local=local, remote=remote)
+        if remote:
+            embedder = Remembering(embedder)
         return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
