@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from rag.ports import Retriever
 from rag.records import CacheHit, Turn
 from rag.run import Run
 from rag.stages.answer_cache import CacheSlot
@@ -39,7 +40,6 @@ from rag.types import (
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
-type Retrieve = Callable[[SearchQuery], tuple[Hit, ...]]
 type Refine = Callable[[tuple[Hit, ...], Question], tuple[Hit, ...]]
 type Gate = Callable[[tuple[Hit, ...], Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
@@ -86,7 +86,7 @@ class Pipeline:
     conversation: Conversation | None = None
     query_stages: tuple[QueryStage, ...]
     cache: CacheSlot | None = None
-    retrieve: Retrieve
+    retrieve: Retriever
     retry_below: float = -1.0
     learn: Refine | None = None
     refine: tuple[Refine, ...]

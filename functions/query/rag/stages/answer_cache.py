@@ -129,18 +129,18 @@ class CacheSlot:
             StoreUnavailable: it cannot be written.
         """
         completion = answer.completion
-        vector = quantise(self.embed(answer.question.meaning)) if hits else b""
-        frozen = freeze(answer, hits=hits, now=self.now(), vector=vector)
         good = (
             completion is not None
             and not answer.refused
             and not completion.degraded
             and completion.finish_reason in {None, "stop"}
             and answer.citations != ()
-            and frozen.top_score >= self.bar
+            and max((hit.parts["dense"] for hit in hits), default=-1.0) >= self.bar
         )
         if not good or self._disliked(key):
             return False
+        vector = quantise(self.embed(answer.question.meaning))
+        frozen = freeze(answer, hits=hits, now=self.now(), vector=vector)
         self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
         if self.near:
             self.near.add(query.text, self._group(query, answer.question), key)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from knowledge.metadata import where_all
 from rag.errors import InvalidParameter
+from rag.stages.retry_unfiltered import both
 from rag.text.surrogates import replace_surrogates
 from rag.types import Question, SearchQuery
 
@@ -39,10 +41,8 @@ class RequestFilter:
         if not question.filters:
             return query
         known = self.fields()
-        conditions = [_condition(name, wanted, known) for name, wanted in question.filters.items()]
-        if query.where:
-            conditions.append(dict(query.where))
-        where = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+        own = where_all({name: _condition(name, wanted, known) for name, wanted in question.filters.items()})
+        where = both(own, query.where)
         trail = f"filtered by the request's own filters: {', '.join(question.filters)}"
         return replace(query, where=where, trail=(*query.trail, trail))
 
@@ -64,13 +64,13 @@ def _condition(name: str, wanted: object, known: Mapping[str, str]) -> dict[str,
         if operator in _ORDERED and kind == "int" and _is_fraction(value):
             # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
             value = math.ceil(value) if operator in {"$gte", "$lt"} else math.floor(value)
-        return {name: {operator: _scalar(name, value, kind)}}
+        return {operator: _scalar(name, value, kind)}
     if isinstance(wanted, list):
         values = [_scalar(name, value, kind) for value in wanted]
         if not values or len({type(value) for value in values}) != 1:
             raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-        return {name: {"$in": values}}
-    return {name: {"$eq": _scalar(name, wanted, kind)}}
+        return {"$in": values}
+    return {"$eq": _scalar(name, wanted, kind)}
 
 
 def _scalar(name: str, value: object, kind: str) -> str | int | float | bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rag.ports import Retriever
 from rag.types import Hit, SearchQuery, Where
-
-type Search = Callable[[SearchQuery], tuple[Hit, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +16,7 @@ class RetryUnfiltered:
     nothing: set to the gate's bar, a rule that fired on the wrong word costs a second search instead of the answer.
     """
 
-    search: Search
+    search: Retriever
     floor: float = -1.0
 
     def __call__(self, query: SearchQuery) -> tuple[SearchQuery, tuple[Hit, ...]]:

@@ -175,7 +175,9 @@ def build_service(settings: Settings) -> Service:
     prompts = Prompts(settings)
     if chat:
         tokens = TokenCounter(lambda: chat.model)
-        writer = ChatWriter(chat, prompts.load("system.txt", "context"), getattr(knobs, "history_chars", 0))
+        history_chars: int = getattr(knobs, "history_chars", 0)
+        placeholders = ("context", "history") if history_chars else ("context",)
+        writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), history_chars)
         if settings.llm_fallback == "extractive":
             writer = WithLastResort(writer, extractive)
     stores = build_stores(settings)

@@ -104,8 +104,7 @@ def _delta(votes: Iterable[Vote], vector: NDArray[np.float32], now: float, knobs
     for vote in votes:
         voice = _voice(vote, vector, now, knobs)
         known = voices.get(vote.voter)
-        # Of two votes in one second the one against counts: doubt lowers, it never raises.
-        if voice.weight > 0 and (known is None or (voice.at, not voice.helpful) > (known.at, not known.helpful)):
+        if voice.weight > 0 and (known is None or _precedence(voice) > _precedence(known)):
             voices[vote.voter] = voice
     good = [voice for voice in voices.values() if voice.helpful]
     bad = [voice for voice in voices.values() if not voice.helpful]
@@ -116,6 +115,12 @@ def _delta(votes: Iterable[Vote], vector: NDArray[np.float32], now: float, knobs
     if successes and not any(voice.cosine >= knobs.pattern_cosine for voice in bad):
         delta += knobs.pattern_boost * max(_age_weight(voice.at, now, knobs) for voice in successes)
     return max(-knobs.max_penalty, min(knobs.max_boost, delta))
+
+
+def _precedence(voice: _Voice) -> tuple[float, bool, float]:
+    """Of one voter's votes the latest counts; of two in one second the one against (doubt lowers, it never raises),
+    then the one on the more similar question, so that the order in which they are read does not matter."""
+    return voice.at, not voice.helpful, voice.weight
 
 
 def _voice(vote: Vote, vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs) -> _Voice:
