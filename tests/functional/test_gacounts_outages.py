@@ -12,7 +12,7 @@ from functional.gacounts_service import COLORS, TOMATOES, cached, counted, gacou
 from functional.harness import Api, Start, starting
 
 SKIPPED = ["recall", "cache", "feedback", "memory"]
-PATIENCE_S = 6.0
+PATIENCE_S = 20.0
 """Far above what it takes (two tries of 1 s to connect), far below the deadline that a hanging store would use up."""
 
 

@@ -20,14 +20,14 @@ from rag.stages.near_questions import NearQuestions
 from rag.stages.refine.feedback import FeedbackKnobs, FeedbackRefine
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.reframe import Reframe
-from rag.store_ports import AnswerCache, FeedbackStore, Memory
+from rag.store_ports import FeedbackStore, LayeredAnswers, Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     """The three stores of one table or file."""
 
-    cache: AnswerCache
+    cache: LayeredAnswers
     memory: Memory
     feedback: FeedbackStore
 
@@ -36,7 +36,8 @@ class Stores:
 class Services:
     """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``chat_of`` gives a chat model by
     name, ``prompt`` a template by its file's name and its placeholders. ``scope`` is what cached answers depend on
-    beside the question; ``embed`` gives a question's unit vector in the index's own space."""
+    beside the question; ``embed`` gives a question's unit vector in the index's own space, ``embed_ahead`` begins that
+    where it takes a call to another machine (else None)."""
 
     stores: Stores | None
     chat: ChatModel | None
@@ -44,6 +45,7 @@ class Services:
     prompt: Callable[..., str]
     scope: Callable[[], Mapping[str, object]]
     embed: Callable[[str], np.ndarray]
+    embed_ahead: Callable[[str], None] | None = None
 
     def conversation(self, *, turns: int, history_chars: int, budget_s: float) -> Conversation | None:
         """Memory by session, and follow-ups rewritten."""
@@ -78,6 +80,7 @@ class Services:
             embed=self.embed,
             now=time.time,
             near=NearQuestions(similarity, self.embed) if similarity else None,
+            embed_ahead=self.embed_ahead,
         )
 
     def learn(self) -> FeedbackRefine | None:

@@ -28,6 +28,14 @@ class AnswerCache(Protocol):
         ...
 
 
+class LayeredAnswers(AnswerCache, Protocol):
+    """An answer cache that keeps some of its answers in this process."""
+
+    def held(self, key: str) -> CacheHit | None:
+        """The answer under ``key`` if this process has it; asks nobody and raises nothing."""
+        ...
+
+
 class Memory(Protocol):
     """The turns of conversations. A session's id is all that opens it."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fakes import FakeChat
 
+from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
 from rag.services import Services, Stores
 from rag.types import Question
@@ -17,7 +18,7 @@ PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{question}{passa
 
 def services(*, stores: bool = True, chat: bool = True) -> Services:
     return Services(
-        stores=Stores(InMemoryAnswerCache(), InMemoryMemory(), InMemoryFeedback()) if stores else None,
+        stores=Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), InMemoryFeedback()) if stores else None,
         chat=FakeChat() if chat else None,
         chat_of=lambda model: FakeChat(model=model),
         prompt=lambda name, *placeholders: PROMPTS[name],

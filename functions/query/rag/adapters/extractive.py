@@ -79,15 +79,16 @@ class ExtractiveWriter:
         if not candidates:
             return Completion(text=self.no_answer, model=MODEL, finish_reason="stop", calls=0)
         with self.index.lease() as index:
-            vectors = index.embedder.embed([question.meaning, *(candidate.text for candidate in candidates)])
-        cosines = vectors[1:] @ vectors[0]
+            asked = index.embedder.embed([question.meaning])[0]  # by itself: a remote embedder's is known already
+            vectors = index.embedder.embed([candidate.text for candidate in candidates])
+        cosines = vectors @ asked
         words = _word_shares(question.meaning, candidates)
         scores = [
             float(cosine) + _WORDS_WEIGHT * share + _CHUNK_WEIGHT * candidate.chunk_cosine
             for cosine, share, candidate in zip(cosines, words, candidates, strict=True)
         ]
         costs = [len(_quoted(candidate)) + 1 for candidate in candidates]
-        repeats = vectors[1:] @ vectors[1:].T > _REPEAT_COSINE
+        repeats = vectors @ vectors.T > _REPEAT_COSINE
         everyone = range(len(candidates))
 
         def alone(i: int) -> bool:

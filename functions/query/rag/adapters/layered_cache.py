@@ -51,6 +51,16 @@ class LayeredCache:
             max_entries, ttu=lambda _, entry, now: min(now + max_age_s, entry.expires_at), timer=clock
         )
 
+    def held(self, key: str) -> CacheHit | None:
+        """The answer under ``key`` if this process has it; asks nobody."""
+        with self._lock:
+            entry = self._l1.get(key)
+        # A clock that was set back would keep an entry alive for too long.
+        if entry is None or entry.stored_at > self._clock():
+            return None
+        answer = decode_answer(entry.body)
+        return CacheHit(answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
+
     def get(self, key: str) -> CacheHit | None:
         """The answer under ``key``, from this process if it is there.
 
@@ -58,12 +68,9 @@ class LayeredCache:
             StoreUnavailable: it is not here, and the shared layer cannot be read.
         """
         with self._lock:
-            entry = self._l1.get(key)
             evictions = self._evictions
-        # A clock that was set back would keep an entry alive for too long.
-        if entry and entry.stored_at <= self._clock():
-            answer = decode_answer(entry.body)
-            return CacheHit(answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
+        if held := self.held(key):
+            return held
         hit = self._l2.get(key)
         if hit and (body := encode_answer(hit.answer)) is not None:
             with self._lock:

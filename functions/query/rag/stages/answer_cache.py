@@ -14,7 +14,7 @@ import numpy as np
 from rag.cached import freeze, thaw
 from rag.records import ANSWER_TTL_S, CacheHit, quantise
 from rag.stages.near_questions import NearQuestions
-from rag.store_ports import AnswerCache
+from rag.store_ports import LayeredAnswers
 from rag.types import Answer, Confidence, Hit, Question, RefusedBy, Routing, SearchQuery
 
 type Route = Callable[[Confidence, RefusedBy | None], Routing]
@@ -64,16 +64,19 @@ class CacheSlot:
 
     ``bar`` is the lowest top cosine (-1..1) of an answer that is kept. ``recent_negative`` tells whether somebody
     voted against an answer under a key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix
-    seconds; ``near`` finds questions that ask for the same, None to go by the exact key alone.
+    seconds; ``near`` finds questions that ask for the same, None to go by the exact key alone. ``embed_ahead`` begins
+    what ``embed`` will need and returns at once: where the embedder is remote, the question travels to it while the
+    shared layer is asked.
     """
 
-    store: AnswerCache
+    store: LayeredAnswers
     scope: Callable[[], Mapping[str, object]]
     bar: float
     recent_negative: Callable[[str, float], bool]
     embed: Callable[[str], np.ndarray]
     now: Callable[[], float]
     near: NearQuestions | None = None
+    embed_ahead: Callable[[str], None] | None = None
 
     def key(self, query: SearchQuery, question: Question) -> str:
         """The sha256 (hex) of the question as it is searched for and of all that its answer depends on.
@@ -89,6 +92,10 @@ class CacheSlot:
         Raises:
             StoreUnavailable: it cannot be read.
         """
+        if held := self.store.held(key):
+            return held
+        if self.embed_ahead:
+            self.embed_ahead(query.text)
         hit = self.store.get(key)
         # Who voted against a near question's answer voted as to this question: it must not come back under this one.
         if hit is None and self.near and not self._disliked(key):

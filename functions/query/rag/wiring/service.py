@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -33,40 +32,9 @@ from rag.services import Services
 from rag.settings import Settings, load
 from rag.stages.generate import ChatWriter, WithLastResort, Writer
 from rag.text.tokens import RoughTokens
+from rag.wiring.live_index import LiveIndex
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.tables import Tables
-
-if TYPE_CHECKING:
-    from knowledge.types import Vector
-
-
-@dataclass(frozen=True, slots=True)
-class LiveIndex:
-    """The current index, looked after: a replaced or newly made one is noticed at the next request."""
-
-    handle: IndexHandle
-
-    @contextmanager
-    def lease(self) -> Iterator[Index]:
-        """One immutable open index for the length of a ``with`` block.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
-        self.handle.refresh()
-        with self.handle.lease() as index:
-            yield index
-
-    def embed(self, text: str) -> Vector:
-        """The unit vector of ``text`` in the current index's own space, shape (dimensions,)."""
-        with self.lease() as index:
-            vector: Vector = index.embedder.embed([text])[0]
-            return vector
-
-    def fields(self) -> Mapping[str, str]:
-        """See ``rag.profiles.deps.ProfileIndex``."""
-        with self.lease() as index:
-            return index.fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +157,7 @@ def build_service(settings: Settings) -> Service:
         prompt=prompts.load,
         scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
         embed=index.embed,
+        embed_ahead=index.embed_ahead if remote else None,
     )
     deps = Deps(
         index=index,

@@ -11,7 +11,9 @@ from fakes import FakeClock, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.memory_stores import InMemoryAnswerCache
+from rag.records import CacheHit
 from rag.stages.answer_cache import RECENT_NEGATIVE_S, CacheSlot, normalise
 from rag.types import Answer, Citation, Completion, Confidence, Hit, Question, Routing, SearchQuery
 
@@ -51,7 +53,7 @@ def slot(
 ) -> CacheSlot:
     clock = FakeClock(now)
     return CacheSlot(
-        store=InMemoryAnswerCache(clock=clock),
+        store=LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock),
         scope=lambda: scope or {"profile": "gacounts"},
         bar=bar,
         recent_negative=negatives or Negatives(),
@@ -221,3 +223,30 @@ def test_a_recent_vote_against_keeps_it_out(age_s: float, expected: bool) -> Non
     negatives = Negatives()
     negatives.at["k"] = 1e9 - age_s
     assert kept(ANSWER, cache=slot(negatives=negatives)) == expected
+
+
+# --- a remote embedder works meanwhile
+
+
+def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> None:
+    events: list[str] = []
+
+    class Shared(InMemoryAnswerCache):
+        def get(self, key: str) -> CacheHit | None:
+            events.append("shared layer")
+            return super().get(key)
+
+    shared = Shared()
+    cache = replace(slot(), store=LayeredCache(shared), embed_ahead=lambda text: events.append(text))
+    assert cache.get(key(), QUERY, QUESTION) is None
+    assert events == ["Which permit?", "shared layer"]
+
+
+def test_what_this_process_has_needs_no_vector() -> None:
+    ahead: list[str] = []
+    cache = replace(slot(), embed_ahead=ahead.append)
+    cache.keep(key(), QUERY, ANSWER, HITS)
+    hit = cache.get(key(), QUERY, QUESTION)
+    assert hit is not None
+    assert hit.layer == "l1"
+    assert ahead == []

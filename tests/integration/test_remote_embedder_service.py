@@ -1,0 +1,101 @@
+"""A whole GaCounts service whose embedder is remote: who is asked how often, and what runs beside what."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+
+from rag.adapters.sqlite_stores import SqliteAnswerCache
+from rag.records import CacheHit
+from rag.settings import Settings, load
+from rag.types import Answer, Deadline, Question
+from rag.wiring import Service, build_service
+from ragctl import cli
+
+NEVER_S = 30
+QUESTION = "How much is demurrage for each day?"
+
+
+@pytest.fixture
+def embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    """An embedding server, and an index that was made with it."""
+    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
+    with LlmServer(embed=[]) as server:
+        for name, value in {
+            "NO_PROXY": "127.0.0.1",
+            "EMBED_MODEL": "house-embedding",
+            "EMBED_API_KEY": "sk-test-0123456789",
+            "EMBED_BASE_URL": server.url,
+            "MIN_SIMILARITY": "0.1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
+        yield server
+
+
+def service(embedder: LlmServer, tmp_path: Path) -> Service:
+    variables = {
+        "RAG_PROFILE": "gacounts",
+        "INDEX_URI": str(tmp_path / "index"),
+        "STORE_PATH": str(tmp_path / "store.sqlite"),
+        "EMBED_MODEL": "house-embedding",
+        "EMBED_API_KEY": "sk-test-0123456789",
+        "EMBED_BASE_URL": embedder.url,
+    }
+    return build_service(load(Settings, variables))
+
+
+def ask(service: Service, text: str = QUESTION) -> Answer:
+    return service.pipeline.run(Question(text=text), deadline=Deadline.after(60, time.monotonic))
+
+
+def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
+    embedder: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a shared layer that answers only once the embedder has been asked
+    travels: list[bool] = []
+    read = SqliteAnswerCache.get
+
+    def read_meanwhile(self: SqliteAnswerCache, key: str) -> CacheHit | None:
+        moment = time.monotonic() + NEVER_S
+        while QUESTION not in embedder.embedded_texts and time.monotonic() < moment:
+            threading.Event().wait(0.01)
+        travels.append(QUESTION in embedder.embedded_texts)
+        return read(self, key)
+
+    monkeypatch.setattr(SqliteAnswerCache, "get", read_meanwhile)
+    of = service(embedder, tmp_path)
+
+    # When a question is asked
+    answer = ask(of)
+
+    # Then the two were under way together, and nobody asked the embedder for the question's vector twice
+    assert travels == [True]
+    assert not answer.refused
+    assert embedder.embedded_texts.count(QUESTION) == 1
+
+
+def test_a_cached_answer_needs_no_embedder(embedder: LlmServer, tmp_path: Path) -> None:
+    of = service(embedder, tmp_path)
+    first = ask(of)
+    sent = embedder.embedded_texts
+
+    second = ask(of)
+
+    assert (first.cached, second.cached) == (False, True)
+    assert embedder.embedded_texts == sent
+
+
+def test_another_process_finds_the_answer_although_the_embedder_is_gone(embedder: LlmServer, tmp_path: Path) -> None:
+    ask(service(embedder, tmp_path))
+    embedder.__exit__(None, None, None)
+
+    answer = ask(service(embedder, tmp_path))
+
+    assert answer.cached
+    assert answer.text.startswith("Demurrage is 90 dollars")
