@@ -25,10 +25,19 @@ _ITALIC = re.compile(r"(?<![\w*])[*_](?=\S)([^*_\n]+?)(?<=\S)[*_](?![\w*])")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _STASHED = re.compile("\x00(\\d+)\x00")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
-# A sentence ends at . ! or ? (and a closing quote or bracket) before white space and the start of another one.
+# Chinese and Japanese, Hindi, Urdu: these end a sentence with white space after them or not; but a Japanese quotation
+# that hiragana follows goes on.
+_FULL_STOPS = "\u3002\uff01\uff1f\u0964\u06d4"
+_ENDS = ".!?\u061f" + _FULL_STOPS
+_CLOSERS = "\"'\u201d\u2019)\\]\u300d\u300f\uff09"
+# Elsewhere . ! or ? (and a closing quote or bracket) before white space and the start of another sentence.
 _END = re.compile(
-    r"(?<=[.!?\u3002\uff01\uff1f])([\"'\u201d\u2019)\]]*)\s+(?=[\"'\u201c\u2018(\[]?[A-Z0-9\u00c0-\u024f\u0370-\uffff])"
+    rf"(?<=[{_ENDS}])([{_CLOSERS}]*)\s+(?=[\"'\u201c\u2018(\[]?[A-Z0-9\u00c0-\u024f\u0370-\uffff])"
+    rf"|(?<=[{_FULL_STOPS}])([{_CLOSERS}]*)(?![{_FULL_STOPS}{_CLOSERS}]|(?<=[{_CLOSERS}])[\u3041-\u309f])\s*(?=\S)"
 )
+# Scripts that write words without spaces, or long ones: Thai to Khmer, kana, ideographs, Hangul.
+_UNSPACED = re.compile("[\uac00-\ud7a3\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED_CHARS_PER_WORD = 2
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nos|fig|dr|mr|mrs|ms|st|inc|ltd|pte|co|corp|dept|est|max|min|vol|pp|art|sec)"
     r"|\b[A-Z](?:\.[A-Z])*)\.$",
@@ -71,7 +80,7 @@ def split_lines(markdown: str) -> tuple[str, ...]:
     lines = []
     for block in _blocks(markdown, tables=True):
         text = " ".join(part.strip() for part in block.split("|") if part.strip(" -:"))
-        if len(text.split()) >= MIN_WORDS:
+        if _count_words(text) >= MIN_WORDS:
             lines.append(text)
     return tuple(lines)
 
@@ -108,7 +117,7 @@ def _cut(paragraph: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     for match in _END.finditer(paragraph):
-        end = match.start() + len(match[1])
+        end = match.start() + len(match[1] or match[2] or "")
         if _ABBREVIATION.search(paragraph[start : match.start()]):
             continue
         pieces.append(paragraph[start:end].strip())
@@ -118,6 +127,12 @@ def _cut(paragraph: str) -> list[str]:
 
 
 def _is_whole(sentence: str) -> bool:
-    first = sentence.lstrip("\"'\u201c\u2018([")[:1]
-    ends_well = sentence.rstrip("\"'\u201d\u2019)]")[-1:] in {".", "!", "?", "\u3002", "\uff01", "\uff1f"}
-    return ends_well and not first.islower() and first.isalnum() and len(sentence.split()) >= MIN_WORDS
+    first = sentence.lstrip("\"'\u201c\u2018([\u300c\u300e\uff08")[:1]
+    ends_well = sentence.rstrip(_CLOSERS)[-1:] in tuple(_ENDS)
+    return ends_well and not first.islower() and first.isalnum() and _count_words(sentence) >= MIN_WORDS
+
+
+def _count_words(text: str) -> int:
+    """Words between spaces; where a script has none, two characters count as one."""
+    unspaced = len(_UNSPACED.findall(text))
+    return len(_UNSPACED.sub("", text).split()) + unspaced // _UNSPACED_CHARS_PER_WORD

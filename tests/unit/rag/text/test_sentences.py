@@ -129,3 +129,22 @@ def test_lines_of_a_text_without_sentences() -> None:
     table = "| Zone | Fee ; total | Days |\n|---|---|---|\n| North and East | 5 USD | 3 |"
     markdown = f"# Rates\n\n{table}\n\n- free for all members"
     assert split_lines(markdown) == ("Zone Fee ; total Days", "North and East 5 USD 3", "free for all members")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("滞期费按天计算。免费期为七天！联系我们的客服。", ("滞期费按天计算。", "免费期为七天！", "联系我们的客服。")),
+        ("彼は「明日行きます。」と言った。その後、戻りました。", ("彼は「明日行きます。」と言った。", "その後、戻りました。")),
+        ("उसके बाद शुल्क लगता है।यह सात दिन है।", ("उसके बाद शुल्क लगता है।", "यह सात दिन है।")),
+        ("무료 기간은 7일입니다. 그 후에는 요금이 부과됩니다.", ("무료 기간은 7일입니다.", "그 후에는 요금이 부과됩니다.")),
+        ("ما هي الرسوم التي تدفع؟ الرسوم تسعون دولارا لكل يوم.", ("ما هي الرسوم التي تدفع؟", "الرسوم تسعون دولارا لكل يوم.")),
+        ("是。", ()),
+    ],
+)  # fmt: skip
+def test_other_scripts_have_sentences_too(text: str, sentences: tuple[str, ...]) -> None:
+    assert split_sentences(text) == sentences
+
+
+def test_a_script_without_full_stops_has_lines() -> None:
+    assert split_lines("ค่าธรรมเนียมคิดเป็นรายวัน") == ("ค่าธรรมเนียมคิดเป็นรายวัน",)
