@@ -20,19 +20,33 @@ SAM_VENV := .venv-sam
 SAM := $(SAM_VENV)/bin/sam
 # What Lambda's runtime brings, and nothing else, for running the built function.
 LAMBDA_VENV := .venv-lambda
-BUILD := .aws-sam/build
 ARCH ?= x86_64
 OTHER_ARCH = $(if $(filter x86_64,$(ARCH)),arm64,x86_64)
-INDEX ?= $(CURDIR)/.index/$(PROFILE)
 EVENT ?= tests/events/query.json
-# What was built last, for which choices: another profile, index or architecture is another build.
-BUILT := .aws-sam/built-$(PROFILE)-$(ARCH)-$(shell printf '%s' '$(INDEX)' | cksum | cut -d ' ' -f 1)
-# Lambda's Python alone can make the layer; with another one its tests skip and say so.
-TESTED_BUILD := $(if $(shell $(PYTHON) -c 'import sys; sys.version_info[:2] == (3, 13) and print("yes")'),$(BUILT))
-PACKAGED := $(shell find functions layers prompts infra -type f -not -path '*/__pycache__/*' -not -path 'layers/chroma/model/*')
+# The folder of the index that is deployed, absolute or from here; by default the sample's.
+INDEX ?= .index/$(PROFILE)
+override INDEX := $(if $(filter /%,$(INDEX)),$(INDEX),$(CURDIR)/$(INDEX))
+SAMPLE_INDEX := $(CURDIR)/.index/$(PROFILE)
+OWN_INDEX := $(filter-out $(SAMPLE_INDEX),$(INDEX))
+# The folder of acronyms.json and filters.json: the sample's belong to the sample alone.
+TABLES ?= $(if $(OWN_INDEX),,samples/$(PROFILE))
+override TABLES := $(if $(filter-out /%,$(TABLES)),$(CURDIR)/$(TABLES),$(TABLES))
+# Inside of what `sam build` clears: after one by hand, with whatever it took, this is built anew.
+BUILD := .aws-sam/build
+BUILT := $(BUILD)/.made
+# What the build is made of beside the sources; its time changes only when its content does.
+CHOICES := .aws-sam/choices
+OWN_SOURCES = $(shell find $(1) -type f -not -path '*/__pycache__/*' -not -path 'layers/chroma/*model/*' -not -path 'layers/chroma/.model-*')
 
 # Stamps are written last, so that whatever was interrupted is done again.
 VENV_MADE := $(VENV)/.made
+VERSION := 'import sys; print(*sys.version_info[:2])'
+# A Python that was asked for by name, where the environment has another one: it is made anew.
+ifneq ($(filter command environment,$(firstword $(origin PYTHON)))$(wildcard $(PY)),$(wildcard $(PY)))
+OTHER_PYTHON := $(if $(wildcard $(PY)),$(if $(filter-out $(shell $(PY) -c $(VERSION) 2>/dev/null),$(shell $(PYTHON) -c $(VERSION) 2>/dev/null)),--clear))
+endif
+# Lambda's Python alone can make the layer; with another one its tests skip and say so.
+TESTED_BUILD := $(if $(filter 3.13,$(subst $() ,.,$(shell $(if $(OTHER_PYTHON),$(PYTHON),$(or $(wildcard $(PY)),$(PYTHON),false)) -c $(VERSION) 2>/dev/null))),$(BUILT))
 TOOLS_DONE := $(VENV)/.tools
 DEV_DONE := $(VENV)/.dev
 SAM_DONE := $(SAM_VENV)/.done
@@ -45,14 +59,13 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test check lint format docs index model setup build invoke bench lock clean FORCE
+.PHONY: help run test check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A sample's own tables and a file for what is remembered; variables that are set already win.
-TABLES ?= $(CURDIR)/samples/$(PROFILE)
+# The sample's own tables and a file for what is remembered; variables that are set already win.
 run: export ACRONYMS_FILE ?= $(wildcard $(TABLES)/acronyms.json)
 run: export FILTER_RULES_FILE ?= $(wildcard $(TABLES)/filters.json)
 run: export STORE_PATH ?= .index/$(PROFILE).store.sqlite
@@ -62,10 +75,9 @@ run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests
 	@$(PY) -m pytest -n $(JOBS)
 
-build: $(BUILT) ## sam build, then the size table of both architectures; fails over the limit
+build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size table of both architectures; fails over the limit
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(ARCH)
-	@$(PY) -m layerbuilder chroma --arch $(OTHER_ARCH) --out .aws-sam/$(OTHER_ARCH)
-	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(OTHER_ARCH) --chroma-layer .aws-sam/$(OTHER_ARCH)
+	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(OTHER_ARCH) --chroma-layer .aws-sam/chroma-$(OTHER_ARCH)
 
 invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the Lambda emulator: EVENT=tests/events/query.json
 	@$(PY) -m emulator --profile $(PROFILE) $(EVENT)
@@ -106,7 +118,7 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 clean: ## Remove what was built; keep the indexes
 	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-ifeq ($(wildcard $(PY)),)
+ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE
 endif
 
@@ -114,7 +126,7 @@ $(VENV_MADE):
 	@command -v $(or $(PYTHON),none) >/dev/null 2>&1 && $(PYTHON) -c $(NEW_ENOUGH) >/dev/null 2>&1 || { \
 	  echo 'Python 3.12 or newer is needed; choose one with: make $(or $(MAKECMDGOALS),run) PYTHON=python3.13' >&2; exit 1; }
 	@echo 'Setting up in $(VENV) (first run only, about a minute) ...'
-	@clear=; $(PY) -c $(NEW_ENOUGH) >/dev/null 2>&1 || clear=--clear; $(PYTHON) -m venv $$clear $(VENV)
+	@clear=$(OTHER_PYTHON); $(PY) -c $(NEW_ENOUGH) >/dev/null 2>&1 || clear=--clear; $(PYTHON) -m venv $$clear $(VENV)
 	@touch $@
 
 $(TOOLS_DONE): requirements/tools.txt pyproject.toml $(VENV_MADE)
@@ -129,27 +141,42 @@ $(DEV_DONE): requirements/dev.txt pyproject.toml $(VENV_MADE)
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $(TOOLS_DONE) $@
 
-ifeq ($(INDEX),$(CURDIR)/.index/$(PROFILE))
-$(BUILT): $(INDEX)/manifest.json
-endif
-
 $(CURDIR)/.index/%/manifest.json: $(TOOLS_DONE) $(MODEL_DONE) FORCE
 	@$(RAGCTL) ingest samples/$* --profile $* --index .index/$*
 
-$(BUILT): $(PACKAGED) requirements/chroma.txt requirements/query.txt $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE)
-	@mkdir -p .aws-sam && rm -f .aws-sam/built-*
-	@PROFILE=$(PROFILE) INDEX=$(INDEX) ARCH=$(ARCH) TABLES=$(TABLES) SAM_CLI_TELEMETRY=0 $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
+$(CHOICES): $(if $(OWN_INDEX),,$(SAMPLE_INDEX)/manifest.json) FORCE
+	@mkdir -p $(@D)
+	@{ echo '$(PROFILE) $(ARCH) $(INDEX) $(TABLES)'; for file in manifest.json chroma.sqlite3; do cat "$(INDEX)/$$file"; done; \
+	  for table in acronyms.json filters.json; do cat "$(TABLES)/$$table"; done; } 2>/dev/null | cksum >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# MAKEFLAGS would hand on what was said on the command line, in place of what is made of it here.
+$(BUILT): $(CHOICES) .aws-sam/chroma-$(ARCH).made $(call OWN_SOURCES,functions layers/index prompts infra) $(DEV_DONE) $(SAM_DONE)
+	@MAKEFLAGS= PROFILE='$(PROFILE)' INDEX='$(INDEX)' ARCH='$(ARCH)' TABLES='$(TABLES)' SAM_CLI_TELEMETRY=0 \
+	  $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
 	@touch $@
+
+# The libraries: kept outside of what `sam build` clears, so that new content does not make them again.
+.aws-sam/chroma-%.made: $(call OWN_SOURCES,layers/chroma) requirements/chroma.txt requirements/query.txt $(DEV_DONE) $(MODEL_DONE)
+	@echo 'Building the Chroma layer for $* ...'
+	@rm -rf .aws-sam/chroma-$*
+	@$(PY) -m layerbuilder chroma --arch $* --out .aws-sam/chroma-$*
+	@touch $@
+
+# What the Makefiles that `sam build` calls begin with, so that it works in a fresh clone too.
+needs-function: $(DEV_DONE)
+needs-chroma: .aws-sam/chroma-$(ARCH).made
+needs-index: $(DEV_DONE) $(if $(OWN_INDEX),$(MODEL_DONE),$(SAMPLE_INDEX)/manifest.json)
 
 $(SAM_DONE): requirements/sam.txt $(VENV_MADE)
 	@echo 'Installing the SAM CLI ...'
-	@$(PYTHON) -m venv $(SAM_VENV)
+	@$(PY) -m venv --clear $(SAM_VENV)
 	@$(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
 	@touch $@
 
 $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@echo 'Installing the Lambda runtime client ...'
-	@$(PYTHON) -m venv $(LAMBDA_VENV)
+	@$(PY) -m venv --clear $(LAMBDA_VENV)
 	@$(LAMBDA_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lambda.txt
 	@touch $@
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 from knowledge.errors import KnowledgeError
+from knowledge.index import DEFAULT_COLLECTION
 from layerbuilder import chroma, index, sizes
 from layerbuilder.bytecode import CompileError
 from layerbuilder.prune import PruneError
@@ -24,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     chroma_command.add_argument("--out", type=Path, required=True)
     index_command = commands.add_parser("index", help="build the index layer")
     index_command.add_argument("--index", type=Path, required=True)
+    index_command.add_argument("--collection", default=DEFAULT_COLLECTION, help="of a Chroma folder made elsewhere")
     index_command.add_argument("--out", type=Path, required=True)
     sizes_command = commands.add_parser("sizes", help="the size table; fails over Lambda's limit")
     sizes_command.add_argument("--build", type=Path, required=True, help="sam build's folder")
@@ -46,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "chroma":
         chroma.build(options.out, arch=options.arch)
     elif options.command == "index":
-        index.build(options.out, index=options.index)
+        index.build(options.out, index=options.index, collection=options.collection)
     else:
         parts = {name: options.build / name for name in PARTS}
         if options.chroma_layer:

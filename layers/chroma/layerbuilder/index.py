@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
-from knowledge.errors import IndexMismatch
-from knowledge.manifest import MANIFEST_NAME
-from knowledge.source import read_manifest, verify
+from knowledge.embedding import MiniLM
+from knowledge.index import DEFAULT_COLLECTION, open_index
+from knowledge.manifest import MANIFEST_NAME, Manifest
+from knowledge.source import prepare, read_manifest, verify
+from knowledge.types import Embedder
 
 
-def build(out: Path, *, index: Path) -> None:
+def build(out: Path, *, index: Path, collection: str = DEFAULT_COLLECTION, embedder: Embedder | None = None) -> None:
     """Copy the current state of ``index`` to ``out``/index: no lock, no earlier state.
 
+    ``collection`` names the one to deploy of a Chroma folder that was made elsewhere; such a folder is opened as the
+    function will open it, with ``embedder`` (default: the layer's own model).
+
     Raises:
-        IndexUnavailable: there is no index, or it is damaged.
+        IndexUnavailable: there is no index, it is damaged, or the function could not use it.
     """
     manifest = read_manifest(index)
     if manifest is None:
-        raise IndexMismatch(f"{str(index)!r} has no {MANIFEST_NAME}: only an index made by `ragctl ingest` is deployed")
+        _copy_foreign(index, out / "index", collection, embedder or MiniLM())
+    else:
+        _copy_own(index, out / "index", manifest)
+
+
+def _copy_own(index: Path, target: Path, manifest: Manifest) -> None:
     verify(index / manifest.data, manifest.files)
-    target = out / "index"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(index / manifest.data, target / manifest.data)
     shutil.copy(index / MANIFEST_NAME, target / MANIFEST_NAME)
+
+
+def _copy_foreign(index: Path, target: Path, collection: str, embedder: Embedder) -> None:
+    open_index(index, embedder=embedder, collection=collection, warm=False).close()
+    # Chroma's own files and no others, as they are when nobody has them open.
+    with closing(prepare(index)) as prepared:
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(prepared.chroma, target)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import chromadb
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.errors import IndexDamaged, IndexMismatch
+from knowledge.errors import IndexDamaged, IndexUnavailable
+from knowledge.index import open_index
 from knowledge.ingest import ingest
 from knowledge.source import read_manifest, verify
 from knowledge.types import Document
@@ -74,11 +78,41 @@ def test_a_damaged_index_is_refused_and_nothing_is_written(index: Path, tmp_path
     assert not out.exists()
 
 
-def test_an_index_of_another_make_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "chroma.sqlite3").write_bytes(b"SQLite format 3\0")
-    with pytest.raises(IndexMismatch, match=r"has no manifest\.json"):
-        index_layer.build(tmp_path / "layer", index=tmp_path / "theirs")
+def foreign(place: Path, *, dimensions: int = 384, collection: str = "waypoint_kb") -> Path:
+    """A Chroma folder as a program of somebody else's leaves it: open, with another file in it."""
+    client = chromadb.PersistentClient(str(place))
+    made = client.create_collection(collection, embedding_function=None)
+    vectors = HashingEmbedder(dimensions=dimensions).embed(["Permits take five days.", "Fees are due at once."])
+    made.add(ids=["a", "b"], embeddings=vectors, documents=["Permits take five days.", "Fees are due at once."])
+    (place / "notes.txt").write_text("not for deployment", encoding="utf-8")
+    return place
+
+
+def test_a_chroma_folder_made_elsewhere_is_copied_and_opens(tmp_path: Path) -> None:
+    embedder = HashingEmbedder(model="all-MiniLM-L6-v2")
+    index_layer.build(tmp_path / "layer", index=foreign(tmp_path / "theirs"), embedder=embedder)
+    copied = tmp_path / "layer" / "index"
+    assert "notes.txt" not in files(copied)
+    for path in copied.rglob("*"):
+        path.chmod(0o555)
+    with closing(open_index(copied, embedder=embedder)) as opened:
+        hits = opened.search(embedder.embed(["five days"])[0], k=1)
+        assert (opened.chunks, hits[0].chunk.text) == (2, "Permits take five days.")
+
+
+@pytest.mark.parametrize(
+    ("made", "says"), [({"dimensions": 64}, "64"), ({"collection": "theirs"}, "waypoint_kb"), (None, "not a database")]
+)
+def test_what_the_function_could_not_open_is_refused(tmp_path: Path, made: dict[str, Any] | None, says: str) -> None:
+    place = tmp_path / "theirs"
+    if made is None:
+        place.mkdir()
+        (place / "chroma.sqlite3").write_bytes(b"no database")
+    else:
+        foreign(place, **made)
+    with pytest.raises(IndexUnavailable, match=says):
+        index_layer.build(tmp_path / "layer", index=place, embedder=HashingEmbedder(model="all-MiniLM-L6-v2"))
+    assert not (tmp_path / "layer").exists()
 
 
 def test_the_command_says_why_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

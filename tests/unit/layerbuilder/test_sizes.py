@@ -58,7 +58,9 @@ def test_a_link_weighs_what_it_names(tmp_path: Path) -> None:
 
 def test_the_table_lists_the_heaviest_first_and_sums_up(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert table(build) == 0
-    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["", "Room left: 162.1 MB, about 23,100 more chunks of 1,200 characters"]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines[:-2]]
     assert rows[4:10] == [
         ["numpy", "ChromaLayer", "51.0"],
         ["chromadb", "ChromaLayer", "40.0"],
@@ -87,6 +89,27 @@ def test_what_is_not_listed_is_counted(tmp_path: Path) -> None:
 
 def test_the_limit_is_lambda_s() -> None:
     assert sizes.LIMIT_BYTES == 250 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [
+        (0, "0.0 MB, about 0 more chunks"),
+        (699_999, "0.7 MB, about 0 more chunks"),
+        (700_000, "0.7 MB, about 100 more chunks"),
+        (50_400_000, "50.4 MB, about 7,200 more chunks"),
+    ],
+)
+def test_room_is_told_in_chunks_rounded_down(free: int, said: str) -> None:
+    assert sizes.room(free) == f"Room left: {said} of 1,200 characters"
+
+
+def test_over_the_limit_there_is_no_room_to_tell_of(
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sizes, "LIMIT_BYTES", 99_999_999)
+    assert table(build) == 1
+    assert "Room" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("spare", "code"), [(0, 0), (-1, 1)])

@@ -1,0 +1,197 @@
+"""What `make build` notices: the real Makefile in a small project, whose programs only note how they were called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from artefacts import ROOT
+
+PYTHON = f"""#!/bin/sh
+case "$1" in -c) exec {sys.executable} "$@";; esac
+echo "$*" >> calls
+case "$*" in *"layerbuilder chroma"*) mkdir -p "$7";; esac
+"""
+SAM = """#!/bin/sh
+echo "sam $* INDEX=$INDEX TABLES=$TABLES PROFILE=$PROFILE ARCH=$ARCH MAKEFLAGS=$MAKEFLAGS" >> calls
+rm -rf .aws-sam/build && mkdir -p .aws-sam/build
+"""
+RAGCTL = """#!/bin/sh
+while [ "$1" != --index ]; do shift; done
+mkdir -p "$2" && [ -f "$2/manifest.json" ] || echo sample > "$2/manifest.json"
+"""
+MODULES = (
+    "functions/query/app.py",
+    "layers/chroma/knowledge/index.py",
+    "layers/index/Makefile",
+    "infra/template.yaml",
+    "prompts/waypoint/system.txt",
+)
+LOCKS = ("chroma", "query", "dev", "tools", "sam", "lambda", "model")
+
+
+class Project:
+    """A folder with our Makefile, whose environments and model are made already."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copy(ROOT / "Makefile", folder)
+        for name in (*MODULES, "pyproject.toml", *(f"requirements/{lock}.txt" for lock in LOCKS)):
+            self.write(name)
+        for program, script in {
+            ".venv/bin/python": PYTHON,
+            ".venv/bin/ragctl": RAGCTL,
+            ".venv-sam/bin/sam": SAM,
+        }.items():
+            self.write(program, script).chmod(0o755)
+        for table in ("acronyms", "filters"):
+            self.write(f"samples/gacounts/{table}.json", "{}")
+        # In the order in which they are made, each newer than what it is made of.
+        for stamp in (
+            ".venv/.made",
+            ".cache/weights/.done",
+            ".venv/.tools",
+            ".venv/.dev",
+            ".venv-sam/.done",
+            "layers/chroma/model/model.json",
+        ):
+            self.write(stamp)
+
+    def write(self, name: str, text: str = "") -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def make(self, *arguments: str) -> list[str]:
+        """Run `make`; the calls of the programs, in order."""
+        calls = self.write("calls")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "INDEX"))}
+        done = subprocess.run(
+            ["make", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return calls.read_text(encoding="utf-8").splitlines()
+
+    def builds(self, *arguments: str) -> list[str]:
+        """The calls of `sam build` in `make build`."""
+        return [call for call in self.make("build", *arguments) if call.startswith("sam ")]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_the_sample_is_built_once(project: Project) -> None:
+    calls = project.make("build")
+    here = project.folder
+    assert calls == [
+        "-m layerbuilder chroma --arch x86_64 --out .aws-sam/chroma-x86_64",
+        f"sam build INDEX={here}/.index/waypoint TABLES={here}/samples/waypoint"
+        " PROFILE=waypoint ARCH=x86_64 MAKEFLAGS=",
+        "-m layerbuilder chroma --arch arm64 --out .aws-sam/chroma-arm64",
+        "-m layerbuilder sizes --build .aws-sam/build --arch x86_64",
+        "-m layerbuilder sizes --build .aws-sam/build --arch arm64 --chroma-layer .aws-sam/chroma-arm64",
+    ]
+    assert [call for call in project.make("build") if "sizes" not in call] == []
+
+
+def test_new_content_is_built_but_not_the_libraries(project: Project) -> None:
+    project.write(".index/mine/manifest.json", "one")
+    assert len(project.builds("INDEX=.index/mine")) == 1
+    assert project.builds("INDEX=.index/mine") == []
+    project.write(".index/mine/manifest.json", "two")
+    calls = project.make("build", "INDEX=.index/mine")
+    assert [call.split()[0] for call in calls if "sizes" not in call] == ["sam"]
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_an_index_of_one_s_own_may_be_relative_and_ships_no_sample_tables(project: Project, absolute: bool) -> None:
+    project.write(".index/mine/manifest.json", "one")
+    given = str(project.folder / ".index/mine") if absolute else ".index/mine"
+    (call,) = project.builds("PROFILE=gacounts", f"INDEX={given}")
+    assert f"INDEX={project.folder}/.index/mine TABLES= PROFILE=gacounts" in call
+
+
+def test_tables_are_the_sample_s_or_those_that_are_named(project: Project) -> None:
+    (sample,) = project.builds("PROFILE=gacounts")
+    assert f"TABLES={project.folder}/samples/gacounts " in sample
+    project.write("tables/filters.json", "one")
+    (named,) = project.builds("PROFILE=gacounts", "TABLES=tables")
+    assert f"TABLES={project.folder}/tables " in named
+    project.write("tables/filters.json", "two")
+    assert len(project.builds("PROFILE=gacounts", "TABLES=tables")) == 1
+
+
+@pytest.mark.parametrize("changed", MODULES[:1] + MODULES[2:])
+def test_a_changed_source_is_built(project: Project, changed: str) -> None:
+    project.make("build")
+    project.write(changed, "changed")
+    calls = project.make("build")
+    assert [call.split()[0] for call in calls if "sizes" not in call] == ["sam"]
+
+
+def test_a_changed_library_is_built_for_both_architectures(project: Project) -> None:
+    project.make("build")
+    project.write("layers/chroma/knowledge/index.py", "changed")
+    calls = [call for call in project.make("build") if "sizes" not in call]
+    assert [call.split()[3] if "chroma" in call else "sam" for call in calls] == ["--arch", "sam", "--arch"]
+
+
+def test_a_build_by_hand_is_not_taken_for_this_one(project: Project) -> None:
+    project.write(".index/mine/manifest.json", "one")
+    project.make("build", "INDEX=.index/mine")
+    shutil.rmtree(project.folder / ".aws-sam/build")  # as `sam build` does before it builds, whatever it takes
+    (project.folder / ".aws-sam/build").mkdir()
+    assert len(project.builds("INDEX=.index/mine")) == 1
+
+
+@pytest.mark.parametrize("target", ["help", "run", "build"])
+def test_without_a_usable_python_there_is_one_sentence(tmp_path: Path, target: str) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("pyproject.toml", "requirements/tools.txt", "functions/a", "layers/index/a", "layers/chroma/a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for folder in ("prompts", "infra"):
+        (tmp_path / folder).mkdir()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "awk", "find", "false", "echo", "mkdir", "touch"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    make = shutil.which("make") or "make"
+    done = subprocess.run(
+        [make, target], cwd=tmp_path, env={"PATH": str(programs)}, capture_output=True, text=True, check=False
+    )
+    lines = done.stderr.splitlines()
+    if target == "help":
+        assert (done.returncode, lines) == (0, [])
+    else:
+        assert done.returncode == 2
+        assert lines[0] == f"Python 3.12 or newer is needed; choose one with: make {target} PYTHON=python3.13"
+        assert len(lines) == 2  # make's own
+
+
+def test_another_python_makes_another_environment(project: Project) -> None:
+    other = project.write(
+        "other-python", '#!/bin/sh\ncase "$2" in *print*) echo 3 14;; -c) :;; *) echo "$@" >> calls;; esac\n'
+    )
+    other.chmod(0o755)
+    done = project.make("-n", "setup", f"PYTHON={other}")
+    assert done == []
+    text = subprocess.run(
+        ["make", "-n", "setup", f"PYTHON={other}"], cwd=project.folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert "clear=--clear" in text
+    same = subprocess.run(
+        ["make", "-n", "setup", f"PYTHON={sys.executable}"],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "venv" not in same
