@@ -115,8 +115,10 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
         ({"year": {"$gte": 2018}}, {19, 20}),
         ({"category": "03", "internal": False, "rate": {"$lt": 4}}, {4, 8}),
         ({"doc_id": {"$in": ["d0", "d19"]}}, {1, 20}),
-        ({"number": 5}, {5}),
+        ({"chunk_number": 5}, {5}),
         ({"category": "none"}, set()),
+        ({"jurisdiction": "SG"}, set()),  # a field that no document has a value of
+        ({"jurisdiction": {"$ne": "SG"}}, set(range(1, 21))),
     ],
 )
 def test_filters_hold(folder: Path, where: dict[str, object], numbers: set[int]) -> None:
@@ -265,7 +267,8 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, pattern: str, har
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
-    with pytest.raises(IndexDamaged, match=path.name):
+    says = rf"{path.name} is missing\. Run" if harm == "missing" else path.name
+    with pytest.raises(IndexDamaged, match=says):
         opened(folder, scratch=scratch)
     assert list(scratch.iterdir()) == []
 

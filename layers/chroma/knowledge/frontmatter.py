@@ -15,9 +15,10 @@ from knowledge.types import Scalar
 
 MAX_BLOCK_CHARS = 64 * 1024
 _BLOCK = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_UNCLOSED = re.compile(r"---[ \t]*\n[\w.-]+[ \t]*:(?:[ \t]|\n)")
 _KEY = re.compile(r"[\w.-]+")
 
-_OWN = ("section", "chunk_index", "chunk_count", "path")  # chunk fields that no document may set
+_OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path")  # chunk fields that no document may set
 _TEXTS = ("title", "category", "source_org", "source_type", "jurisdiction", "last_updated", "url", "doc_id")
 _ALIASES = {
     "link": "url",
@@ -58,7 +59,7 @@ def split(text: str) -> tuple[Mapping[Any, Any], str, str]:
     """
     match = _BLOCK.match(text[: MAX_BLOCK_CHARS + 1])
     if not match:
-        return {}, text, ""
+        return {}, text, "front matter has no closing '---': read as text" if _UNCLOSED.match(text) else ""
     body = text[match.end() :]
     try:
         found = plain_yaml.load(match[1])
@@ -75,7 +76,7 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
     """Sort ``meta`` into the fields of a document; names count without case, ``-`` and camelCase as ``_``.
 
     Scalars under other names become ``extra``. Left out: lists and mappings, empty and non-finite values, and the
-    names that a chunk sets itself (section, path, chunk_index, chunk_count).
+    names that a chunk sets itself (section, path, chunk_index, chunk_count, chunk_number).
     """
     texts: dict[str, str] = {}
     aliased: dict[str, str] = {}

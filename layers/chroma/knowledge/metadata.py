@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from knowledge.types import Chunk, Scalar, Where
 
@@ -25,7 +26,12 @@ TEXT_FIELDS = (
 FIELDS = (*TEXT_FIELDS, "source_urls", "chunk_index", "chunk_count")
 """The thirteen metadata fields of a chunk, as filters name them."""
 
-NUMBER_FIELD = "number"
+FIELD_TYPES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys((*TEXT_FIELDS, "source_urls"), "str") | {"chunk_index": "int", "chunk_count": "int"}
+)
+"""Their types: an index knows them, whether one of its documents has a value or not."""
+
+NUMBER_FIELD = "chunk_number"
 UNTITLED = "Untitled"
 
 _RESERVED = frozenset((*FIELDS, NUMBER_FIELD))

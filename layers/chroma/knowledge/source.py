@@ -102,7 +102,8 @@ def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
             size = (data / name).stat().st_size
             digest = file_digest(data / name) if size == record.bytes else ""
         except OSError as exc:
-            raise _damaged(name, exc.strerror or "unreadable") from exc
+            missing = isinstance(exc, FileNotFoundError | NotADirectoryError)
+            raise _damaged(name, "missing" if missing else f"unreadable ({exc.strerror})") from exc
         if digest != record.sha256:
             raise _damaged(name, "altered" if size == record.bytes else f"{size} bytes instead of {record.bytes}")
 

@@ -154,6 +154,27 @@ def test_bad_front_matter_is_left_out_with_a_warning_and_the_text_kept(tmp_path:
     assert "front matter is not valid YAML" in warning.error
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("---\ntitle: Never closed\npriority: 3\n\n# Heading\n\nText.", True),
+        ("---\n\nA ruler and a paragraph.\n", False),
+        ("---\nNote that this is no key: it is a sentence.\n", False),
+    ],
+)
+def test_front_matter_that_is_never_closed_is_named(tmp_path: Path, text: str, told: bool) -> None:
+    reading = read([write(tmp_path, {"a.md": text})])
+
+    assert [document.text for document in reading.documents] == [text]
+    assert [warning.error for warning in reading.warnings] == (
+        ["front matter has no closing '---': read as text"] if told else []
+    )
+
+
+def test_a_number_of_the_document_s_own_is_kept(tmp_path: Path) -> None:
+    assert read_one(tmp_path, "---\nnumber: 12\nchunk_number: 7\n---\nText").extra == {"number": 12}
+
+
 def test_values_that_are_no_dates_or_numbers_stay_text(tmp_path: Path) -> None:
     document = read_one(tmp_path, f"---\nday: 2024-04-31\nhuge: {'9' * 5000}\nbig: {2**63}\n---\nText")
 

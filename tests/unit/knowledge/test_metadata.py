@@ -51,7 +51,7 @@ def test_nothing_empty_is_stored(chunk: Chunk) -> None:
 
 def make(**values: Any) -> Chunk:
     defaults: dict[str, Any] = {
-        "number": 1,
+        "chunk_number": 1,
         "text": "t",
         "title": "T",
         "doc_id": "d",
@@ -61,7 +61,7 @@ def make(**values: Any) -> Chunk:
     return Chunk(**(defaults | values))
 
 
-@pytest.mark.parametrize("name", [*FIELDS, "number"])
+@pytest.mark.parametrize("name", [*FIELDS, "chunk_number"])
 def test_extra_never_overwrites_a_field_of_ours(name: str) -> None:
     plain = make()
 

@@ -139,4 +139,4 @@ def test_the_version_is_that_of_content_and_settings() -> None:
         content_version([replace(chunks[0], category="else"), chunks[1]], model="m"),
         content_version([replace(chunks[0], number=9), chunks[1]], model="m"),
     }) == 6  # fmt: skip
-    assert to_metadata(chunks[0])["number"] == 1
+    assert to_metadata(chunks[0])["chunk_number"] == 1

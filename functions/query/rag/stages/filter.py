@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from knowledge.metadata import where_all
+from knowledge.metadata import FIELD_TYPES, where_all
 from rag.errors import InvalidParameter
 from rag.stages.retry_unfiltered import both
 from rag.text.surrogates import replace_surrogates
@@ -26,7 +26,8 @@ class RequestFilter:
     """And-s the request's filters into the query.
 
     ``fields`` gives the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"),
-    empty when the index does not know them.
+    empty when the index does not know them. The thirteen fields of a chunk are known even where no document has a
+    value: such a filter finds nothing.
     """
 
     fields: Callable[[], Mapping[str, str]]
@@ -40,7 +41,8 @@ class RequestFilter:
         """
         if not question.filters:
             return query
-        known = self.fields()
+        fields = self.fields()
+        known = {**FIELD_TYPES, **fields} if fields else {}
         own = where_all({name: _condition(name, wanted, known) for name, wanted in question.filters.items()})
         where = both(own, query.where)
         trail = f"filtered by the request's own filters: {', '.join(question.filters)}"

@@ -41,6 +41,8 @@ def refused(filters: Mapping[str, object], fields: Mapping[str, str] = FIELDS) -
         ({"weight": {"$lt": 30}}, {"weight": {"$lt": 30.0}}),
         ({"region": {"$ne": "SG"}}, {"region": {"$ne": "SG"}}),
         ({"odd": "a"}, {"odd": {"$eq": "a"}}),
+        ({"jurisdiction": "SG"}, {"jurisdiction": {"$eq": "SG"}}),  # no document has one: nothing is found
+        ({"chunk_index": {"$gte": 2}}, {"chunk_index": {"$gte": 2}}),
         (
             {"region": "SG", "year": {"$gte": 2020}},
             {"$and": [{"region": {"$eq": "SG"}}, {"year": {"$gte": 2020}}]},
@@ -88,7 +90,12 @@ def test_an_earlier_where_and_trail_stay() -> None:
 @pytest.mark.parametrize(
     ("filters", "told"),
     [
-        ({"colour": "red"}, "unknown field 'colour'; this index knows: odd, public, region, weight, year"),
+        (
+            {"colour": "red"},
+            "unknown field 'colour'; this index knows: category, chunk_count, chunk_index, doc_id, jurisdiction,"
+            " last_updated, odd, path, public, region, section, source_org, source_type, source_urls, title, url,"
+            " weight, year",
+        ),
         ({"region": 7}, "filters.region has a value of the wrong type; the field holds text"),
         ({"year": "2024"}, "filters.year has a value of the wrong type; the field holds whole numbers"),
         ({"year": 2024.5}, "filters.year has a value of the wrong type; the field holds whole numbers"),
