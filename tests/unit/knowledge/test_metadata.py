@@ -51,7 +51,7 @@ def test_nothing_empty_is_stored(chunk: Chunk) -> None:
 
 def make(**values: Any) -> Chunk:
     defaults: dict[str, Any] = {
-        "chunk_number": 1,
+        "number": 1,
         "text": "t",
         "title": "T",
         "doc_id": "d",
