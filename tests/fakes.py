@@ -141,9 +141,10 @@ def deadline(seconds: float = 27.0) -> Deadline:
 def _matches(chunk: Chunk, where: Where) -> bool:
     """Chroma's ``where`` over the chunk's fields: ``{"$and": [...]}`` or one ``{field: {operator: value}}``."""
     ((name, condition),) = where.items()
-    if name == "$and":
+    if name in {"$and", "$or"}:
         assert isinstance(condition, list)
-        return all(_matches(chunk, part) for part in condition)
+        parts = [_matches(chunk, part) for part in condition]
+        return all(parts) if name == "$and" else any(parts)
     assert isinstance(condition, Mapping)
     ((symbol, wanted),) = condition.items()
     value = chunk.extra[name] if name in chunk.extra else getattr(chunk, name, None)

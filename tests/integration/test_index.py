@@ -117,6 +117,7 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
         ({"doc_id": {"$in": ["d0", "d19"]}}, {1, 20}),
         ({"chunk_number": 5}, {5}),
         ({"category": "none"}, set()),
+        ({"$or": [{"year": {"$gte": 2018}}, {"doc_id": "d0"}]}, {1, 19, 20}),
         ({"jurisdiction": "SG"}, set()),  # a field that no document has a value of
         ({"jurisdiction": {"$ne": "SG"}}, set(range(1, 21))),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from rag.text.rules import RuleTable
+from rag.text.rules import RuleTable, unite
 from rag.types import Question, SearchQuery
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFilter:
-    """Puts the matching rule's ``where`` into ``SearchQuery.detected``, beside the request's own filter.
+    """Puts the ``where`` of the matching rules into ``SearchQuery.detected``, beside the request's own filter.
 
     ``fields`` gives the index's metadata fields and their types; an index that does not know them gets no rule.
     """
@@ -27,9 +27,9 @@ class RuleFilter:
         """
         if not self.table.rules:
             return query
-        match = self.table.match(query.text, self.fields())
-        if match is None:
+        matched = self.table.match(query.text, self.fields())
+        if not matched:
             return query
-        rule, keyword = match
-        reason = f"the word {keyword!r}" if keyword else "default"
-        return replace(query, detected=rule.where, trail=(*query.trail, f"filtered by {reason}: {rule}"))
+        named = [f"{f'the word {keyword!r}' if keyword else 'default'}: {rule}" for rule, keyword in matched]
+        trail = (*query.trail, f"filtered by {', or by '.join(named)}")
+        return replace(query, detected=unite([rule for rule, _ in matched]), trail=trail)

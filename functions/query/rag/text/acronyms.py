@@ -26,6 +26,9 @@ _WORD = re.compile(r"[^\W_]+")
 # Inside an address or a file name nothing is a word of the question.
 _GLUED_BEFORE = frozenset("@/\\._#=&")
 _GLUED_AFTER = frozenset("@/\\_=")
+_SIGNS = frozenset("+#")
+_NEIGHBOUR_BEFORE = re.compile(r"(?:^|[\s(])([^\W_]+)/$")
+_NEIGHBOUR_AFTER = re.compile(r"/([^\W_]+)(?=$|[\s).,;:!?])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Acronym:
     @property
     def is_ordinary(self) -> bool:
         """Whether it is spelt like a word: "it", "care"."""
-        return self.short.lower() in ORDINARY or len(self.short) < MIN_ANY_CASE_CHARS
+        short = self.short.lower()
+        return bool({short, short.removesuffix("s")} & ORDINARY) or len(short) < MIN_ANY_CASE_CHARS
 
     def matches_case(self, written: str) -> bool:
         """Whether ``written``, equal to ``short`` but for case, may mean it: "oit" is OIT, "it" and "It" are not IT."""
@@ -48,10 +52,15 @@ class Acronym:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One of an acronym's two forms as words and what stands between them, in lower case."""
+    """One of an acronym's two forms as words and what stands between them, in lower case.
+
+    ``before`` and ``after`` are signs that belong to it: the "++" of "C++", the "." of ".NET".
+    """
 
     words: tuple[str, ...]
     gaps: tuple[str, ...]
+    before: str
+    after: str
     entry: Acronym
     is_long: bool
 
@@ -71,8 +80,8 @@ class AcronymTable:
         forms: dict[str, tuple[_Form, ...]] = {}
         for entry in self.entries:
             for text, is_long in ((entry.short, False), (entry.long, True)):
-                words, gaps = _split(text)
-                form = _Form(words, gaps, entry, is_long)
+                form = _form(text, entry, is_long=is_long)
+                words = form.words
                 known = (*forms.get(words[0], ()), form)
                 forms[words[0]] = tuple(sorted(known, key=lambda form: -len(form.words)))
         object.__setattr__(self, "_forms", forms)
@@ -107,7 +116,8 @@ class AcronymTable:
         while i < len(matches):
             for form in self._forms.get(matches[i][0].lower(), ()):
                 if _is_at(form, text, matches[i : i + len(form.words)]):
-                    yield matches[i].start(), matches[i + len(form.words) - 1].end(), form
+                    start, end = matches[i].start(), matches[i + len(form.words) - 1].end()
+                    yield start - len(form.before), end + len(form.after), form
                     i += len(form.words)
                     break
             else:
@@ -167,10 +177,16 @@ def _table(entries: Iterable[Acronym]) -> AcronymTable:
     return AcronymTable(tuple(known.values()))
 
 
-def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of ``text`` in lower case, and what stands between them."""
+def _form(text: str, entry: Acronym, *, is_long: bool) -> _Form:
     matches = list(_WORD.finditer(text))
-    return tuple(match[0].lower() for match in matches), _gaps(text, matches)
+    return _Form(
+        words=tuple(match[0].lower() for match in matches),
+        gaps=_gaps(text, matches),
+        before=text[: matches[0].start()],
+        after=text[matches[-1].end() :],
+        entry=entry,
+        is_long=is_long,
+    )
 
 
 def _gaps(text: str, matches: list[re.Match[str]]) -> tuple[str, ...]:
@@ -192,9 +208,23 @@ def _is_at(form: _Form, text: str, matches: list[re.Match[str]]) -> bool:
     """Whether ``form`` is what ``matches`` (words of ``text``) say, as whole words and in an accepted case."""
     if tuple(match[0].lower() for match in matches) != form.words or _gaps(text, matches) != form.gaps:
         return False
-    start, end = matches[0].start(), matches[-1].end()
-    glued = text[start - 1 : start] in _GLUED_BEFORE or text[end : end + 1] in _GLUED_AFTER
-    dotted = text[end : end + 1] == "." and text[end + 1 : end + 2].isalnum()
-    if glued or dotted:
+    start, end = matches[0].start() - len(form.before), matches[-1].end() + len(form.after)
+    if start < 0 or not text.startswith(form.before, start) or not text.endswith(form.after, 0, end):
+        return False
+    if not _stands_alone(text, start, end):
         return False
     return form.is_long or form.entry.matches_case(text[start:end])
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether nothing is glued to what stands from ``start`` to ``end``; in "OIT/ABO" each of the two stands alone."""
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if before == "/" and text[start:end].isupper():
+        neighbour = _NEIGHBOUR_BEFORE.search(text, 0, start)
+        before = "" if neighbour and neighbour[1].isupper() else before
+    if after == "/" and text[start:end].isupper():
+        neighbour = _NEIGHBOUR_AFTER.match(text, end)
+        after = "" if neighbour and neighbour[1].isupper() else after
+    dotted = after == "." and text[end + 1 : end + 2].isalnum()
+    glued = before.isalnum() or after.isalnum() or before in _GLUED_BEFORE or after in _GLUED_AFTER | _SIGNS
+    return not (glued or dotted)

@@ -1,9 +1,14 @@
-"""Short English words that acronyms are often spelt like: in lower case they are the word, not the acronym."""
+"""Short English words and names that acronyms are often spelt like: in their own case they are not the acronym."""
 
 from __future__ import annotations
 
+_NAMES = """
+al ali amy ann art ben bob cal dan deb don ed eva eve fay gus guy hal ian ida ivy jan jim joe jon kay ken kim lee leo
+liz lou mac mae mat max meg mel mia ned pam pat ray rex rob rod ron roy sal sam sid sue tad ted tim tom tony val van
+vic wes zoe ruby rose grace hope
+"""
 _WORDS = """
-a able about above ace ache acid act add ads after again age aged agree ah aid aide aim air alarm ale alert all
+a able about above ace ache acid act ad add after again age aged agree ah aid aide aim air alarm ale alert all
 alone also am amber among an and angel angle ant any ape app apple apt arc arch are area arm army art as ash ask at
 ate atlas atom aunt auto away awe axe
 baby back bad bag bail bake ball ban band bang bank bar barn base basic bat bath bay be beach beam bean bear beat
@@ -50,7 +55,7 @@ plant plate play plot plug plum plus pod poem point pole poll pond pool poor pop
 press price pride prime print prism prize pro probe profile program project proof prop proud pub pull pulse pump
 pun pure purple push put
 quest quick quiet quit quiz
-race rack radar radio rag rage rail rain raise ram ramp ran range rank rap rapid rare rat rate raw ray reach read
+race rack radar radio rag rage raid rail rain raise ram ramp ran range rank rap rapid rare rat rate raw ray reach read
 ready real record red reef ref relay rent rescue rest rib rice rich ride right ring rip rise risk river road roar
 rob rock rocket rod role roll roof room root rope rose rot route row royal rub rug rule run rush rust
 sad safe sage said sail saint sale salt same sand sap sat save saw say scale scan scope score scout sea seal search
@@ -58,7 +63,7 @@ seat second see seed seek seem self sell send sense series set seven shade shape
 shift shine ship shirt shoe shop short shot show shut sick side sign silver simple since sing sip sir sit site six
 size skill skin skip sky slam sleep slice slide slim slip slot slow smart smile smoke snap snow so soap soar sob
 social sock soft soil solar sold sole solid solve some son song soon sort soul sound soup sour source south space
-span spare spark speak speed spell spin spirit split spoke sport spot spray spring spur spy square stack staff
+spam span spare spark speak speed spell spin spirit split spoke sport spot spray spring spur spy square stack staff
 stage stair stamp stand star start state station stay steam steel stem step stern stick still stone stop store
 storm story stream street strength strike strong study style such suit sum summer summit sun super sure surf surge
 swan sweet swift swim switch sword sync system
@@ -75,4 +80,4 @@ wire wise wish wit with wolf woman won wood word work world would wow wrap write
 yard year yes yet yoga you young your youth zero zone zoo
 """
 
-ORDINARY = frozenset(_WORDS.split())
+ORDINARY = frozenset((*_WORDS.split(), *_NAMES.split()))

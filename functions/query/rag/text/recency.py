@@ -11,12 +11,16 @@ FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "publishe
 """Asked in this order where a document has no ``last_updated``."""
 FIRST_YEAR, LAST_YEAR = 1970, 2099
 """Other four-digit numbers in a name are part numbers and standards."""
+LAST_MONTH = 12
 
 # A year, and where it is followed by a month (and day) those too: 2024, 2024-03, 2024_03_17, 20240317.
 _DATE = re.compile(
     r"(?<!\d)(?P<year>(?:19|20)\d\d)(?:(?P<sep>[-_./]?)(?P<month>\d\d)(?:(?P=sep)(?P<day>\d\d))?)?(?![0-9])"
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# In front matter, months and days may have one digit, and the year may come last.
+_YEAR_FIRST = re.compile(r"(?<!\d)((?:19|20)\d\d)([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
+_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)(?!\d)")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})[. ]+([A-Za-z]{3,9})\.?,? +((?:19|20)\d\d)(?!\d)")
 _MONTH_FIRST = re.compile(r"\b([A-Za-z]{3,9})\.? +(?:(\d{1,2})(?:st|nd|rd|th)?,? +)?((?:19|20)\d\d)(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -34,12 +38,20 @@ def chunk_date(chunk: Chunk) -> int | None:
 
 
 def text_date(text: str) -> int | None:
-    """The date that ``text`` states: ISO (``2024-03-17T10:00``), ``17 March 2024``, ``March 2024``, ``2024``."""
+    """The date that ``text`` states: ISO (``2024-03-17T10:00``), ``2024/3/17``, ``17 March 2024``, ``2024`` ...
+
+    With slashes the month comes first (``03/17/2024``), with dots and dashes the day does, unless that is no date.
+    """
+    if match := _YEAR_FIRST.search(text):
+        return _number(match[1], match[3], match[4])
+    if match := _YEAR_LAST.search(text):
+        month, day = (match[1], match[3]) if match[2] == "/" else (match[3], match[1])
+        return _number(match[4], *((month, day) if int(month) <= LAST_MONTH else (day, month)))
     if match := _DAY_FIRST.search(text):
         return _number(match[3], _month(match[2]), match[1])
     if match := _MONTH_FIRST.search(text):
         return _number(match[3], _month(match[1]), match[2])
-    return name_date(text)
+    return name_date(text.replace("/", "-"))
 
 
 def name_date(path: str) -> int | None:

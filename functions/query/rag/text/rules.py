@@ -5,16 +5,17 @@ A rule table is JSON, a deployment's own file:
     [{"keywords": ["logo", "brand"], "where": {"category": "brand_guidelines"}, "priority": 20},
      {"keywords": [], "where": {"sourceEnvironment": "production"}, "priority": 0}]
 
-``where`` maps a metadata field to a scalar, a list of scalars or one comparison; fields are and-ed. Of the rules whose
-keywords a question holds, the one with the highest priority counts, of equals the first. A rule without keywords is the
-default, for questions that no other rule applies to.
+``where`` maps a metadata field to a scalar, a list of scalars or one comparison; fields are and-ed. A question is
+searched for in the parts of all the rules whose keywords it holds: "the GaCounts policy" may be in either. A rule
+without keywords is the default, for questions that no other rule applies to; of several the one with the highest
+priority counts. Otherwise priority is the order in which rules are named.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.errors import ConfigurationError
@@ -40,6 +41,16 @@ class Condition:
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         return {self.field: {self.operator: value}}
 
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """What the field is compared with."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    @property
+    def lists_values(self) -> bool:
+        """Whether it names values that the field may have."""
+        return self.operator in ("$eq", "$in")
+
     def fits(self, fields: Mapping[str, str]) -> bool:
         """Whether an index with ``fields`` (name -> type) has the field, in a type that the value can meet.
 
@@ -50,8 +61,7 @@ class Condition:
             return False
         if kind == "mixed":
             return True
-        values = self.value if isinstance(self.value, tuple) else (self.value,)
-        return all(_kind(value) == _NUMBER.get(kind, kind) for value in values)
+        return all(_kind(value) == _NUMBER.get(kind, kind) for value in self.values)
 
     def __str__(self) -> str:
         sign = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$in": "in"}[self.operator]
@@ -87,21 +97,32 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleTable:
-    """A deployment's rules, best first."""
+    """A deployment's rules, highest priority first."""
 
     rules: tuple[Rule, ...] = ()
 
-    def match(self, question: str, fields: Mapping[str, str]) -> tuple[Rule, str | None] | None:
-        """The rule for ``question`` on an index with ``fields``, and the keyword found (None: the default rule).
+    def match(self, question: str, fields: Mapping[str, str]) -> tuple[tuple[Rule, str | None], ...]:
+        """The rules for ``question`` on an index with ``fields``, best first, each with the keyword found.
 
-        A rule that the index cannot meet is passed over. None when no rule applies.
+        The default rule comes alone, with None. A rule that the index cannot meet is passed over.
         """
         words = read_words(question)
         able = [rule for rule in self.rules if rule.fits(fields)]
-        for rule in able:
-            if keyword := rule.keyword_in(words):
-                return rule, keyword
-        return next(((rule, None) for rule in able if not rule.keywords), None)
+        found = tuple((rule, keyword) for rule in able if (keyword := rule.keyword_in(words)))
+        return found or tuple((rule, None) for rule in able if not rule.keywords)[:1]
+
+
+def unite(rules: Sequence[Rule]) -> Where:
+    """The parts of all ``rules`` (at least one) as one Chroma ``where``.
+
+    One field that each of them names alone is one ``$in``; other rules are or-ed whole.
+    """
+    lists = [rule.conditions[0] for rule in rules if len(rule.conditions) == 1 and rule.conditions[0].lists_values]
+    values = [value for condition in lists for value in condition.values]
+    one_field = len({condition.field for condition in lists}) == len({_kind(value) for value in values}) == 1
+    if len(rules) == len(lists) > 1 and one_field:
+        return {lists[0].field: {"$in": list(dict.fromkeys(values))}}
+    return rules[0].where if len(rules) == 1 else {"$or": [rule.where for rule in rules]}
 
 
 def parse_rules(text: str) -> RuleTable:

@@ -39,6 +39,13 @@ def test_the_rule_is_kept_apart_from_the_requests_own_filter() -> None:
     assert query.trail[0] == "filtered by the word 'policy': category in abo and priority >= 7"
 
 
+def test_all_the_rules_that_match_are_named() -> None:
+    table = parse_rules('[{"keywords": ["x"], "where": {"f": 1}}, {"keywords": ["y"], "where": {"f": 2}}]')
+    query = RuleFilter(table, lambda: {"f": "int"})(SearchQuery(text="x or y", top_k=8), Question(text="x or y"))
+    assert query.detected == {"f": {"$in": [1, 2]}}
+    assert query.trail == ("filtered by the word 'x': f = 1, or by the word 'y': f = 2",)
+
+
 def test_the_default_rule() -> None:
     query = filtered("hello")
     assert query.detected == {"category": {"$eq": "docs"}}

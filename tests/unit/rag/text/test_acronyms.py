@@ -77,6 +77,37 @@ def test_ordinary_words_addresses_and_what_is_there_already_stay(text: str) -> N
     assert TABLE.expand(text) == (text, ())
 
 
+SIGNED = parse_json('{"C++": "C plus plus", ".NET": "Dot Net Framework", "SAM": "Stock Manager", "PTO": "Paid Time"}')
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("the C++ code", "the C plus plus (C++) code"),
+        ("C++?", "C plus plus (C++)?"),
+        ("is .NET free", "is Dot Net Framework (.NET) free"),
+        ("c plus plus", "c plus plus (C++)"),
+        ("SAM and pto", "Stock Manager (SAM) and Paid Time (PTO)"),
+    ],
+)
+def test_signs_belong_to_their_acronym(text: str, result: str) -> None:
+    assert SIGNED.expand(text)[0] == result
+    assert SIGNED.expand(result)[0] == result
+
+
+@pytest.mark.parametrize("text", ["C", "C+", "the net", "asp.NET", "Sam said so", "PTO++", "C#", ".NET#", "net"])
+def test_without_its_signs_or_with_others_it_is_something_else(text: str) -> None:
+    assert SIGNED.expand(text) == (text, ())
+
+
+def test_acronyms_side_by_side_are_two() -> None:
+    assert expanded("OIT/ABO staff") == (
+        "Office of Instructional Technology (OIT)/Administrative Business Office (ABO) staff"
+    )
+    assert expanded("docs/OIT/ABO") == "docs/OIT/ABO"
+    assert expanded("oit/abo") == "oit/abo"
+
+
 def test_an_acronym_is_expanded_at_its_first_mention_only() -> None:
     text, trail = TABLE.expand("OIT or oit?")
     assert text == "Office of Instructional Technology (OIT) or oit?"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from rag.errors import ConfigurationError
-from rag.text.rules import RuleTable, parse_rules
+from rag.text.rules import RuleTable, parse_rules, unite
 
 SAMPLE = parse_rules((Path(__file__).parents[4] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
 FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
 
 
 def where(question: str, fields: dict[str, str] = FIELDS, table: RuleTable = SAMPLE) -> object:
-    match = table.match(question, fields)
-    return match and match[0].where
+    matched = table.match(question, fields)
+    return unite([rule for rule, _ in matched]) if matched else None
 
 
 GA_COUNTS = {"category": {"$in": ["documentation", "ga_counts_app"]}}
@@ -36,7 +36,12 @@ PRODUCTION = {"sourceEnvironment": {"$eq": "production"}}
         ("Where are the logos?", BRAND),
         ("brand's colours", BRAND),
         ("Which trainings are there?", TRAINING),
-        ("Is there GaCounts training?", GA_COUNTS),
+        (
+            "Is there GaCounts training?",
+            {"category": {"$in": ["documentation", "ga_counts_app", "ets_training", "leadership_dev"]}},
+        ),
+        ("What is the GaCounts policy?", {"$or": [GA_COUNTS, POLICIES]}),
+        ("Where is the policy on training with our logo?", {"$or": [POLICIES, BRAND, TRAINING]}),
         ("Who is the dean?", PRODUCTION),
         ("Georgia has many counts", PRODUCTION),
         ("policyholders and logotypes", PRODUCTION),
@@ -61,24 +66,30 @@ def test_a_rule_whose_value_the_field_cannot_meet_is_passed_over() -> None:
     assert where("policy", {**FIELDS, "priority": "mixed"}) == POLICIES
 
 
-def test_the_highest_priority_wins_and_of_equals_the_first() -> None:
+def test_rules_of_one_field_are_one_list_and_others_are_or_ed_whole() -> None:
     table = parse_rules(
-        '[{"keywords": ["a"], "where": {"f": 1}}, {"keywords": ["b"], "where": {"f": 2}, "priority": 5},'
-        ' {"keywords": ["c"], "where": {"f": 3}, "priority": 5}]'
+        '[{"keywords": ["a"], "where": {"f": 1}}, {"keywords": ["b"], "where": {"f": [2, 1]}, "priority": 5},'
+        ' {"keywords": ["c"], "where": {"f": {"$gte": 3}}, "priority": 5}, {"keywords": ["d"], "where": {"g": 4}}]'
     )
-    assert [where(text, {"f": "int"}, table) for text in ("a b c", "c a", "a")] == [
-        {"f": {"$eq": 2}},
-        {"f": {"$eq": 3}},
+    assert [where(text, {"f": "int", "g": "int"}, table) for text in ("a b", "c a", "d a", "a", "b")] == [
+        {"f": {"$in": [2, 1]}},
+        {"$or": [{"f": {"$gte": 3}}, {"f": {"$eq": 1}}]},
+        {"$or": [{"f": {"$eq": 1}}, {"g": {"$eq": 4}}]},
         {"f": {"$eq": 1}},
+        {"f": {"$in": [2, 1]}},
     ]
 
 
+def test_of_several_defaults_the_highest_priority_counts() -> None:
+    table = parse_rules('[{"where": {"f": 1}}, {"where": {"f": 2}, "priority": 5}]')
+    assert where("anything", {"f": "int"}, table) == {"f": {"$eq": 2}}
+
+
 def test_a_rule_speaks() -> None:
-    match = SAMPLE.match("the policy", FIELDS)
-    assert match is not None
-    assert str(match[0]) == "category in abo_policies and priority >= 7"
-    assert match[1] == "policy"
-    assert SAMPLE.match("hello", FIELDS) == (SAMPLE.rules[-1], None)
+    ((rule, keyword),) = SAMPLE.match("the policy", FIELDS)
+    assert str(rule) == "category in abo_policies and priority >= 7"
+    assert keyword == "policy"
+    assert SAMPLE.match("hello", FIELDS) == ((SAMPLE.rules[-1], None),)
 
 
 def test_words_end_in_plurals() -> None:
