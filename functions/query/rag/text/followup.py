@@ -14,8 +14,10 @@ MAX_WORDS = 60
 """A longer question brings its own topic."""
 MAX_FRAGMENT_WORDS = 5
 """A question without a verb of asking that is longer than this is a keyword search, not a fragment."""
-MAX_AFTER_CONJUNCTION = 3
-"""With more content words than this, a question that opens with "and" is still complete in itself."""
+ENOUGH_TOPIC = 2
+"""With as many words that name a topic, a question of its own is complete although it opens with "and" or "so"."""
+ENOUGH_TOPIC_AFTER_ABOUT = 4
+"""What "what about" is followed by has no verb: it takes more words to be a question of its own."""
 MAX_STRICT_WORDS = 9
 """Up to this length a pronoun's antecedent must stand in an earlier clause."""
 MAX_CARRIED_WORDS = 12
@@ -40,16 +42,21 @@ def carry_over(question: str, previous_questions: tuple[str, ...]) -> str:
     """``question`` with the missing topic words of the conversation behind it, in brackets.
 
     The fallback where no model rewrites: from ``previous_questions`` (oldest first) it takes the content words of the
-    newest question that stands alone, then those of the follow-ups since, at most ``MAX_CARRIED_WORDS`` and none that
-    the question has: "And the deadline?" after "How do I report in GaCounts?" becomes "And the deadline? (report
-    GaCounts)". A question that stands alone, or has nothing before it, is returned as it is.
+    newest question that stands alone, at most ``MAX_CARRIED_WORDS`` and none that the question has: "And the
+    deadline?" after "How do I report in GaCounts?" becomes "And the deadline? (report GaCounts)". The follow-ups since
+    count where the question refers to something by a pronoun. A question that names little of a topic ("Is it paid?"
+    aside) may have been a follow-up that nobody noticed: the one before it counts too. A question that stands alone, or
+    has nothing before it, is returned as it is.
     """
     if not leans_on_history(question):
         return question
+    refers = _refers(read(question))
     turns: list[str] = []
     for turn in reversed(previous_questions):
-        turns.insert(0, turn)
-        if not leans_on_history(turn):
+        alone = not leans_on_history(turn)
+        if alone or refers:
+            turns.insert(0, turn)
+        if alone and _topic(read(turn)) >= ENOUGH_TOPIC:
             break
     known = {word.key for word in content(read(question))}
     carried: dict[str, str] = {}
@@ -64,8 +71,16 @@ def _continues(found: list[Word]) -> bool:
     """Opens with "what about" or a conjunction and does not go on to a full question of its own."""
     first, second = found[0].key, found[1].key if len(found) > 1 else ""
     if (first, second) in words.CONTINUATIONS:
-        return True
-    return first in words.CONJUNCTIONS and len(content(found)) <= MAX_AFTER_CONJUNCTION
+        return _topic(found[2:]) < ENOUGH_TOPIC_AFTER_ABOUT
+    if first not in words.CONJUNCTIONS:
+        return False
+    asks = any(word.key in words.ASKING for word in found[1:])
+    return not asks or _topic(found) < ENOUGH_TOPIC
+
+
+def _topic(found: list[Word]) -> int:
+    """How many words of ``found`` name a topic by themselves."""
+    return sum(word.is_content and word.key not in words.GENERIC for word in found)
 
 
 def _is_fragment(found: list[Word]) -> bool:
@@ -75,10 +90,14 @@ def _is_fragment(found: list[Word]) -> bool:
     """
     if len(found) == 2 and found[0].text.lower() in {"what", "which"}:
         return found[1].is_content
+    if len(found) == 1 and found[0].asks:
+        return found[0].is_content and found[0].text[1:].islower() | found[0].text.isdecimal()
     if len(found) > MAX_FRAGMENT_WORDS or any(word.key in words.ASKING for word in found):
         return False
     opens = found[0].key in words.FRAGMENT_OPENERS
-    return opens or found[-1].key in words.FRAGMENT_ENDS
+    if opens and found[0].key in words.ARTICLES and _topic(found) >= ENOUGH_TOPIC:
+        return False  # "The purchasing card limit" is a search for keywords
+    return opens or found[-1].key in words.FRAGMENT_ENDS or [word.key for word in found[-2:]] == ["as", "well"]
 
 
 def _refers(found: list[Word]) -> bool:
@@ -95,7 +114,7 @@ def _is_reference(found: list[Word], place: int) -> bool:
     elif word in {"these", "those"}:
         refers = following not in words.AFTER_DETERMINED
     elif word == "this":
-        refers = following not in words.PERIODS
+        refers = following not in words.PERIODS and not _is_this_place(found, place)
     elif word == "that":
         refers = not following or not last or last in words.BEFORE_THAT
     elif word == "there":
@@ -153,7 +172,11 @@ def _before_noun_phrase(found: list[Word], end: int) -> int:
 def _is_empty_it(found: list[Word], place: int) -> bool:
     """The "it" of "how long does it take to clear customs", "is it true that ...", "what time is it", "it staff"."""
     before, after = found[:place], found[place + 1 :]
-    if after and after[0].key in words.AFTER_EMPTY_IT:
+    if after and after[0].key in words.WEATHER:
+        return True
+    # "it support", but not "does it support": there it is what was spoken of.
+    asked = bool(before) and before[-1].key in words.AUXILIARIES - words.BE
+    if after and after[0].key in words.AFTER_IT_DEPARTMENT and not asked:
         return True
     if any(word.key in words.TIME_WORDS for word in before):
         return True
@@ -162,6 +185,11 @@ def _is_empty_it(found: list[Word], place: int) -> bool:
             light = found[i + 1].key in words.LIGHT_VERBS
             return any(rest.is_content and (light or rest.key not in words.GENERIC) for rest in found[i + 1 :])
     return False
+
+
+def _is_this_place(found: list[Word], place: int) -> bool:
+    """The "this" of "is this the right place to ask about GaCounts"."""
+    return any(word.key in {"place", "page", "channel"} for word in found[place + 1 : place + 4])
 
 
 def _is_infinitive(found: list[Word], place: int) -> bool:
@@ -174,8 +202,11 @@ def _is_infinitive(found: list[Word], place: int) -> bool:
 def _is_hollow(found: list[Word]) -> bool:
     """Nothing but function words and words that mean something only beside a topic: "What are the requirements?".
 
-    So is an example that is not one of anything: "Give me an example with three boxes".
+    Thanks and other words that ask nothing are not hollow; an example that is not one of anything is: "Give me an
+    example with three boxes".
     """
+    if all(word.key in words.COURTESIES for word in found):
+        return False
     if all(word.key in words.GENERIC for word in content(found)):
         return True
     keys = [word.key for word in found]

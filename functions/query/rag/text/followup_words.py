@@ -15,12 +15,13 @@ class Word:
     """One word.
 
     ``text`` is as written, ``key`` in lower case without a clitic ("it's" is "it"), both never empty;
-    ``after_comma`` says that a punctuation mark stands before it.
+    ``after_comma`` says that a punctuation mark stands before it, ``asks`` that a question mark stands behind it.
     """
 
     text: str
     key: str
     after_comma: bool
+    asks: bool = False
 
     @property
     def is_content(self) -> bool:
@@ -35,7 +36,8 @@ def read(question: str) -> list[Word]:
     for match in _WORD.finditer(question):
         text = match[0]
         mark = _MARK.search(question, end, match.start()) is not None
-        found.append(Word(text, _CLITIC.sub("", text.lower()) or text.lower(), mark))
+        asks = question[match.end() :].lstrip().startswith("?")
+        found.append(Word(text, _CLITIC.sub("", text.lower()) or text.lower(), mark, asks))
         end = match.end()
     return found
 
@@ -50,12 +52,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 BE = _words("is are was were be been being am")
-_AUXILIARIES = BE | _words(
-    "do does did done can could will would shall should may might must have has had having ca wo"
-)
+AUXILIARIES = BE | _words("do does did done can could will would shall should may might must have has had having ca wo")
 _QUESTION_WORDS = _words("what which who whom whose when where why how")
 DIRECTIONS = _words("tell show give explain describe elaborate compare list continue summarise summarize undo help")
-ASKING = _QUESTION_WORDS | _AUXILIARIES | DIRECTIONS
+ASKING = _QUESTION_WORDS | AUXILIARIES | DIRECTIONS
 """A question that holds none of these has no verb: it is a fragment or a search for keywords."""
 
 CONJUNCTIONS = _words("and but or so also plus then because nor yet")
@@ -71,6 +71,7 @@ PREPOSITIONS = _words(
     "since through against near as per via than like except besides instead"
 )
 FRAGMENT_OPENERS = (PREPOSITIONS | _words("the only even if not same another any more")) - {"per"}
+ARTICLES = _words("the any another")
 FRAGMENT_ENDS = _words("too also either instead then though again")
 
 PERIODS = _words(
@@ -95,12 +96,18 @@ BEFORE_ONE = _words(
     "same only"
 )
 LIGHT_VERBS = _words("be do go get have make use take give come let keep put")
-BEFORE_THAT = _AUXILIARIES | PREPOSITIONS | _QUESTION_WORDS | LIGHT_VERBS | (CONJUNCTIONS - {"so"}) | _words("all")
-AFTER_EMPTY_IT = _words(
-    "snow snows snowing rain rains raining "
+BEFORE_THAT = AUXILIARIES | PREPOSITIONS | _QUESTION_WORDS | LIGHT_VERBS | (CONJUNCTIONS - {"so"}) | _words("all")
+WEATHER = _words("snow snows snowing rain rains raining")
+AFTER_IT_DEPARTMENT = _words(
     "department support service services desk helpdesk staff team policy policies security insurance equipment "
     "infrastructure training systems system manager administrator office project projects budget"
 )
+
+COURTESIES = _words(
+    "thanks thank you ok okay yes no well oh hi hello bye goodbye great perfect good nice cool fine sure please so "
+    "much a lot very many got it understood i see"
+)
+"""A text of nothing else asks nothing."""
 
 _OTHER_FUNCTION = _words(
     "a an the this that these those there here it i me my mine myself we us our ours you your yours one ones some any "
@@ -117,17 +124,17 @@ GENERIC = _words(
     "answer answers apply applies mean means meant work works happen happens happened know need needs needed required "
     "require take takes took cost costs price fee fees charge pay paid free cheap cheaper cheapest expensive deadline "
     "date due time times long longer short fast faster fastest slow slower big bigger small smaller good better best "
-    "bad worse worst safe legal possible allowed available necessary mandatory optional valid different difference "
-    "differences similar example examples detail details information info reason reasons step steps way ways option "
-    "options alternative alternatives thing things part parts type types kind kinds form format formats version "
-    "versions size number amount requirement requirements exception exceptions condition conditions limit limits rule "
-    "rules advantage advantages disadvantage disadvantages benefit benefits drawback drawbacks pros cons risk risks "
-    "issue issues problem problems cause causes causing role purpose main key important common popular famous certain "
-    "specific exactly approximately roughly usually normally generally actually sure correct right wrong true "
-    "find found see look say said tell do done doing start started end ended stop stopped change changed switch add "
-    "remove send sent submit submitted receive written read open close expire expires expired lasts wait check try "
-    "old new current latest recent nearest closest minimum maximum people someone person advance "
-    "year years month months week weeks day days hour hours minute minutes effect effects impact history founded "
-    "invented developed result results finding findings"
+    "bad worse worst late early often far call contact ask safe legal possible allowed available necessary mandatory "
+    "optional valid different difference differences similar example examples detail details information info reason "
+    "reasons step steps way ways option options alternative alternatives thing things part parts type types kind "
+    "kinds form format formats version versions size number amount requirement requirements exception exceptions "
+    "condition conditions limit limits rule rules advantage advantages disadvantage disadvantages benefit benefits "
+    "drawback drawbacks pros cons risk risks issue issues problem problems cause causes causing role purpose main key "
+    "important common popular famous certain specific exactly approximately roughly usually normally generally "
+    "actually sure correct right wrong true find found see look say said tell do done doing start started end ended "
+    "stop stopped change changed switch add remove send sent submit submitted receive written read open close expire "
+    "expires expired lasts wait check try old new current latest recent nearest closest minimum maximum people "
+    "someone person advance year years month months week weeks day days hour hours minute minutes effect effects "
+    "impact history founded invented developed result results finding findings"
 )
 """Words that mean something only beside a topic: a question with no other content leans on the conversation."""
