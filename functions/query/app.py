@@ -37,13 +37,13 @@ DEADLINE_MARGIN_S = 0.5
 
 ROUTES = {("POST", "/api/query"), ("POST", "/v1/query"), ("POST", "/api/feedback"), ("GET", "/api/health")}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 
 settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
 service = build_service(settings)
 register_hooks(service)
-
 
 STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
@@ -112,16 +112,18 @@ def failed(error: Exception) -> Response[str]:
 @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
 @trace(enabled=not settings.tracing_disabled)
 @metrics.log_metrics(capture_cold_start_metric=True)
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any]:
     """The entry point: an API Gateway REST event in, its response out.
 
-    A direct invocation with the request's body alone, ``{"query": ...}``, is answered in the same way.
+    Any other event is read as the body of a question: ``{"query": ...}`` of a direct invocation is answered alike.
     """
-    return app.resolve(event if "httpMethod" in event else _as_request(event), context)
+    return app.resolve(_as_request(event), context)
 
 
-def _as_request(body: dict[str, Any]) -> dict[str, Any]:
-    return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(body), "requestContext": {}}
+def _as_request(event: Any) -> dict[str, Any]:
+    if isinstance(event, dict) and all(isinstance(event.get(name), kind) for name, kind in REST_EVENT.items()):
+        return event
+    return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(event), "requestContext": {}}
 
 
 def _json_body() -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 from artefacts import BUILD, require_build
@@ -12,7 +11,7 @@ from fakes_embedding import HashingEmbedder
 from knowledge.ingest import ingest
 from knowledge.types import Document
 from layerbuilder import index as index_layer
-from layerbuilder.sizes import LIMIT_BYTES, weigh
+from layerbuilder.sizes import CHUNK_BYTES, LIMIT_BYTES, weigh
 
 CHUNKS = 5_000
 CHARACTERS = 1_200
@@ -38,22 +37,31 @@ def page(number: int, words: list[str], random_: random.Random) -> Document:
     )
 
 
-def test_five_thousand_chunks_fit(tmp_path: Path) -> None:
-    # Given an index of 5,000 chunks whose words are as many as a real text's
-    require_build()
+@pytest.fixture(scope="module")
+def layer_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """The index layer of CHUNKS chunks whose words are as many as a real text's, in bytes."""
+    place = tmp_path_factory.mktemp("capacity")
     random_ = random.Random(7)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     words = ["".join(random_.choices(letters, range(26, 0, -1), k=random_.randint(2, 10))) for _ in range(20_000)]
     documents = [page(number, words, random_) for number in range(CHUNKS)]
-
-    # When it is packed into the index layer
-    summary = ingest(documents, target=tmp_path / "index", embedder=HashingEmbedder())
-    index_layer.build(tmp_path / "layer", index=tmp_path / "index")
-
-    # Then it fits beside the function and the libraries
+    summary = ingest(documents, target=place / "index", embedder=HashingEmbedder())
     assert summary.chunks == CHUNKS
-    sizes = [weigh(folder).total() for folder in (tmp_path / "layer", BUILD / "ChromaLayer", BUILD / "QueryFunction")]
-    assert sum(sizes) <= LIMIT_BYTES, f"{sum(sizes)} bytes"
+    index_layer.build(place / "layer", index=place / "index")
+    return weigh(place / "layer").total()
+
+
+def test_five_thousand_chunks_fit(layer_bytes: int) -> None:
+    # Given the function and the libraries as they are built
+    require_build()
+    others = [weigh(BUILD / part).total() for part in ("ChromaLayer", "QueryFunction")]
+
+    # Then the index fits beside them
+    assert layer_bytes + sum(others) <= LIMIT_BYTES, f"{layer_bytes + sum(others)} bytes"
+
+
+def test_a_chunk_takes_what_the_size_gate_reckons_with(layer_bytes: int) -> None:
+    assert layer_bytes / CHUNKS == pytest.approx(CHUNK_BYTES, rel=0.05)
 
 
 @pytest.mark.parametrize("part", ["ChromaLayer", "QueryFunction", "IndexLayer"])

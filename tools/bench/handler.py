@@ -1,29 +1,31 @@
-"""The handler's time without an LLM: the extractive engine answers."""
+"""The handler's time and memory without an LLM: the extractive engine answers."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-import resource
-import time
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bench.tables import percentile, table
+from emulator.session import Artefacts, Session
 
 ROUNDS = 5
+WARM_UP = "warm up"
 _DURATION = re.compile(r"^REPORT .*?\tDuration: ([\d.]+) ms")
 
 
-class _Context:
-    """What Lambda passes beside the event."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Milliseconds of each warm call, and the most memory that the handler's process held; None where nobody knows."""
 
-    function_name = "bench"
-    memory_limit_in_mb = 1769
-    invoked_function_arn = "arn:aws:lambda:us-east-1:000000000000:function:bench"
-    aws_request_id = "bench"
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 29_000
+    times_ms: Sequence[float]
+    peak_bytes: int | None
 
 
 def event(question: str) -> dict[str, Any]:
@@ -37,31 +39,39 @@ def event(question: str) -> dict[str, Any]:
     }
 
 
-def in_process(questions: list[str]) -> tuple[list[float], float]:
-    """Milliseconds of each call of ``lambda_handler`` here, and the process's peak memory in MB."""
-    import app
-
-    times = []
-    for question in ["warm up", *questions * ROUNDS]:
-        start = time.perf_counter()
-        app.lambda_handler(event(question), _Context())
-        times.append(1000 * (time.perf_counter() - start))
-    return times[1:], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-
-
-def emulated(questions: list[str]) -> list[float]:
-    """Milliseconds that the emulator reports for each warm invocation of the built function."""
-    from emulator.session import Session, built
-
-    with Session(built()) as session:
-        session.invoke(event("warm up"))
-        runs = [session.invoke(event(question)) for question in questions * ROUNDS]
-    return [float(found[1]) for run in runs for line in run.lines if (found := _DURATION.match(line))]
+def in_process(questions: Sequence[str], index: Path) -> Measured:
+    """``lambda_handler`` of the sources, in a fresh process of this Python, on ``index``."""
+    environment = {**os.environ, "INDEX_URI": str(index), "LLM_API_KEY": "", "LLM_BASE_URL": "", "LLM_SECRET_NAME": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.inprocess"],
+        input=json.dumps(list(questions)),
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Measured(**json.loads(done.stdout))
 
 
-def report(rows: list[tuple[str, list[float], str]]) -> str:
+def emulated(questions: Sequence[str], artefacts: Artefacts) -> Measured:
+    """Each warm invocation of the built function, as the emulator reports it."""
+    with Session(artefacts) as session:
+        session.invoke(event(WARM_UP))
+        runs = [session.invoke(event(question)) for question in [*questions] * ROUNDS]
+    times = [float(found[1]) for run in runs for line in run.lines if (found := _DURATION.match(line))]
+    return Measured(times, runs[-1].peak_bytes)
+
+
+def report(rows: Mapping[str, Measured]) -> str:
     """The warm-path table."""
     return table(
         ("handler, warm, no LLM", "p50 ms", "p99 ms", "peak memory MB"),
-        [(name, percentile(times, 0.5), percentile(times, 0.99), memory) for name, times, memory in rows],
+        [
+            (name, percentile(measured.times_ms, 0.5), percentile(measured.times_ms, 0.99), _megabytes(measured))
+            for name, measured in rows.items()
+        ],
     )
+
+
+def _megabytes(measured: Measured) -> str:
+    return "-" if measured.peak_bytes is None else f"{measured.peak_bytes / 1e6:.0f}"

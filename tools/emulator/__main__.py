@@ -5,22 +5,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from emulator.session import NotBuilt, Session, built
+from emulator.errors import EmulatorError
+from emulator.session import ROOT, Session, built
+from emulator.template import allowed_values
+
+TEMPLATE = ROOT / "infra" / "template.yaml"
 
 
-def main() -> int:
-    """Print the HTTP status, the body, the function's log and the emulator's report lines; 1 when it crashed."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the HTTP status, the body, the function's log and the emulator's report lines.
+
+    The exit status is 1 when there is no HTTP response: the function crashed, did not start, or is not built. An event
+    that is no JSON and a profile that the template does not admit are bad usage, 2.
+    """
     parser = argparse.ArgumentParser(prog="emulator", description=__doc__)
-    parser.add_argument("event", type=Path, help="a JSON file, such as tests/events/query.json")
-    parser.add_argument("--profile", default="waypoint", help="the template's parameter Profile")
-    options = parser.parse_args()
-    event = json.loads(options.event.read_text(encoding="utf-8"))
+    parser.add_argument("event", type=read_event, metavar="EVENT", help="a JSON file, such as tests/events/query.json")
+    parser.add_argument(
+        "--profile",
+        default="waypoint",
+        choices=allowed_values(TEMPLATE, "Profile"),
+        help="the template's parameter Profile",
+    )
+    options = parser.parse_args(arguments)
     try:
         with Session(built(), parameters={"Profile": options.profile}) as session:
-            invocation = session.invoke(event)
-    except (NotBuilt, RuntimeError) as exc:
+            invocation = session.invoke(options.event)
+    except EmulatorError as exc:
         print(exc, file=sys.stderr)
         return 1
     reply = invocation.body
@@ -32,6 +45,20 @@ def main() -> int:
     print(f"HTTP {reply['statusCode']}")
     print(reply["body"])
     return 0
+
+
+def read_event(path: str) -> object:
+    """The event in the file ``path``: any JSON, as Lambda takes it.
+
+    Raises:
+        ArgumentTypeError: it cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(Path(path).read_bytes())
+    except OSError as exc:
+        raise argparse.ArgumentTypeError(f"{path!r} cannot be read: {exc.strerror}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise argparse.ArgumentTypeError(f"{path!r} is not JSON: {exc}") from exc
 
 
 if __name__ == "__main__":

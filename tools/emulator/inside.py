@@ -1,6 +1,6 @@
 """Runs inside a mount (and network) namespace of its own: lays out Lambda's folders, then serves invocations.
 
-Reads one JSON event a line from standard input, writes one JSON result a line to standard output. Started by
+Reads one JSON event a line from standard input, writes one JSON outcome a line to standard output. Started by
 ``emulator.session`` through ``unshare``; never by hand.
 """
 
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
+from emulator.errors import EmulatorEnded
 from emulator.rie import Rie
 
 OPT = Path("/opt")
@@ -78,10 +80,12 @@ def main() -> int:
         Rie(Path(plan["rie"]), command, {**environment, "TMPDIR": scratch}) as rie,
     ):
         for line in sys.stdin:
-            body, lines = rie.invoke(json.loads(line))
-            print(json.dumps({"body": body, "lines": lines}), flush=True)
+            print(json.dumps(asdict(rie.invoke(json.loads(line)))), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except (EmulatorEnded, OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"emulator: {error}")

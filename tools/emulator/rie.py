@@ -10,15 +10,36 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulator.errors import EmulatorEnded
+from emulator.memory import children, peak_bytes
+
 _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
+_LAST_LINE = re.compile(r"^REPORT |\(rapid\) Invoke DONE failed")
 _READY_WAIT_S = 30
 _LOG_WAIT_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one invocation gave.
+
+    ``body`` is what the function returned; ``failure`` says why it returned nothing, None when it did. ``lines`` were
+    written meanwhile. ``peak_bytes`` is the function's memory high-water mark so far, None when it runs no more.
+    """
+
+    body: Any
+    failure: str | None
+    lines: list[str]
+    peak_bytes: int | None
 
 
 class Rie:
@@ -44,32 +65,37 @@ class Rie:
             start_new_session=True,
         )
         threading.Thread(target=self._collect, daemon=True).start()
-        _wait_for_port(self._port, self._process)
+        if not _opens(self._port, self._process):
+            self.__exit__(None, None, None)
+            raise EmulatorEnded("\n".join([*self._lines, "The Runtime Interface Emulator did not start"]))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.killpg(self._process.pid, signal.SIGTERM)
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def invoke(self, event: object, *, timeout_s: float = 60) -> tuple[Any, list[str]]:
-        """What the function returned for ``event``, and the lines that it and the emulator wrote meanwhile."""
+    def invoke(self, event: object, *, timeout_s: float = 60) -> Outcome:
+        """Invoke the function once; the outcome tells of a start that failed, and of an end before the answer.
+
+        Raises:
+            OSError: the emulator does not answer.
+        """
         with self._grown:
             start = len(self._lines)
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._port}/2015-03-31/functions/function/invocations",
-            data=json.dumps(event).encode(),
-        )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=timeout_s) as reply:
-            body = json.loads(reply.read() or b"null")
+        status, content = _post(self._port, json.dumps(event).encode(), timeout_s)
+        body, failure = read_reply(status, content)
         with self._grown:
-            self._grown.wait_for(lambda: any(line.startswith("REPORT") for line in self._lines[start:]), _LOG_WAIT_S)
-            return body, self._lines[start:]
+            self._grown.wait_for(lambda: any(map(_LAST_LINE.search, self._lines[start:])), _LOG_WAIT_S)
+            lines = self._lines[start:]
+        peaks = [peak for child in children(self._process.pid) if (peak := peak_bytes(child))]
+        return Outcome(body=body, failure=failure, lines=lines, peak_bytes=max(peaks, default=None))
 
     def _collect(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
@@ -79,10 +105,37 @@ class Rie:
                 self._grown.notify_all()
 
 
+def read_reply(status: int, content: bytes) -> tuple[Any, str | None]:
+    """What the function returned, and why it returned nothing, out of the emulator's HTTP reply.
+
+    The emulator answers 200 with what the function returned or raised, 200 with a sentence when its time was up,
+    and 502 with an error object, or with nothing, when its process ended.
+    """
+    text = content.decode("utf-8", "replace")
+    try:
+        body = json.loads(text or "null")
+    except ValueError:
+        return None, text
+    if status == HTTPStatus.OK:
+        return body, None
+    if isinstance(body, dict) and "errorType" in body:
+        return None, f"{body['errorType']}: {body.get('errorMessage', '')}"
+    return None, text or "its process ended without a word"
+
+
 def init_ms(lines: list[str]) -> float | None:
     """The duration in the INIT REPORT line, in milliseconds; the first REPORT's own figure means nothing."""
     found = _INIT.search("\n".join(lines))
     return float(found[1]) if found else None
+
+
+def _post(port: int, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/2015-03-31/functions/function/invocations", data=body)
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=timeout_s) as reply:
+            return reply.status, reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
 
 
 def _free_port() -> int:
@@ -92,11 +145,11 @@ def _free_port() -> int:
         return port
 
 
-def _wait_for_port(port: int, process: subprocess.Popen[str]) -> None:
+def _opens(port: int, process: subprocess.Popen[str]) -> bool:
     until = time.monotonic() + _READY_WAIT_S
     while time.monotonic() < until and process.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+                return True
         time.sleep(0.02)
-    raise RuntimeError("The Runtime Interface Emulator did not start")
+    return False

@@ -7,11 +7,13 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulator.errors import EmulatorEnded, FunctionFailed, NotBuilt
 from emulator.rie import init_ms
 from emulator.template import function_settings
 
@@ -20,17 +22,19 @@ BUILD = ROOT / ".aws-sam" / "build"
 RUNTIME_PYTHON = ROOT / ".venv-lambda" / "bin" / "python"
 HANDLER = "app.lambda_handler"
 
-
-class NotBuilt(Exception):
-    """Something that the emulator needs is not there; the message says what to run."""
+_NEEDS = "The emulator ended; it needs Linux with user namespaces (unshare) and `make build`"
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What one invocation gave: the function's return value and the lines written meanwhile."""
+    """What one invocation gave: the function's return value and the lines written meanwhile.
+
+    ``peak_bytes`` is the most memory that the function's process has held so far; the REPORT line's own means nothing.
+    """
 
     body: Any
     lines: list[str]
+    peak_bytes: int | None = None
 
     @property
     def init_ms(self) -> float | None:
@@ -55,7 +59,7 @@ def built(build: Path = BUILD) -> Artefacts:
     """
     parts = {"python": build / "ChromaLayer" / "python", "index": build / "IndexLayer" / "index"}
     task = build / "QueryFunction"
-    if not all(folder.is_dir() for folder in (task, *parts.values())):
+    if not all(path.exists() for path in (build / "template.yaml", task, *parts.values())):
         raise NotBuilt("There is no build. Run: make build")
     return Artefacts(task, parts)
 
@@ -105,36 +109,46 @@ class Session:
     def __enter__(self) -> Self:
         flags = ["--mount"] if self._network else ["--mount", "--net"]
         command = ["unshare", "--user", "--map-root-user", *flags, sys.executable, "-m", "emulator.inside"]
-        self._process = subprocess.Popen(
-            [*command, json.dumps(self._plan)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [*command, json.dumps(self._plan)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        except OSError as exc:
+            raise EmulatorEnded(_NEEDS) from exc
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait()
 
     def invoke(self, event: object) -> Invocation:
         """Invoke the function once.
 
         Raises:
-            RuntimeError: the emulator ended; what it wrote is on standard error.
+            FunctionFailed: it did not start, or ended before it had answered; the message is what it wrote.
+            EmulatorEnded: the emulator ended; what it wrote is on standard error.
         """
         assert self._process.stdin is not None  # noqa: S101 - they were opened as pipes
         assert self._process.stdout is not None  # noqa: S101
-        self._process.stdin.write(json.dumps(event) + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps(event) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise EmulatorEnded(_NEEDS) from None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("The emulator ended; it needs Linux with user namespaces (unshare) and `make build`")
-        result = json.loads(line)
-        return Invocation(result["body"], result["lines"])
+            raise EmulatorEnded(_NEEDS)
+        outcome = json.loads(line)
+        if outcome["failure"] is not None:
+            raise FunctionFailed(outcome["failure"], outcome["lines"])
+        return Invocation(outcome["body"], outcome["lines"], outcome["peak_bytes"])
 
 
 def _rie_binary() -> Path:

@@ -12,8 +12,8 @@ LIMIT_BYTES = 262_144_000
 MB = 1_000_000
 
 CHUNK_BYTES = 7_000
-"""What a chunk of 1,200 characters with thirteen fields adds to IndexLayer: vectors 2.5 kB, text 1.2, metadata 1.6, BM25
-1.4, ids .2. Measured on made-up text with many rare words; real text takes 6,100 to 6,600 (docs/benchmarks.md)."""
+"""What a chunk of 1,200 characters with thirteen fields adds to IndexLayer: vectors 2.5 kB, metadata 1.6, BM25 1.4,
+text 1.2, ids .2. Measured on made-up text with many rare words; real text takes 6,100 to 6,600 (docs/benchmarks.md)."""
 
 _ROUND_CHUNKS = 100
 _LISTED = 14
