@@ -75,6 +75,11 @@ def filtered(deploy: Any) -> dict[str, dict[str, Any]]:
     return {item["MetricTransformations"][0]["MetricName"]: item for item in filters}
 
 
+def test_one_stack_name_in_two_regions_makes_two_dashboards(deploy: Any) -> None:
+    # An account's dashboards have one name space for all regions.
+    assert deploy()["Resources"]["Dashboard"]["Properties"]["DashboardName"] == "stack-eu-central-1"
+
+
 def test_all_metrics_of_the_code_are_shown(
     shown: list[dict[str, Any]], widgets: list[dict[str, Any]], sent: dict[str, Any]
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the template deploys: routes, versions, permissions, and no setting that the program does not know."""
+"""What the template deploys: routes, versions, the index, the table, permissions, logs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "infra" / "template.yaml"
+DEPLOYING = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 CFN_LINT = ROOT / ".venv-sam" / "bin" / "cfn-lint"
 EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
-NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
+
+
+def samconfig() -> dict[str, Any]:
+    """The commands' saved parameters."""
+    found: dict[str, Any] = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
+    return found
 
 
 def of_type(resources: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -84,6 +90,12 @@ def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, progra
     assert deployed == program["routes"]
 
 
+def test_output_names_every_route(deploy: Any, program: dict[str, Any]) -> None:
+    told = deploy()["Outputs"]["ApiUrl"]["Description"]
+
+    assert sorted([*pair] for pair in re.findall(r"(GET|POST) (/[\w/]+)", told)) == program["routes"]
+
+
 def test_every_route_needs_the_api_key_and_calls_the_alias(deploy: Any) -> None:
     paths = deploy()["Resources"]["Api"]["Properties"]["Body"]["paths"]
 
@@ -131,6 +143,19 @@ def test_gateway_errors_have_the_shape_of_the_handlers_errors(deploy: Any) -> No
         "THROTTLED": ("429", "too_many_requests"),
         "QUOTA_EXCEEDED": ("429", "too_many_requests"),
     }
+
+
+def test_what_the_gateway_says_by_itself_is_documented(deploy: Any) -> None:
+    told = deploy()["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-gateway-responses"]
+    codes = {
+        re.findall(r'"code":"(\w+)"', response["responseTemplates"]["application/json"])[0]
+        for response in told.values()
+    }
+
+    rows = re.findall(r"^\| [^|]*\d[^|]* \| `(\w+)` \|", DEPLOYING, re.MULTILINE)
+
+    # The handler's own have the same codes and statuses; unauthorized needs an authorizer.
+    assert set(rows) == codes - {"body_too_large", "unsupported_media_type", "unauthorized"}
 
 
 # --- versions
@@ -309,20 +334,34 @@ def test_role_without_a_table_may_use_none(deploy: Any, program: dict[str, Any])
     }
 
 
-def test_role_reads_that_one_secret(deploy: Any) -> None:
-    resources = deploy(LlmSecretName="rag/llm-key", Store="none", Tracing="PassThrough")["Resources"]
+@pytest.mark.parametrize(
+    ("secrets", "names"),
+    [
+        ({"LlmSecretName": "rag/llm-key"}, {"rag/llm-key"}),
+        ({"EmbedSecretName": "rag/embedder-key"}, {"rag/embedder-key"}),
+        (
+            {"LlmSecretName": "rag/llm-key", "EmbedSecretName": "rag/embedder-key"},
+            {"rag/llm-key", "rag/embedder-key"},
+        ),
+    ],
+    ids=["LLM", "embedder", "both"],
+)
+def test_role_reads_the_named_secrets_alone(deploy: Any, secrets: dict[str, str], names: set[str]) -> None:
+    resources = deploy(**secrets, Store="none", Tracing="PassThrough")["Resources"]
 
     assert allowed_actions(resources["QueryRole"]["Properties"]) == {
         ("logs:CreateLogStream", "QueryLogGroup.Arn"),
         ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+    } | {
         (
             "secretsmanager:GetSecretValue",
-            "arn:aws:secretsmanager:eu-central-1:123456789012:secret:rag/llm-key-??????",
-        ),
+            f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:{name}-??????",
+        )
+        for name in names
     }
     variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
-    assert variables["LLM_SECRET_NAME"] == "rag/llm-key"
-    assert "LLM_API_KEY" not in variables
+    assert {variables["LLM_SECRET_NAME"], variables["EMBED_SECRET_NAME"]} - {""} == names
+    assert not {"LLM_API_KEY", "EMBED_API_KEY"} & variables.keys()
 
 
 def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
@@ -333,55 +372,6 @@ def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
         ("logs:PutLogEvents", "QueryLogGroup.Arn"),
     } == {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
     assert role["ManagedPolicyArns"] == ["arn:aws:iam::aws:policy/service-role/AWSLambdaENIManagementAccess"]
-
-
-# --- settings
-
-
-def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: dict[str, Any]) -> None:
-    variables = deploy()["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]
-
-    assert variables.keys() - NOT_THE_PROGRAMS <= set(program["environment"])
-
-
-def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, raw: dict[str, Any]) -> None:
-    def variable(parameter: str) -> str:
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", parameter).upper()
-
-    settings = deploy(**EFS)["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"].keys()
-    named = {name for name in raw["Parameters"] if variable(name) in settings}
-
-    told = deploy(**dict.fromkeys(named, "a value"))["Resources"]["QueryFunction"]["Properties"]["Environment"][
-        "Variables"
-    ]
-
-    assert {name for name, value in told.items() if value == "a value"} == {variable(name) for name in named}
-    # What is left is made, or is a contract of its own.
-    assert told.keys() - {variable(name) for name in named} == {
-        *NOT_THE_PROGRAMS,
-        "RAG_PROFILE",
-        "INDEX_URI",
-        "TABLE_NAME",
-    }
-
-
-def test_profiles_that_can_be_deployed_are_those_that_exist(raw: dict[str, Any], program: dict[str, Any]) -> None:
-    assert raw["Parameters"]["Profile"]["AllowedValues"] == program["profiles"]
-
-
-def test_every_parameter_has_a_default_and_a_place_in_the_console(raw: dict[str, Any]) -> None:
-    groups = raw["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-
-    shown = [name for group in groups for name in group["Parameters"]]
-
-    assert sorted(shown) == sorted(raw["Parameters"])
-    assert all("Default" in parameter and parameter["Description"] for parameter in raw["Parameters"].values())
-
-
-def test_defaults_satisfy_their_own_patterns(raw: dict[str, Any]) -> None:
-    for name, parameter in raw["Parameters"].items():
-        assert re.search(parameter.get("AllowedPattern", ""), str(parameter["Default"])), name
-        assert parameter["Default"] in parameter.get("AllowedValues", [parameter["Default"]]), name
 
 
 # --- logs
@@ -472,9 +462,17 @@ def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path, transformed
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
+def test_a_release_is_packaged_with_the_saved_configuration() -> None:
+    # SAM reads samconfig.toml beside a template that it is given, and there is none in .aws-sam/build.
+    [command] = [line.split() for line in DEPLOYING.splitlines() if line.startswith("    sam package ")]
+
+    assert "--template-file" not in command
+    assert command[command.index("--s3-prefix") + 1] == samconfig()["global"]["parameters"]["stack_name"]
+
+
 def test_samconfig_names_the_source_template_for_build_and_validate_only() -> None:
     # Under [default.global] deploy and local would take the template that was not built.
-    environments = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
+    environments = samconfig()
 
     named = {
         command: table["parameters"]["template_file"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 from knowledge.source import folder_of, read_manifest
 from rag.adapters.openai_embed import OWN_DIMENSIONS, EmbedConfig, OpenAiEmbedder, Patience
+from rag.adapters.secrets import embedder_key
 from rag.errors import IndexMismatch
 from rag.settings import Settings
 from rag.types import Embedder
@@ -39,7 +39,7 @@ def remote_embedder(settings: Settings, *, side: Side) -> OpenAiEmbedder | None:
     return OpenAiEmbedder(
         EmbedConfig(
             base_url=settings.embed_base_url or settings.llm_base_url or OPENAI_URL,
-            api_key=_key_reader(settings),
+            api_key=embedder_key(settings),
             model=settings.embed_model,
             dimensions=settings.embed_dimensions or OWN_DIMENSIONS.get(settings.embed_model),
             shorten=settings.embed_dimensions > 0,
@@ -70,14 +70,3 @@ def index_embedder(place: str | Path, *, local: Embedder, remote: OpenAiEmbedder
             f" {wanted}, or run: ragctl ingest PATH"
         )
     return local if remote is None else remote.sized(manifest.dimensions)
-
-
-def _key_reader(settings: Settings) -> Callable[[], str]:
-    """Where the key comes from: EMBED_API_KEY, else what the LLM's comes from."""
-    if settings.llm_secret_name and not settings.embed_api_key.get_secret_value():
-        from rag.adapters.secrets import read_secret
-
-        return lambda: read_secret(settings.llm_secret_name)
-    return (
-        settings.embed_api_key if settings.embed_api_key.get_secret_value() else settings.llm_api_key
-    ).get_secret_value

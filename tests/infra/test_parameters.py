@@ -1,0 +1,199 @@
+"""Parameters and the program's settings: the same names, the same bounds, an effect where the description says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic.fields import FieldInfo
+
+from rag.errors import ConfigurationError
+from rag.knobs import Configured
+from rag.settings import Settings, load, variables
+
+PROFILES: tuple[str, ...] = get_args(Settings.model_fields["profile"].annotation)
+EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
+NOT_A_SETTING = {
+    *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
+    *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
+    *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn"),
+}
+"""Parameters that decide what is deployed, and say nothing to the program."""
+
+OTHER_VALUES = ("0.5", "7", "600", "https://llm.example/v1", "another-one")
+"""For every pattern there is one that fits, and no default of any profile is among them."""
+
+
+def variable(parameter: str) -> str:
+    """The variable of the same name."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", parameter).upper()
+
+
+def models(profile: str) -> tuple[type[Configured], ...]:
+    """What reads the environment in this profile."""
+    return Settings, import_module(f"rag.profiles.{profile}").Knobs
+
+
+def named(parameter: dict[str, Any]) -> tuple[str, ...]:
+    """The profiles that the description says it is for: "a only.", "a and b only.", else all."""
+    only = re.match(r"([a-z]+)(?: and ([a-z]+))? only\.", parameter["Description"])
+    found = tuple(name for name in only.groups() if name in PROFILES) if only else ()
+    return found or PROFILES
+
+
+def accepts(parameter: dict[str, Any], value: str) -> bool:
+    """Whether CloudFormation would take ``value``."""
+    fits = re.fullmatch(parameter.get("AllowedPattern", ".*"), value)
+    return bool(fits) and value in parameter.get("AllowedValues", [value])
+
+
+def starts(environment: dict[str, str], profile: str) -> bool:
+    """Whether the program accepts these settings."""
+    try:
+        for model in models(profile):
+            load(model, environment)
+    except ConfigurationError:
+        return False
+    return True
+
+
+def environment(stack: dict[str, Any]) -> dict[str, str]:
+    """The function's variables."""
+    told: dict[str, str] = stack["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]
+    return told
+
+
+@pytest.fixture(scope="module")
+def parameters(raw: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The template's parameters by name."""
+    found: dict[str, dict[str, Any]] = raw["Parameters"]
+    return found
+
+
+# --- names
+
+
+def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: dict[str, Any]) -> None:
+    assert environment(deploy()).keys() - NOT_THE_PROGRAMS <= set(program["environment"])
+
+
+def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters: dict[str, Any]) -> None:
+    settings = environment(deploy()).keys()
+    same = {name for name in parameters if variable(name) in settings}
+
+    told = environment(deploy(**dict.fromkeys(same, "a value")))
+
+    assert {name for name, value in told.items() if value == "a value"} == {variable(name) for name in same}
+    # What is left is made, or is a contract of its own.
+    assert told.keys() - {variable(name) for name in same} == {
+        *NOT_THE_PROGRAMS,
+        "RAG_PROFILE",
+        "INDEX_URI",
+        "TABLE_NAME",
+    }
+
+
+def test_profiles_that_can_be_deployed_are_those_that_exist(parameters: dict[str, Any]) -> None:
+    assert parameters["Profile"]["AllowedValues"] == list(PROFILES)
+
+
+def test_every_parameter_has_a_default_and_a_place_in_the_console(raw: dict[str, Any]) -> None:
+    groups = raw["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+
+    shown = [name for group in groups for name in group["Parameters"]]
+
+    assert sorted(shown) == sorted(raw["Parameters"])
+    assert all("Default" in parameter and parameter["Description"] for parameter in raw["Parameters"].values())
+
+
+# --- effect
+
+
+def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_in_no_other(
+    deploy: Any, parameters: dict[str, Any]
+) -> None:
+    def felt(profile: str, **given: str) -> list[Configured]:
+        told = environment(deploy(**{**EFS, "Profile": profile, **given}))
+        return [load(model, told) for model in models(profile)]
+
+    silent = NOT_A_SETTING | {"Profile"}
+    before = {profile: felt(profile) for profile in PROFILES}
+    seen = {}
+    for name in parameters.keys() - silent:
+        choices = parameters[name].get("AllowedValues", OTHER_VALUES)
+        others = [value for value in choices if accepts(parameters[name], value)]
+        seen[name] = tuple(p for p in PROFILES if any(felt(p, **{name: value}) != before[p] for value in others))
+
+    assert seen == {name: named(parameters[name]) for name in parameters.keys() - silent}
+
+
+def test_what_is_no_setting_does_not_reach_the_program(deploy: Any) -> None:
+    told = environment(deploy(**dict.fromkeys(NOT_A_SETTING, "another-one")))
+
+    assert told == environment(deploy())
+
+
+def test_descriptions_that_name_profiles_are_understood() -> None:
+    assert named({"Description": "clockify only. x"}) == ("clockify",)
+    assert named({"Description": "waypoint and gacounts only. x"}) == ("waypoint", "gacounts")
+    assert named({"Description": "efs only. x"}) == named({"Description": "x"}) == PROFILES
+
+
+# --- bounds
+
+
+def test_defaults_satisfy_their_own_patterns(parameters: dict[str, Any]) -> None:
+    for name, parameter in parameters.items():
+        assert re.search(parameter.get("AllowedPattern", ""), str(parameter["Default"])), name
+        assert parameter["Default"] in parameter.get("AllowedValues", [parameter["Default"]]), name
+
+
+def test_numbers_and_choices_are_accepted_exactly_where_the_program_accepts_them(parameters: dict[str, Any]) -> None:
+    wrong = []
+    compared = set()
+    for name, value, profiles, exact in candidates(parameters):
+        told, works = accepts(parameters[name], value), all(starts({variable(name): value}, p) for p in profiles)
+        if (told and not works) or (exact and told != works):
+            wrong.append((name, value, told, works))
+        if exact:
+            compared.add(name)
+
+    assert wrong == []
+    assert {"MaxContextTokens", "LlmReadTimeoutS", "EmbedDimensions", "LlmFallback", "EnableResponseCache"} <= compared
+    assert len(compared) >= 18
+
+
+def candidates(parameters: dict[str, Any]) -> Iterator[tuple[str, str, tuple[str, ...], bool]]:
+    """Parameter, value, its profiles, and whether both must agree; else the template may be the stricter one."""
+    for name, parameter in parameters.items():
+        profiles = named(parameter)
+        for field in fields(variable(name), profiles):
+            values, exact = probes(field)
+            for value in values:
+                yield name, value, profiles, exact
+
+
+def fields(name: str, profiles: tuple[str, ...]) -> list[FieldInfo]:
+    """The settings that are read from the variable ``name`` in these profiles."""
+    read = {model for profile in profiles for model in models(profile)}
+    return [field for model in read for field in model.model_fields.values() if name in variables(field)]
+
+
+def probes(field: FieldInfo) -> tuple[list[str], bool]:
+    """Values at the bounds of ``field``, inside and outside of them."""
+    bounds = [
+        getattr(rule, kind) for rule in field.metadata for kind in ("ge", "gt", "le", "lt") if hasattr(rule, kind)
+    ]
+    if field.annotation is int:
+        steps = [bound + step for bound in [0, 9, 10, 99, 100, 999, 1000, *bounds] for step in (-1, 0, 1)]
+        return [*map(str, steps), *(str(10 * bound) for bound in bounds), "7.5", "many", "nan"], True
+    if field.annotation is float:
+        steps = [bound + step for bound in [0, 1, 9, 10, 99, 100, *bounds] for step in (-1, -0.25, 0, 0.25, 1)]
+        return [*(f"{step:.2f}" for step in steps), *(str(int(step)) for step in steps), "0.001", "much", "inf"], True
+    if field.annotation is bool or get_origin(field.annotation) is Literal:
+        return ["true", "false", "neither", *map(str, get_args(field.annotation))], True
+    return ["", "a", "ab", "abc", "a b", "https://llm.example/v1"], False
