@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from fakes_embedding import HashingEmbedder
 
+from rag.adapters.layered_cache import LayeredCache
+from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
 from rag.profiles.deps import Deps, ProfileIndex
-from rag.services import Services
+from rag.services import Services, Stores
 from rag.stages.generate import Writer
 from rag.text.acronyms import AcronymTable
 from rag.text.rules import RuleTable
@@ -162,7 +164,7 @@ def make_deps(
     services = Services(
         stores=None,
         chat=None,
-        chat_of=lambda model: FakeChat(),
+        deciding_chat=lambda model: FakeChat(),
         prompt=lambda name, *placeholders: "",
         scope=dict,
         embed=_embed,
@@ -177,6 +179,22 @@ def make_deps(
         embedding_model="hashing",
         clock=clock or FakeClock(),
         new_id=new_id,
+    )
+
+
+SERVICE_PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{question}{passages}"}
+
+
+def make_services(*, stores: bool = True, chat: bool = True) -> Services:
+    """Services over stores in memory and a model, or without."""
+    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), InMemoryFeedback())
+    return Services(
+        stores=kept if stores else None,
+        chat=FakeChat() if chat else None,
+        deciding_chat=lambda model: FakeChat(model=model),
+        prompt=lambda name, *placeholders: SERVICE_PROMPTS[name],
+        scope=lambda: {"profile": "gacounts"},
+        embed=_embed,
     )
 
 

@@ -19,6 +19,7 @@ from rag.records import (
     MAX_QUESTION_CHARS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -67,7 +68,7 @@ def make_response(response_id: str = "r1", **fields: Any) -> ResponseRecord:
         "at": START,
         "vector": quantise([0.6, -0.8, 0.0]),
         "session_id": SESSION,
-        "cache_key": KEY,
+        "cache_keys": (KEY,),
     }
     return ResponseRecord(**{**defaults, "response_id": response_id, **fields})
 
@@ -79,7 +80,7 @@ class AnswerCacheContract:
         cache.put(KEY, make_answer(), ttl_s=60)
         hit = cache.get(KEY)
         assert hit
-        assert hit.answer == make_answer()
+        assert (hit.key, hit.answer) == (KEY, make_answer())
 
     def test_a_key_that_was_never_written_is_a_miss(self, cache: AnswerCache) -> None:
         cache.put(KEY, make_answer(), ttl_s=60)
@@ -228,9 +229,10 @@ class FeedbackContract:
 
     def test_a_response_comes_back_whole(self, feedback: FeedbackStore) -> None:
         feedback.record(make_response())
-        feedback.record(make_response("r2", session_id=None, cache_key=None, vector=b""))
+        bare = make_response("r2", session_id=None, cache_keys=(), vector=b"")
+        feedback.record(bare)
         assert feedback.response("r1") == make_response()
-        assert feedback.response("r2") == make_response("r2", session_id=None, cache_key=None, vector=b"")
+        assert feedback.response("r2") == bare
 
     @pytest.mark.parametrize("unknown", ["", "R1", "r1 ", "r1#", AWKWARD], ids=["empty", "case", "space", "#", "long"])
     def test_any_other_id_is_unknown(self, feedback: FeedbackStore, unknown: str) -> None:
@@ -329,6 +331,57 @@ class FeedbackContract:
         voters = [voter for _, voter, _ in outline(feedback, "id_1")]
         assert voters == [f"v{number}" for number in range(3, MAX_VOTES_PER_CHUNK + 3)]
 
+    def test_one_voter_s_votes_leave_room_for_those_of_others(self, feedback: FeedbackStore) -> None:
+        for number in range(20):
+            feedback.vote(make_response(f"r{number}"), voter=f"v{number}", helpful=True, at=START + number)
+        for number in range(MAX_VOTES_PER_CHUNK + 5):
+            moment = START + 100 + number
+            feedback.vote(make_response(f"angry{number}", at=moment), voter="angry", helpful=False, at=moment)
+        votes = outline(feedback, "id_1")
+        assert [vote for vote in votes if vote[0]] == [(True, f"v{n}", START + n) for n in range(20)]
+        last = START + 100 + MAX_VOTES_PER_CHUNK + 5
+        newest = [(False, "angry", last - MAX_VOTES_PER_VOTER + n) for n in range(MAX_VOTES_PER_VOTER)]
+        assert [vote for vote in votes if not vote[0]] == newest
+
+    def test_a_voter_s_newest_votes_count_whatever_order_they_come_in(self, feedback: FeedbackStore) -> None:
+        for number in (6, 2, 0, 5, 1, 4, 3, 3):
+            feedback.vote(make_response(f"r{number}"), voter="v", helpful=True, at=START + number)
+        assert outline(feedback, "id_1") == [(True, "v", START + number) for number in range(2, 7)]
+
+    def test_of_a_voter_s_votes_the_one_before_takes_the_place_of_a_withdrawn_one(
+        self, feedback: FeedbackStore
+    ) -> None:
+        def vote(number: int, helpful: bool | None, at: float) -> None:
+            feedback.vote(make_response(f"r{number}", at=START + number), voter="v", helpful=helpful, at=START + at)
+
+        for number in range(7):
+            vote(number, True, number)
+        vote(6, None, 10)
+        vote(3, None, 11)
+        assert outline(feedback, "id_1") == [(True, "v", START + number) for number in (0, 1, 2, 4, 5)]
+        vote(5, None, 12)
+        assert outline(feedback, "id_2") == [(True, "v", START + number) for number in (0, 1, 2, 4)]
+        vote(6, False, 13)
+        vote(0, False, 14)
+        moments = [(True, 1), (True, 2), (True, 4), (False, 13), (False, 14)]
+        assert outline(feedback, "id_1") == [(helpful, "v", START + at) for helpful, at in moments]
+
+    def test_a_voter_s_votes_on_other_chunks_are_apart(self, feedback: FeedbackStore) -> None:
+        feedback.vote(make_response("r0", chunk_ids=("id_1", "id_3")), voter="v", helpful=True, at=START)
+        for number in range(1, MAX_VOTES_PER_VOTER + 1):
+            feedback.vote(make_response(f"r{number}", chunk_ids=("id_1",)), voter="v", helpful=False, at=START + number)
+        assert [helpful for helpful, *_ in outline(feedback, "id_1")] == [False] * MAX_VOTES_PER_VOTER
+        assert outline(feedback, "id_3") == [(True, "v", START)]
+
+    def test_a_voter_may_withdraw_the_first_of_very_many_votes(self, feedback: FeedbackStore) -> None:
+        """More than a store looks at when one of them changes."""
+        feedback.vote(make_response("r0", chunk_ids=("id_9",)), voter="v", helpful=False, at=START)
+        for number in range(1, 125):
+            feedback.vote(make_response(f"r{number}", at=START + number), voter="v", helpful=True, at=START + number)
+        assert outline(feedback, "id_9") == [(False, "v", START)]
+        feedback.vote(make_response("r0", chunk_ids=("id_9",)), voter="v", helpful=None, at=START + 500)
+        assert outline(feedback, "id_9") == []
+
     def test_a_vote_reaches_the_chunks_of_the_largest_response(self, feedback: FeedbackStore) -> None:
         chunk_ids = tuple(f"id_{number}" for number in range(MAX_CHUNK_IDS + 5))
         feedback.vote(make_response(chunk_ids=chunk_ids), voter=SESSION, helpful=False, at=START)
@@ -359,8 +412,15 @@ class FeedbackContract:
         feedback.vote(make_response("r2"), voter="v2", helpful=None, at=START + 1)
         assert not feedback.recent_negative(KEY, since=0)
 
+    def test_a_response_of_two_cache_keys_bars_both(self, feedback: FeedbackStore) -> None:
+        both = make_response(cache_keys=(KEY, OTHER_KEY))
+        feedback.vote(both, voter="v1", helpful=False, at=START)
+        assert [feedback.recent_negative(key, since=0) for key in (KEY, OTHER_KEY)] == [True, True]
+        feedback.vote(both, voter="v1", helpful=True, at=START + 1)
+        assert [feedback.recent_negative(key, since=0) for key in (KEY, OTHER_KEY)] == [False, False]
+
     def test_a_response_without_a_cache_key_bars_nothing(self, feedback: FeedbackStore) -> None:
-        feedback.vote(make_response(cache_key=None), voter="v1", helpful=False, at=START)
+        feedback.vote(make_response(cache_keys=()), voter="v1", helpful=False, at=START)
         assert not feedback.recent_negative("None", since=0)
         assert not feedback.recent_negative("", since=0)
         assert outline(feedback, "id_1") == [(False, "v1", START)]

@@ -10,8 +10,8 @@ from functools import partial
 from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from rag.errors import LlmError
-from rag.types import Answer
+from rag.run import used_before
+from rag.types import Answer, LlmUse
 
 NAMESPACE = "RagService"
 SERVICE = "query"
@@ -46,16 +46,8 @@ def observe(answer: Answer) -> None:
     for slot, name in TIMINGS.items():
         metrics.add_metric(name, MetricUnit.Milliseconds, round(answer.timings.get(slot, 0.0), 3))
     completion = answer.completion
-    usage = completion.usage if completion else None
-    counts = {
-        "NoResults": int(completion is None),
-        "LlmCalls": completion.calls if completion else 0,
-        "LlmRetries": completion.retries if completion else 0,
-        "PromptTokens": usage.prompt_tokens if usage else 0,
-        "CompletionTokens": usage.completion_tokens if usage else 0,
-    }
-    for name, count in counts.items():
-        metrics.add_metric(name, MetricUnit.Count, count)
+    metrics.add_metric("NoResults", MetricUnit.Count, int(completion is None))
+    _add_use(answer.llm)
     for event, name in EVENTS.items():
         if event in answer.events:
             metrics.add_metric(name, MetricUnit.Count, 1)
@@ -80,15 +72,22 @@ def observe(answer: Answer) -> None:
 
 
 def observe_error(error: Exception, *, code: str, status: int) -> None:
-    """One ``Errors`` metric by code; the error with its cause goes to the log when it is ours."""
+    """One ``Errors`` metric by code, and what was used before it; the error goes to the log when it is ours."""
     _count("Errors", code=code)
-    if isinstance(error, LlmError):
-        metrics.add_metric("LlmCalls", MetricUnit.Count, error.calls)
-        metrics.add_metric("LlmRetries", MetricUnit.Count, max(0, error.calls - 1))
+    if (use := used_before(error)) != LlmUse():
+        _add_use(use)
     if status >= 500:
         logger.exception("request failed", code=code, status=int(status))
     else:
         logger.info("request rejected", code=code, status=int(status))
+
+
+def _add_use(use: LlmUse) -> None:
+    """All of a request: answers, rewriting and re-ranking, and the calls that failed."""
+    metrics.add_metric("LlmCalls", MetricUnit.Count, use.calls)
+    metrics.add_metric("LlmRetries", MetricUnit.Count, use.retries)
+    metrics.add_metric("PromptTokens", MetricUnit.Count, use.prompt_tokens)
+    metrics.add_metric("CompletionTokens", MetricUnit.Count, use.completion_tokens)
 
 
 def _count(name: str, **dimensions: str) -> None:

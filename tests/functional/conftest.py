@@ -40,6 +40,16 @@ def gacounts_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -
     return target
 
 
+@pytest.fixture(scope="session")
+def clockify_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+    """samples/clockify as an index; copy it before changing it."""
+    target = tmp_path_factory.mktemp("clockify") / "index"
+    reading = read([REPOSITORY / "samples" / "clockify"])
+    assert not reading.failed
+    ingest(reading.documents, target=target, embedder=embedder)
+    return target
+
+
 @pytest.fixture
 def start(waypoint_index: Path) -> Iterator[Start]:
     """Starts the function, by default on the sample index and without an LLM."""

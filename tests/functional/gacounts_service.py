@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, starting
+from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, rest_event, starting
 
 SAMPLES = REPOSITORY / "samples" / "gacounts"
 NO_ANSWER = "I don't have specific information about that in the knowledge base."
@@ -56,6 +56,23 @@ def cached(reply: Reply) -> bool:
     """Whether it came from the cache."""
     assert reply.status == 200, reply.text
     return bool(reply.json["metadata"]["cached"])
+
+
+VOTES = "ordered by readers' votes: "
+
+
+def moved(reply: Reply) -> dict[str, float]:
+    """By how much readers' votes moved which chunks."""
+    lines = [line.removeprefix(VOTES) for line in reply.json["metadata"]["trail"] if line.startswith(VOTES)]
+    pairs = (part.split(" ") for line in lines for part in line.split(", "))
+    return {chunk_id: float(delta) for chunk_id, delta in pairs}
+
+
+def cited_chunks(api: Api, question: str, **fields: object) -> list[str]:
+    """The ids of the chunks that an answer cites."""
+    reply = api.call(rest_event("POST", "/v1/query", json.dumps({"question": question, **fields})))
+    sources: list[str] = reply.json["sources"]
+    return sources
 
 
 def counted(reply: Reply, name: str, **dimensions: str) -> float:

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
+from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
+TAG = re.compile("<[A-Za-z/!?]")
+"""What begins markup in HTML; any other "<" is text."""
+
+LISTS = pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
+ROUTES = ("/api/query", "/v1/query")
+
+needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
 
 
-@pytest.fixture(scope="module", params=["waypoint", "clockify"])
+@pytest.fixture(scope="module", params=["waypoint", "gacounts", "clockify"])
 def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     with starting(waypoint_index) as start:
         yield start(RAG_PROFILE=request.param)
+
+
+@pytest.fixture(scope="module", params=["waypoint", "gacounts", "clockify"])
+def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
+    """A service whose model says what it is asked."""
+    with (
+        LlmServer(answer=lambda asked: f"You asked: {asked['messages'][-1]['content']}") as server,
+        starting(waypoint_index) as start,
+    ):
+        yield start(RAG_PROFILE=request.param, LLM_BASE_URL=server.url, ENABLE_LLM_RERANKING="false")
 
 
 def strings(path: Path) -> list[str]:
@@ -39,13 +58,43 @@ def check(reply: Reply, text: str) -> None:
         assert "<" not in shown, (shown, text)
 
 
-@pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
+@needs_lists
+@LISTS
 def test_every_string_is_answered_or_refused(service: Api, path: Path) -> None:
-    for text in strings(path):
-        body = json.dumps({"query": text, "question": text})
-        check(service.call(rest_event("POST", "/api/query", body)), text)
+    for text, route in zip(strings(path), cycle(ROUTES), strict=False):
+        check(service.call(rest_event("POST", route, json.dumps({"query": text, "question": text}))), text)
 
 
+@needs_lists
+@LISTS
+def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: Path) -> None:
+    answered = 0
+    for text, route in zip(strings(path), cycle(ROUTES), strict=False):
+        body = json.dumps({"query": text, "question": text, "threshold": -1, "topK": 1})
+        reply = parrot.call(rest_event("POST", route, body))
+        assert reply.status in {200, 400}, (reply.status, text)
+        assert not TAG.search(reply.json.get("error", "")), text
+        if reply.status == 200:
+            answered += 1
+            answer = reply.json["answer"]
+            assert answer.startswith("You asked:"), (answer, text)
+            assert not TAG.search(answer), (answer, text)
+    assert answered
+
+
+@pytest.mark.parametrize(
+    "tag", ["<a href=//evil.example>", "<div class='x'>", "<title>", "<plaintext>", "</textarea x>"]
+)
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_tag_that_comes_back_can_be_read(parrot: Api, tag: str, route: str) -> None:
+    question = f"{tag}click me</a> how do I start?"
+    body = {"query": question, "question": question, "threshold": -1}
+    reply = parrot.call(rest_event("POST", route, json.dumps(body)))
+    shown = question.replace("<", "\u2039").replace(">", "\u203a")
+    assert (reply.status, reply.json["answer"]) == (200, f"You asked: {shown}")
+
+
+@needs_lists
 def test_scripts_are_refused_by_the_strict_profile(waypoint_index: Path) -> None:
     payloads = strings(SCRIPTS)
     with starting(waypoint_index) as start:

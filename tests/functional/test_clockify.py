@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer, error, reply
-from functional.harness import API_KEY, REPOSITORY, Api, Json, Start, post, rest_event, starting
+from functional.harness import API_KEY, OUT_OF_SCOPE, REPOSITORY, Api, Json, Start, post, rest_event, starting
 
 from knowledge.documents import read
 from knowledge.embedding import MiniLM
@@ -119,6 +119,21 @@ def test_a_refusal_by_the_gate(desk: Api) -> None:
 def test_a_threshold_that_a_request_sets_decides_alone(desk: Api) -> None:
     assert desk.ask(QUESTION, threshold=0.95).json["refused"] is True
     assert desk.ask("What is the legal minimum wage in Germany?", threshold=-1).json["refused"] is False
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 50])
+def test_fewer_chunks_may_be_asked_for(desk: Api, top_k: int) -> None:
+    body = desk.ask(QUESTION, topK=top_k).json
+    assert body["refused"] is False
+    assert 1 <= body["metadata"]["chunksRetrieved"] <= top_k
+    assert body["citations"][0]["section"] == desk.ask(QUESTION).json["citations"][0]["section"]
+
+
+@pytest.mark.parametrize("variable", ["DEFAULT_PACK_TOP", "DEFAULT_TOP_K"])
+def test_fewer_chunks_may_be_configured(open_desk: Start, variable: str) -> None:
+    body = open_desk(**{variable: "1"}).ask(QUESTION).json
+    assert body["refused"] is False
+    assert body["metadata"]["chunksRetrieved"] == 1
 
 
 def test_white_space_is_collapsed(desk: Api) -> None:
@@ -240,5 +255,6 @@ def test_without_an_index(open_desk: Start, tmp_path: Path) -> None:
 def test_the_help_desks_route_is_there_in_every_profile(api: Api) -> None:
     body = ask(api, "How long does a truck take from Singapore to Kuala Lumpur?")
     assert body["refused"] is False
-    assert body["routing"] is None
+    assert body["routing"] == {"action": "return", "reason": f"Confidence {body['confidence']:g}"}
+    assert ask(api, OUT_OF_SCOPE)["routing"]["action"] == "augment_kb"
     assert all(re.fullmatch(r"id_\d+", source) for source in body["sources"])

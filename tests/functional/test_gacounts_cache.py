@@ -217,15 +217,16 @@ def test_a_withdrawn_or_turned_vote_allows_it_again(fresh: Start, tmp_path: Path
         assert cached(api.ask(question))
 
 
-def test_a_vote_against_a_near_question_s_answer_keeps_it_from_this_question(fresh: Start, tmp_path: Path) -> None:
+def test_a_vote_against_a_near_question_s_answer_ends_it_for_both(fresh: Start, tmp_path: Path) -> None:
     api = fresh(**gacounts(tmp_path / "s.sqlite", CACHE_SIMILARITY="0.9"))
     near = "What colors does our brand have?"
     api.ask(COLORS)
     hit = api.ask(near)
     assert cached(hit), "else this test is about nothing"
     api.vote(hit.json["responseId"], False)
-    assert [cached(api.ask(near)) for _ in range(2)] == [False, False]
-    assert cached(api.ask(COLORS)), "nobody said anything against this one"
+    assert [cached(api.ask(question)) for question in (near, COLORS) * 2] == [False] * 4
+    api.vote(hit.json["responseId"], None)
+    assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]
 
 
 def test_a_vote_for_an_answer_leaves_it(fresh: Start, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ told = {"init": [name for name in late if name in sys.modules]}
 run_before_snapshot()
 told["before"] = [name for name in late if name in sys.modules]
 told["effects"] = list(effects)
-told["key_read"] = bool(app.service.chat and app.service.chat._endpoint._api_key)
+told["key_read"] = bool(app.service.chat and app.service.chat._endpoint._client)
 imported = set(sys.modules)
 run_after_restore()
 told["restore_imports"] = sorted(set(sys.modules) - imported)
@@ -82,9 +82,10 @@ print(json.dumps(told))
             {"LLM_SECRET_NAME": SECRET},
             {"openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters"},
         ),
+        ({"EMBED_SECRET_NAME": SECRET}, {"tenacity", "boto3", "aws_lambda_powertools.utilities.parameters"}),
         ({}, {"tenacity"}),  # Chroma's own
     ],
-    ids=["key", "secret", "no LLM"],
+    ids=["key", "secret", "the embedder's secret", "no LLM"],
 )
 def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
     waypoint_index: Path, settings: dict[str, str], imported: set[str]

@@ -67,6 +67,29 @@ def headings(document: Document) -> list[tuple[int, str]]:
 # HTML
 
 
+def test_html_buttons_are_read_in_sentences_and_headings_only(tmp_path: Path) -> None:
+    page = """<body><h1>Timer <button>Copy link</button></h1>
+        <p>Click the <button type="button"><b>Start</b></button> button, or <strong><button>Add</button></strong>.</p>
+        <ul><li>Press <kbd><button>OK</button></kbd> twice</li></ul>
+        <h2><button>How do I <em>stop</em> it?</button></h2><p>Wait.</p>
+        <div><button>Save</button> <button>Cancel</button><pre><button>Copy</button>code</pre></div></body>"""
+
+    document = document_of(tmp_path, "page.html", page)
+
+    assert "Click the **Start** button, or **Add**." in document.text
+    assert "- Press `OK` twice" in document.text
+    assert headings(document) == [(1, "Timer"), (2, "How do I stop it?")]
+    assert not any(word in document.text for word in ("Copy", "Save", "Cancel"))
+
+
+def test_html_a_bar_in_a_cell_does_not_end_it(tmp_path: Path) -> None:
+    page = "<table><tr><th>A | B</th><th>C</th></tr><tr><td>a|b</td><td><code>x|y</code> \\|</td></tr></table>"
+
+    document = document_of(tmp_path, "page.html", f"<body>{page}</body>")
+
+    assert "| A \\| B | C |\n| --- | --- |\n| a\\|b | `x\\|y` \\| |" in document.text
+
+
 def test_html_keeps_words_headings_and_tables_and_drops_the_rest(tmp_path: Path) -> None:
     document = document_of(tmp_path, "page.html", PAGE.format(title="Billing"))
 

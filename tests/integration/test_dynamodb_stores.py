@@ -25,7 +25,6 @@ from moto import mock_aws
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from store_contract import (
     KEY,
-    OTHER_KEY,
     SESSION,
     START,
     AnswerCacheContract,
@@ -252,14 +251,15 @@ class TestFeedbackInProcess(InProcess, FeedbackContract):
         return DynamoDbFeedback(table)
 
 
+ROW = Row(Key("a", "b"), {"at": START}, int(START) + 60)
 OPERATIONS: Mapping[str, Callable[[DynamoDbTable], object]] = {
     "GetItem": lambda table: DynamoDbAnswerCache(table).get(KEY),
     "PutItem": lambda table: DynamoDbAnswerCache(table).put(KEY, make_answer(), ttl_s=60),
     "DeleteItem": lambda table: DynamoDbAnswerCache(table).evict(KEY),
     "Query": lambda table: DynamoDbMemory(table).recall(SESSION, limit=3),
     "BatchGetItem": lambda table: DynamoDbFeedback(table).votes_on(["id_1"], since=0),
-    "BatchWriteItem": lambda table: vote(table, helpful=True),
-    "TransactWriteItems": lambda table: vote(table, helpful=None),
+    "BatchWriteItem": lambda table: table.put_many([ROW]),
+    "TransactWriteItems": lambda table: table.replace_unless_newer(ROW, puts=(), deletes=()),
 }
 """For each operation something whose first call it is."""
 
@@ -287,12 +287,37 @@ def test_short_throttling_is_waited_out(server: ScriptedServer, table: DynamoDbT
     assert server.calls == ["PutItem", "PutItem", "GetItem"]
 
 
-def test_throttling_of_one_key_does_not_stop_the_others(server: ScriptedServer, table: DynamoDbTable) -> None:
-    cache = DynamoDbAnswerCache(table)
-    server.script.extend([refuse(THROTTLED)] * TRIES)
+def throttled_inside() -> Wsgi:
+    """A step: a transaction that was cancelled because an item of it was asked for too much."""
+    reasons = [{"Code": "None"}, {"Code": "ThrottlingError"}]
+    return refuse("TransactionCanceledException", CancellationReasons=reasons)
+
+
+def never_done() -> Wsgi:
+    """A step: of a batch nothing was done."""
+    return reply(lambda request: {"Responses": {}, "UnprocessedItems": request["RequestItems"]})
+
+
+@pytest.mark.parametrize(
+    ("operation", "steps"),
+    [
+        *(("GetItem", [refuse(code)] * TRIES) for code in (THROTTLED, "ThrottlingException", "RequestLimitExceeded")),
+        ("TransactWriteItems", [throttled_inside()]),
+        ("BatchWriteItem", [never_done()] * (len(PAUSES_S) + 1)),
+    ],
+)
+def test_after_lasting_throttling_nobody_waits_for_a_while(
+    server: ScriptedServer, table: DynamoDbTable, clock: FakeClock, operation: str, steps: list[Wsgi]
+) -> None:
+    """Else each stage of each question would wait for its tries."""
+    server.script.extend(steps)
     with pytest.raises(StoreUnavailable):
-        cache.get(KEY)
-    assert cache.get(OTHER_KEY) is None
+        OPERATIONS[operation](table)
+    with pytest.raises(StoreUnavailable, match="not tried"):
+        DynamoDbMemory(table).recall(SESSION, limit=1)
+    assert len(server.calls) == len(steps)
+    clock.now += COOL_OFF_S + 1
+    assert DynamoDbAnswerCache(table).get(KEY) is None
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException", "ValidationException"])
@@ -383,7 +408,7 @@ def test_without_credentials_it_is_an_error_of_ours(
 def test_a_vote_that_meets_another_transaction_is_tried_again(
     server: ScriptedServer, table: DynamoDbTable, sleeps: list[float]
 ) -> None:
-    server.script.extend([None, conflict(), conflict()])
+    server.script.extend([None, None, conflict(), conflict()])
     vote(table, helpful=False)
     assert sleeps == list(PAUSES_S[:2])
     assert outline(DynamoDbFeedback(table), "id_1") == [(False, SESSION, START)]
@@ -392,7 +417,7 @@ def test_a_vote_that_meets_another_transaction_is_tried_again(
 def test_a_vote_that_always_meets_others_fails_whole(
     server: ScriptedServer, table: DynamoDbTable, sleeps: list[float]
 ) -> None:
-    server.script.extend([None, *[conflict()] * (len(PAUSES_S) + 1)])
+    server.script.extend([None, None, *[conflict()] * (len(PAUSES_S) + 1)])
     with pytest.raises(StoreUnavailable, match="TransactionCanceledException"):
         vote(table, helpful=False)
     assert sleeps == list(PAUSES_S)
@@ -403,8 +428,7 @@ def test_a_vote_that_always_meets_others_fails_whole(
 def test_a_transaction_that_is_throttled_inside_is_not_taken_for_an_old_vote(
     server: ScriptedServer, table: DynamoDbTable
 ) -> None:
-    reasons = [{"Code": "None"}, {"Code": "ThrottlingError"}]
-    server.script.extend([None, refuse("TransactionCanceledException", CancellationReasons=reasons)])
+    server.script.extend([None, None, throttled_inside()])
     with pytest.raises(StoreUnavailable):
         vote(table, helpful=False)
 
@@ -416,20 +440,20 @@ def test_a_newer_vote_that_wins_the_race_stands(server: ScriptedServer, table: D
             environ, start_response
         )
 
-    server.script.extend([None, overtaken])
+    server.script.extend([None, None, overtaken])
     vote(table, helpful=False, at=START)
     assert outline(DynamoDbFeedback(table), "id_1") == [(True, SESSION, START + 1)]
 
 
 def test_a_vote_whose_answer_was_lost_counts_once(server: ScriptedServer, table: DynamoDbTable) -> None:
     vote(table, helpful=False)
-    server.script.extend([None, refuse("InternalServerError", status=500)])  # botocore sends it again
+    server.script.extend([None, None, refuse("InternalServerError", status=500)])  # botocore sends it again
     vote(table, helpful=False)
     assert outline(DynamoDbFeedback(table), "id_1") == [(False, SESSION, START)]
 
 
 def test_a_vote_is_written_whole_or_not_at_all(server: ScriptedServer, table: DynamoDbTable) -> None:
-    server.script.extend([None, *[refuse("InternalServerError", status=500)] * TRIES])
+    server.script.extend([None, None, *[refuse("InternalServerError", status=500)] * TRIES])
     with pytest.raises(StoreUnavailable):
         vote(table, helpful=False)
     table.reset()  # forgets the outage
@@ -442,7 +466,7 @@ def test_what_a_batch_leaves_undone_is_done_next(
 ) -> None:
     undone = reply(lambda request: {"UnprocessedItems": request["RequestItems"]})
     unread = reply(lambda request: {"Responses": {}, "UnprocessedKeys": request["RequestItems"]})
-    server.script.append(undone)
+    server.script.extend([None, undone])
     vote(table, helpful=True)
     server.script.append(unread)
     assert outline(DynamoDbFeedback(table), "id_1") == [(True, SESSION, START)]
@@ -503,7 +527,7 @@ def test_the_largest_answer_is_below_dynamodb_s_limit(server: ScriptedServer, ta
 
 def test_one_table_keeps_sessions_answers_and_chunks_of_one_name_apart(table: DynamoDbTable) -> None:
     cache, memory, feedback = DynamoDbAnswerCache(table), DynamoDbMemory(table), DynamoDbFeedback(table)
-    response = make_response(KEY, chunk_ids=(KEY,), cache_key=KEY)
+    response = make_response(KEY, chunk_ids=(KEY,), cache_keys=(KEY,))
     cache.put(KEY, make_answer(), ttl_s=60)
     memory.remember(KEY, make_turn())
     feedback.record(response)

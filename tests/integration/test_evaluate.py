@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes_embedding import HashingEmbedder
 
+from knowledge.documents import read
+from knowledge.ingest import ingest
 from ragctl import cli
 from ragctl.evaluate import score
 
@@ -108,6 +111,47 @@ def test_evaluate_keeps_its_index_apart(
     assert first["index"].startswith(".index/eval-")
     assert (tmp_path / first["index"] / "manifest.json").stat().st_mtime_ns == built
     assert not (tmp_path / "mine").exists()
+
+
+def test_evaluate_replaces_no_index_of_other_documents(
+    run: Run, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "permits.md").write_text("# Permits\n\nA permit is needed for every import.\n", encoding="utf-8")
+    run("ingest", "permits.md", "--index", "mine", "--json")
+    there = (tmp_path / "mine" / "manifest.json").read_bytes()
+
+    status, out, _ = run("evaluate", *flat(files | {"--index": Path("mine")}), "--json")
+
+    sentence = f"The index in 'mine' holds something else than {files['--corpus']}: name another folder, or remove it"
+    assert (status, json.loads(out)) == (1, {"error": sentence, "code": "index_in_use"})
+    assert (tmp_path / "mine" / "manifest.json").read_bytes() == there
+
+
+def test_evaluate_adds_to_an_index_and_takes_nothing_away(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    lines = files["--corpus"].read_text(encoding="utf-8").splitlines(keepends=True)
+    corpus = tmp_path / files["--corpus"].name
+    options = files | {"--corpus": corpus, "--index": tmp_path / "index"}
+    asked = (*flat(options), "--mode", "bm25", "--json")
+
+    corpus.write_text("".join(lines[:4]), encoding="utf-8")
+    assert run("evaluate", *asked)["documents"] == 4
+    corpus.write_text("".join(lines), encoding="utf-8")
+    assert run("evaluate", *asked)["documents"] == 5
+    corpus.write_text("".join(lines[:4]), encoding="utf-8")
+    assert run("evaluate", *asked)[0] == 1
+    corpus.write_text("".join(lines).replace("frozen fish", "fish"), encoding="utf-8")
+    assert run("evaluate", *asked)[0] == 1
+
+
+def test_evaluate_replaces_no_index_of_another_embedding_model(
+    run: Run, files: dict[str, Path], tmp_path: Path
+) -> None:
+    ingest(read([files["--corpus"]]).documents, target=tmp_path / "index", embedder=HashingEmbedder())
+
+    status, out, _ = run("evaluate", *flat(files | {"--index": tmp_path / "index"}), "--json")
+
+    assert (status, json.loads(out)["code"]) == (1, "index_in_use")
 
 
 @pytest.mark.parametrize(

@@ -513,6 +513,44 @@ def test_an_address_that_is_none_is_unavailable_without_a_retry(
     assert fake_time.slept == []
 
 
+def test_a_key_that_has_changed_goes_out_with_the_next_call(connect: Connect, deadline: Deadline) -> None:
+    keys = ["sk-old"]
+
+    def rotate(exchange: Exchange) -> None:
+        keys[0] = " sk-new\n"
+        error(500)(exchange)
+
+    with LlmServer([reply("x"), rotate, reply("x"), reply("x")]) as server:
+        model = connect(server, api_key=lambda: keys[0])
+        for _ in range(3):
+            model.complete(MESSAGES, deadline=deadline)
+        assert [request.headers["authorization"] for request in server.requests] == [
+            "Bearer sk-old",
+            "Bearer sk-old",
+            "Bearer sk-new",  # a retry already
+            "Bearer sk-new",
+        ]
+        assert server.connections == 2
+
+
+def test_the_key_that_was_refused_is_kept_from_the_log_even_if_another_one_is_in_use_by_then(
+    connect: Connect, deadline: Deadline
+) -> None:
+    keys = [KEY]
+
+    def refuse(exchange: Exchange) -> None:
+        keys[0] = "sk-new"
+        model._endpoint.client()
+        error(401, message=f"Incorrect key: Bearer {KEY}")(exchange)
+
+    with LlmServer([refuse]) as server:
+        model = connect(server, api_key=lambda: keys[0])
+        with pytest.raises(LlmUnavailable) as caught:
+            model.complete(MESSAGES, deadline=deadline)
+
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
 def test_eight_threads_share_one_adapter(connect: Connect) -> None:
     def shout(exchange: Exchange) -> None:
         request = exchange.request.json

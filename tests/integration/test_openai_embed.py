@@ -307,15 +307,19 @@ def test_a_server_that_is_not_there(connect: Connect, url: str) -> None:
         connect(url, patience=QUESTION_PATIENCE).embed(["one"])
 
 
-def test_a_key_that_is_replaced_after_a_refusal_is_read_again(connect: Connect) -> None:
-    keys = iter(["old", "new"])
-    with LlmServer(embed=[error(401)]) as server:
-        embedder = connect(server, api_key=lambda: next(keys))
+def test_a_key_that_is_replaced_goes_out_with_the_next_call_refused_or_not(connect: Connect) -> None:
+    keys = ["first"]
+    with LlmServer(embed=[embeddings(), error(401)]) as server:
+        embedder = connect(server, api_key=lambda: keys[0])
+        embedder.embed(["one"])
+        keys[0] = "second"
         with pytest.raises(EmbeddingUnavailable):
             embedder.embed(["one"])
+        keys[0] = "third"
         embedder.embed(["one"])
 
-    assert [request.headers["authorization"] for request in server.embed_requests] == ["Bearer old", "Bearer new"]
+    sent = [request.headers["authorization"] for request in server.embed_requests]
+    assert sent == ["Bearer first", "Bearer second", "Bearer third"]
 
 
 def test_the_caller_is_told_that_retrieval_failed() -> None:

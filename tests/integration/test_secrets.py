@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import logging
 import socket
 import threading
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
-from aws_lambda_powertools.utilities.parameters import base
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
+from botocore.exceptions import EndpointConnectionError  # type: ignore[import-untyped, unused-ignore]
 from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.harness import Api, Start, starting
 from moto import mock_aws
@@ -25,7 +27,9 @@ from knowledge.embedding import MiniLM
 from knowledge.ingest import ingest
 from knowledge.types import Document
 from rag.adapters import secrets
+from rag.adapters.embedders import remote_embedder
 from rag.errors import LlmUnavailable
+from rag.settings import Settings, load
 
 NAME = "rag/llm-key"
 KEY = "sk-live-secret-0123456789"
@@ -34,7 +38,8 @@ QUESTION = "How long does an import permit take?"
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(secrets, "REFRESH_S", 60.0)  # a loaded machine is no outage
     secrets.forget_secrets()
     yield
     secrets.forget_secrets()
@@ -48,37 +53,48 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.client]:
         yield boto3.client("secretsmanager")
 
 
+class Reads(list[str]):
+    """The names of the secrets that were asked for, each time AWS was asked; ``trouble`` is what comes in between."""
+
+    trouble: Callable[[], object] | None = None
+
+
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the secrets that were asked for, each time AWS was asked."""
-    asked: list[str] = []
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    asked = Reads()
     call = BaseClient._make_api_call
 
     def counted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
         if operation == "GetSecretValue":
             asked.append(parameters["SecretId"])
+            if asked.trouble:
+                asked.trouble()
         return call(client, operation, parameters)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", counted)
     return asked
 
 
-class _Wall(datetime.datetime):
+def out_of_reach() -> None:
+    raise EndpointConnectionError(endpoint_url="https://secretsmanager.example")
+
+
+@dataclass
+class Wall:
     """A wall clock that can be put forward."""
 
-    ahead = datetime.timedelta()
+    ahead: float = 0.0
 
-    @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-        return datetime.datetime.now(tz) + cls.ahead
+    def time(self) -> float:
+        return time.time() + self.ahead
 
 
 @pytest.fixture
-def wall(monkeypatch: pytest.MonkeyPatch) -> type[_Wall]:
-    """The clock by which Powertools' cache ages."""
-    monkeypatch.setattr(_Wall, "ahead", datetime.timedelta())
-    monkeypatch.setattr(base, "datetime", _Wall)
-    return _Wall
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    """The clock by which keys age."""
+    clock = Wall()
+    monkeypatch.setattr(secrets, "time", SimpleNamespace(time=clock.time))
+    return clock
 
 
 # --- reading
@@ -95,7 +111,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> type[_Wall]:
 )
 def test_a_key_is_read_as_it_is_or_out_of_its_field(manager: boto3.client, value: str, key: str) -> None:
     manager.create_secret(Name=NAME, SecretString=value)
-    assert secrets.read_secret(NAME) == key
+    assert secrets.read_secret(NAME, secrets.LLM) == key
 
 
 @pytest.mark.parametrize(
@@ -115,17 +131,17 @@ def test_what_holds_no_key_is_unavailable_and_nothing_of_it_is_told(
     kind = "SecretBinary" if isinstance(value, bytes) else "SecretString"
     manager.create_secret(Name=NAME, **{kind: value})
     with pytest.raises(LlmUnavailable) as caught:
-        secrets.read_secret(NAME)
+        secrets.read_secret(NAME, secrets.LLM)
     assert reason in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_missing_secret_is_unavailable_and_asked_for_again(manager: boto3.client, reads: list[str]) -> None:
+def test_a_missing_secret_is_unavailable_and_asked_for_again(manager: boto3.client, reads: Reads) -> None:
     for _ in range(2):
         with pytest.raises(LlmUnavailable, match="cannot be read"):
-            secrets.read_secret(NAME)
+            secrets.read_secret(NAME, secrets.LLM)
     manager.create_secret(Name=NAME, SecretString=KEY)
-    assert secrets.read_secret(NAME) == KEY
+    assert secrets.read_secret(NAME, secrets.LLM) == KEY
     assert reads == [NAME] * 3
 
 
@@ -134,7 +150,7 @@ def test_without_a_region_it_is_unavailable_too(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with pytest.raises(LlmUnavailable, match="cannot be read") as caught:
-        secrets.read_secret(NAME)
+        secrets.read_secret(NAME, secrets.LLM)
     assert type(caught.value.__cause__).__name__ == "NoRegionError"
 
 
@@ -163,7 +179,7 @@ def test_a_manager_that_never_answers_does_not_outlast_the_request(monkeypatch: 
         thread = threading.Thread(target=listen)
         thread.start()
         with pytest.raises(LlmUnavailable, match="cannot be read"):
-            secrets.read_secret(NAME)
+            secrets.read_secret(NAME, secrets.LLM)
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
         for connection in open_:
@@ -179,26 +195,90 @@ def test_all_attempts_fit_into_a_request() -> None:
 # --- keeping
 
 
-def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(
-    manager: boto3.client, reads: list[str], wall: type[_Wall]
-) -> None:
+def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(manager: boto3.client, reads: Reads, wall: Wall) -> None:
     manager.create_secret(Name=NAME, SecretString=KEY)
-    assert [secrets.read_secret(NAME) for _ in range(3)] == [KEY] * 3
+    assert [secrets.read_secret(NAME, secrets.LLM) for _ in range(3)] == [KEY] * 3
     assert reads == [NAME]
     manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
-    wall.ahead = datetime.timedelta(seconds=secrets.MAX_AGE_S - 5)
-    assert secrets.read_secret(NAME) == KEY
-    wall.ahead = datetime.timedelta(seconds=secrets.MAX_AGE_S + 5)
-    assert secrets.read_secret(NAME) == NEW_KEY
+    wall.ahead = secrets.MAX_AGE_S - 60
+    assert secrets.read_secret(NAME, secrets.LLM) == KEY
+    wall.ahead = secrets.MAX_AGE_S
+    assert secrets.read_secret(NAME, secrets.LLM) == NEW_KEY
     assert reads == [NAME] * 2
 
 
-def test_forgetting_drops_the_value_and_the_client(manager: boto3.client, reads: list[str]) -> None:
+def test_one_secret_may_hold_both_keys(manager: boto3.client) -> None:
+    manager.create_secret(Name=NAME, SecretString=json.dumps({"LLM_API_KEY": KEY, "EMBED_API_KEY": NEW_KEY}))
+    assert secrets.read_secret(NAME, secrets.LLM) == KEY
+    assert secrets.read_secret(NAME, secrets.EMBEDDER) == NEW_KEY
+
+
+@pytest.mark.parametrize(
+    ("value", "trouble", "reason"),
+    [
+        (NEW_KEY, out_of_reach, "The secret with the LLM's key cannot be read"),
+        (json.dumps({"WRONG": NEW_KEY}), None, "The secret with the LLM's key is JSON without 'LLM_API_KEY'"),
+        (b"\xff", None, "The secret with the LLM's key is not text"),
+    ],
+    ids=["out of reach", "another field", "binary"],
+)
+def test_while_no_new_key_can_be_read_the_one_of_before_serves(
+    manager: boto3.client,
+    reads: Reads,
+    wall: Wall,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    value: str | bytes,
+    trouble: Callable[[], object] | None,
+    reason: str,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("rag"), "propagate", True)  # the function's telemetry switches it off
     manager.create_secret(Name=NAME, SecretString=KEY)
-    secrets.read_secret(NAME)
+    secrets.read_secret(NAME, secrets.LLM)
+    manager.put_secret_value(SecretId=NAME, **{"SecretBinary" if isinstance(value, bytes) else "SecretString": value})
+    reads.trouble = trouble
+
+    # It has aged and no other one can be had: it is asked for once, then not for a while
+    wall.ahead = secrets.MAX_AGE_S
+    assert [secrets.read_secret(NAME, secrets.LLM) for _ in range(3)] == [KEY] * 3
+    assert reads == [NAME] * 2
+    assert f"{reason}; the LLM's key of before goes on being used" in caplog.text
+
+    # Mended: the new one is in use after that while
+    reads.trouble = None
+    manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+    wall.ahead += secrets.PAUSE_S
+    assert secrets.read_secret(NAME, secrets.LLM) == NEW_KEY
+    assert NEW_KEY not in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_a_manager_that_is_silent_does_not_hold_up_who_has_a_key(
+    manager: boto3.client, reads: Reads, wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    secrets.read_secret(NAME, secrets.LLM)
+    monkeypatch.setattr(secrets, "REFRESH_S", 0.05)
+    over = threading.Event()
+
+    def silent() -> None:
+        over.wait()
+        out_of_reach()  # the thread that was left behind asks nobody once the test has ended
+
+    reads.trouble = silent
+    wall.ahead = secrets.MAX_AGE_S
+    try:
+        assert secrets.read_secret(NAME, secrets.LLM) == KEY
+    finally:
+        over.set()
+
+
+def test_forgetting_drops_the_value_and_the_client(manager: boto3.client, reads: Reads) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    secrets.read_secret(NAME, secrets.LLM)
     client = secrets._provider().client
     secrets.forget_secrets()
-    assert secrets.read_secret(NAME) == KEY
+    assert secrets.read_secret(NAME, secrets.LLM) == KEY
     assert secrets._provider().client is not client
     assert reads == [NAME] * 2
 
@@ -238,8 +318,57 @@ def with_secret(start: Start, server: LlmServer, **settings: str) -> Api:
     return start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=NAME, LLM_MAX_RETRIES="0", **settings)
 
 
+def bearers(requests: list[Any]) -> list[str]:
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in requests]
+
+
+def test_a_rotated_key_is_in_use_when_the_old_one_has_aged_although_that_is_still_valid(
+    start: Start, manager: boto3.client, reads: Reads, wall: Wall
+) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    with LlmServer([reply("Five working days.")]) as server:
+        api = with_secret(start, server)
+        for ahead in (0, 0, secrets.MAX_AGE_S - 60, secrets.MAX_AGE_S, secrets.MAX_AGE_S):
+            wall.ahead = ahead
+            assert api.ask(QUESTION).status == 200
+            manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+        assert bearers(server.requests) == [KEY, KEY, KEY, NEW_KEY, NEW_KEY]
+        assert reads == [NAME] * 2
+    assert KEY not in api.output
+    assert NEW_KEY not in api.output
+
+
+def test_a_manager_out_of_reach_breaks_no_question(
+    start: Start, manager: boto3.client, reads: Reads, wall: Wall
+) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    with LlmServer([only_key(KEY)]) as server:
+        api = with_secret(start, server)
+        assert api.ask(QUESTION).status == 200
+        reads.trouble = out_of_reach
+        wall.ahead = secrets.MAX_AGE_S
+        result = api.ask(QUESTION)
+        assert server.connections == 1
+    assert (result.status, result.json["metadata"]["degraded"]) == (200, False)
+    assert ["the LLM's key of before" in line["message"] for line in result.logs] == [True, False]
+    assert KEY not in api.output
+
+
+def test_the_embedder_s_rotated_key_is_in_use_too(manager: boto3.client, wall: Wall) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    with LlmServer(embed=[]) as server:
+        variables = {"EMBED_MODEL": "house-embedding", "EMBED_BASE_URL": server.url, "EMBED_SECRET_NAME": NAME}
+        embedder = remote_embedder(load(Settings, variables), side="question")
+        assert embedder is not None
+        for ahead in (0, secrets.MAX_AGE_S - 60, secrets.MAX_AGE_S):
+            wall.ahead = ahead
+            embedder.embed([QUESTION])
+            manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+        assert bearers(server.embed_requests) == [KEY, KEY, NEW_KEY]
+
+
 def test_a_rotated_key_is_used_after_a_refusal_once_the_old_one_has_aged(
-    start: Start, manager: boto3.client, reads: list[str], wall: type[_Wall]
+    start: Start, manager: boto3.client, reads: Reads, wall: Wall
 ) -> None:
     manager.create_secret(Name=NAME, SecretString=json.dumps({"LLM_API_KEY": KEY}))
     # The vendor takes the first key once, then it is revoked.
@@ -250,7 +379,7 @@ def test_a_rotated_key_is_used_after_a_refusal_once_the_old_one_has_aged(
         refused = [api.ask(QUESTION) for _ in range(2)]
         assert [(each.status, each.json["code"]) for each in refused] == [(503, "llm_unavailable")] * 2
         assert reads == [NAME], "the secret is not asked for with every refusal"
-        wall.ahead = datetime.timedelta(seconds=secrets.MAX_AGE_S + 1)
+        wall.ahead = secrets.MAX_AGE_S
         assert api.ask(QUESTION).status == 200
         assert reads == [NAME] * 2
         assert len(server.requests) == 4
@@ -273,8 +402,8 @@ def test_at_the_most_talkative_log_level_no_library_tells_the_key(
     assert KEY not in api.output
 
 
-def test_a_warm_function_does_not_ask_for_the_secret_again(
-    start: Start, manager: boto3.client, reads: list[str], wall: type[_Wall]
+def test_a_warm_function_asks_for_the_secret_only_when_it_has_aged(
+    start: Start, manager: boto3.client, reads: Reads, wall: Wall
 ) -> None:
     manager.create_secret(Name=NAME, SecretString=KEY)
     with LlmServer([only_key(KEY)]) as server:
@@ -282,11 +411,11 @@ def test_a_warm_function_does_not_ask_for_the_secret_again(
         assert reads == [], "nor at its start"
         assert api.health().status == 200
         assert reads == [], "nor for health"
-        for _ in range(3):
+        for hours in (0, 0, 1, 1):
+            wall.ahead = 3600.0 * hours
             assert api.ask(QUESTION).status == 200
-            wall.ahead += datetime.timedelta(hours=1)
-        assert reads == [NAME]
-        assert server.connections == 1
+        assert reads == [NAME] * 2
+        assert server.connections == 1, "the same key needs no new client"
 
 
 @pytest.mark.parametrize(

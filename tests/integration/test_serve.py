@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from fakes_llm import Exchange, LlmServer, reply
+from local_server import STOP_S, Server, serving, start
 
 from knowledge.documents import read
 from knowledge.embedding import MiniLM
 from knowledge.ingest import ingest
 
-PROGRAM = Path(sys.executable).with_name("ragctl")
-OURS = ("LLM_", "RAG_", "RAGCTL_", "INDEX_", "CHROMA_", "RETRIEVAL_", "RELEVANCE_", "MAX_")
 QUESTION = "Do I need a permit for importing plants?"
-STOP_S = 20
 
 
 @pytest.fixture(scope="module")
@@ -39,64 +32,15 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "index"
 
 
-@dataclass
-class Server:
-    process: subprocess.Popen[str]
-    address: str
-
-    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
-        """(status, decoded JSON)."""
-        connection = http.client.HTTPConnection(self.address, timeout=STOP_S)
-        try:
-            connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            return response.status, json.loads(response.read() or "null")
-        finally:
-            connection.close()
-
-    def ask(self, question: str = QUESTION) -> tuple[int, Any]:
-        return self.request("POST", "/api/query", json.dumps({"query": question}).encode())
-
-    def end(self, number: int) -> tuple[int, str, str]:
-        """Send the signal to the whole group, as a terminal does: (exit status, stdout, stderr)."""
-        os.killpg(self.process.pid, number)
-        out, err = self.process.communicate(timeout=STOP_S)
-        return self.process.returncode, out, err
-
-
-def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    return subprocess.Popen(
-        [str(PROGRAM), "serve", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**clean, **variables},
-        start_new_session=True,
-    )
-
-
-@contextmanager
-def serving(index: Path, *arguments: str, **variables: str) -> Iterator[Server]:
-    process = start("--port", "0", "--json", "--index", str(index), *arguments, **variables)
-    assert process.stdout is not None
-    try:
-        ready = process.stdout.readline()
-        assert ready, process.communicate(timeout=STOP_S)[1]
-        yield Server(process, urlsplit(json.loads(ready)["url"]).netloc)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                process.communicate(timeout=STOP_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
+@pytest.fixture(scope="module")
+def running(index: Path) -> Iterator[Server]:
+    with serving(index, "--workers", "1") as server:
+        yield server
 
 
 def test_it_answers_over_http_and_ctrl_c_ends_it_cleanly(index: Path) -> None:
     with serving(index) as server:
-        status, body = server.ask()
+        status, body = server.ask(QUESTION)
         health_status, health = server.request("GET", "/api/health")
         wrong_method = server.request("OPTIONS", "/api/query")
         not_json = server.request("POST", "/api/query", b"\xff\xfe")
@@ -126,7 +70,7 @@ def test_health_answers_while_another_worker_waits_for_the_llm(index: Path) -> N
 
     with LlmServer([wait]) as llm, serving(index, "--workers", "2", LLM_BASE_URL=llm.url) as server:
         answers: list[tuple[int, Any]] = []
-        waiting = threading.Thread(target=lambda: answers.append(server.ask()))
+        waiting = threading.Thread(target=lambda: answers.append(server.ask(QUESTION)))
         waiting.start()
         try:
             assert asked.wait(STOP_S)
@@ -151,7 +95,7 @@ def test_ctrl_c_does_not_wait_for_the_llm(index: Path, tmp_path: Path) -> None:
 
     def ask(server: Server) -> None:
         with pytest.raises((OSError, http.client.HTTPException, ValueError)):
-            server.ask()
+            server.ask(QUESTION)
 
     with LlmServer([wait]) as llm, serving(index, LLM_BASE_URL=llm.url, TMPDIR=str(tmp_path)) as server:
         waiting = threading.Thread(target=ask, args=(server,))
@@ -185,12 +129,58 @@ def test_a_body_over_api_gateways_limit_is_413(index: Path) -> None:
     assert still_there == 200
 
 
+@pytest.mark.parametrize(
+    ("request_head", "status", "code"),
+    [
+        (f"GET /api/health?{'x' * 5000} HTTP/1.1\r\nHost: x", 414, "uri_too_long"),
+        (f"GET /api/health HTTP/1.1\r\nHost: {'x' * 9000}", 431, "headers_too_large"),
+        ("GET /api/health", 400, "bad_request"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_json(running: Server, request_head: str, status: int, code: str) -> None:
+    host, _, port = running.address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=STOP_S) as client:
+        client.sendall(f"{request_head}\r\n\r\n".encode())
+        response = http.client.HTTPResponse(client)
+        response.begin()
+        body = json.loads(response.read())
+
+    assert (response.status, response.headers["Content-Type"]) == (status, "application/json")
+    assert (body["code"], body.keys()) == (code, {"error", "code"})
+    assert running.request("GET", "/api/health")[0] == 200
+
+
+def finished(server: Server, job: str) -> Any:
+    for _ in range(600):
+        state = server.request("GET", f"/v1/ingest/{job}")[1]
+        if state["state"] != "running":
+            return state
+        time.sleep(0.1)
+    raise AssertionError("the ingest never ended")
+
+
+def test_it_ingests_what_it_was_started_with_and_answers_from_it(tmp_path: Path) -> None:
+    (tmp_path / "docs.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
+    source = str(tmp_path / "docs.md")
+    with serving(tmp_path / "index", "--source", source, "--workers", "2") as server:
+        before = server.ask(QUESTION)[0]
+        begun, job = server.request("POST", "/v1/ingest")
+        state = finished(server, job["id"])
+        after = server.ask(QUESTION)[0]
+        wrong_method = server.request("DELETE", "/v1/ingest")
+
+    assert (before, begun, job["state"], after) == (503, 202, "running", 200)
+    assert (state["state"], state["summary"]["documents"]) == ("done", 1)
+    assert str(tmp_path) not in json.dumps(state)
+    assert (wrong_method[0], wrong_method[1]["code"]) == (405, "method_not_allowed")
+
+
 def test_without_an_index_it_serves_503_until_there_is_one(index: Path, tmp_path: Path) -> None:
     with serving(tmp_path / "later", "--workers", "1") as server:
-        before = server.ask()
+        before = server.ask(QUESTION)
         (tmp_path / "docs.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
         ingest(read([tmp_path / "docs.md"]).documents, target=tmp_path / "later", embedder=MiniLM())
-        after = server.ask()
+        after = server.ask(QUESTION)
 
     assert (before[0], before[1]["code"]) == (503, "index_not_ready")
     assert before[1]["error"] == "No index is loaded. Run: ragctl ingest PATH"

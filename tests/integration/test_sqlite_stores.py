@@ -242,9 +242,9 @@ def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, cl
     with database.reading() as connection:
         counts = {
             table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in (*TABLES, "vote_chunks")
+            for table in (*TABLES, "vote_chunks", "vote_keys")
         }
-    assert counts == {"answers": 1, "turns": 0, "responses": 0, "votes": 0, "vote_chunks": 0}
+    assert counts == {"answers": 1, "turns": 0, "responses": 0, "votes": 0, "vote_chunks": 0, "vote_keys": 0}
 
 
 def test_a_session_s_older_turns_leave_the_file(database: SqliteDatabase) -> None:

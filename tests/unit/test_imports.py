@@ -53,7 +53,7 @@ BASE_MAY_IMPORT = {
     "rag.ports": {"rag.types", "rag.errors"},
     "rag.prompts": {"rag.errors", "rag.settings"},
     "rag.chat_types": set[str](),
-    "rag.run": {"rag.types"},
+    "rag.run": {"rag.types", "rag.errors"},
     "rag.cached": {"rag.types", "rag.records"},
     "rag.records": {"rag.types"},
     "rag.store_ports": {"rag.records", "rag.errors"},

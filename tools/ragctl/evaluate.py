@@ -20,6 +20,8 @@ from ragctl.options import Json, Profile, cores, read_settings
 
 if TYPE_CHECKING:
     from knowledge.ingest import Summary
+    from knowledge.manifest import Manifest
+    from knowledge.types import Document
     from rag.settings import Settings
 
 CUTOFF_DOCUMENTS = 10
@@ -38,7 +40,12 @@ def evaluate(
     profile: Profile = None,
     index: Annotated[
         str | None,
-        typer.Option("--index", metavar="DIR", help="Where to keep the index. Default: .index/eval-<digest>."),
+        typer.Option(
+            "--index",
+            metavar="DIR",
+            help="Where to keep the index: a new folder, or one that holds nothing but C.jsonl. "
+            "Default: .index/eval-<digest>.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -99,19 +106,30 @@ def _ingest(corpus: Path, settings: Settings) -> Summary:
     from knowledge.documents import read
     from knowledge.embedding import MiniLM
     from knowledge.ingest import ingest
-    from knowledge.source import folder_of
+    from knowledge.source import folder_of, read_manifest
 
     reading = read([corpus])
     for failure in reading.failed:
         note(f"Failed: {failure.path}: {failure.error}")
+    target, embedder = folder_of(settings.index_place), MiniLM(threads=cores())
+    there = read_manifest(target)
+    if there is not None and not _may_replace(there, reading.documents, embedder.model):
+        sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"
+        raise CommandFailed(sentence, code="index_in_use")
     with progress() as on_progress:
         return ingest(
             reading.documents,
-            target=folder_of(settings.index_place),
-            embedder=MiniLM(threads=cores()),
+            target=target,
+            embedder=embedder,
             collection=settings.collection,
             on_progress=on_progress,
         )
+
+
+def _may_replace(there: Manifest, documents: Sequence[Document], model: str) -> bool:
+    """Whether nothing that was indexed is lost: all of it is in ``documents``, unchanged, and embedded as here."""
+    given = {(document.doc_id, document.digest) for document in documents}
+    return there.model == model and all((source.doc_id, source.digest) in given for source in there.sources)
 
 
 def _relevant(qrels: Qrels) -> Qrels:

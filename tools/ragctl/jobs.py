@@ -1,20 +1,21 @@
 """``POST /v1/ingest`` and ``GET /v1/ingest/{id}`` of the local server: re-indexing beside the running service.
 
 A job is a process of its own (``ragctl ingest``), so that requests are answered meanwhile; the workers notice the new
-index at their next request. Its state is what it printed, in a folder that all workers share.
+index at their next request. Its state is what it printed, in a folder that all workers share, and whether it still
+holds the lock that it was born with.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
-import os
 import re
 import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -23,6 +24,15 @@ from typing import Any
 PATH = "/v1/ingest"
 _ID = re.compile(r"[A-Za-z0-9_-]{16}")
 _COMMAND = "from ragctl.cli import main; main()"
+_LOCK = ".lock"
+
+
+class AlreadyRunning(Exception):
+    """An ingest is running. What it has read already may have changed since: it is not the one that was asked for."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(job)
+        self.job = job
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +45,69 @@ class IngestJobs:
     folder: Path
 
     def start(self) -> str:
-        """Start a job; its id."""
-        job = secrets.token_urlsafe(12)
+        """Start a job; its id.
+
+        Raises:
+            AlreadyRunning: there is one, of whichever worker.
+        """
         command = [sys.executable, "-c", _COMMAND, "ingest", *self.sources]
         command += ["--index", self.index, "--profile", self.profile, "--json"]
-        with (self.folder / f"{job}.out").open("wb") as out:
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
-        (self.folder / f"{job}.pid").write_text(str(process.pid), encoding="ascii")
-        threading.Thread(target=process.wait, daemon=True).start()  # so that no zombie is taken for a running job
+        with self._one_at_a_time():
+            for path in self.folder.glob(f"?*{_LOCK}"):
+                if _is_held(path):
+                    raise AlreadyRunning(path.name.removesuffix(_LOCK))
+            job = secrets.token_urlsafe(12)
+            with (self.folder / f"{job}.out").open("wb") as out, (self.folder / f"{job}{_LOCK}").open("wb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                process = subprocess.Popen(  # which inherits the lock, and holds it to its end, whatever that is
+                    command,
+                    stdout=out,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=(lock.fileno(),),
+                    start_new_session=True,
+                )
+        threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
         return job
 
     def state(self, job: str) -> dict[str, Any] | None:
-        """``{"id", "state": "running" | "done" | "failed", "summary" | "error", "code"}``; None for an unknown id."""
-        if not _ID.fullmatch(job) or not (self.folder / f"{job}.pid").is_file():
+        """``{"id", "state": "running" | "done" | "failed", "summary" | "error", "code"}``; None for an unknown id.
+
+        Of this machine's folders it tells the last part only.
+        """
+        lock = self.folder / f"{job}{_LOCK}"
+        if not _ID.fullmatch(job) or not lock.is_file():
             return None
-        # Asked before the output is read: a job that ends in between has then said everything.
-        running = self._runs(job)
+        if _is_held(lock):
+            return {"id": job, "state": "running"}
         said = (self.folder / f"{job}.out").read_text(encoding="utf-8")
         with suppress(ValueError):
-            result = json.loads(said)
+            result = json.loads(self._without_folders(said))
             if "error" in result:
                 return {"id": job, "state": "failed", "error": result["error"], "code": result["code"]}
             return {"id": job, "state": "done", "summary": result}
-        if running:
-            return {"id": job, "state": "running"}
         return {"id": job, "state": "failed", "error": "The ingest ended without a word", "code": "ingest_ended"}
 
-    def _runs(self, job: str) -> bool:
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        with (self.folder / _LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _without_folders(self, said: str) -> str:
+        given = [Path(place.removeprefix("file://")) for place in (*self.sources, self.index)]
+        for place in sorted({*given, *(path.resolve() for path in given)}, key=lambda path: -len(str(path))):
+            if place.name:
+                said = said.replace(json.dumps(str(place), ensure_ascii=False)[1:-1], place.name)
+        return said
+
+
+def _is_held(lock: Path) -> bool:
+    with lock.open("rb") as file:
         try:
-            os.kill(int((self.folder / f"{job}.pid").read_text(encoding="ascii")), 0)
-        except (ProcessLookupError, ValueError):
-            return False
-        return True
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
 
 
 type Handler = Callable[[dict[str, Any], Any], object]
@@ -77,20 +118,39 @@ def with_ingest(handler: Handler, jobs: IngestJobs) -> Handler:
 
     def answer(event: dict[str, Any], context: Any) -> object:
         path = str(event["path"]).rstrip("/")
-        if path == PATH and event["httpMethod"] == "POST":
-            if not jobs.sources:
-                sentence = "No folder is configured: start with ragctl serve --source PATH"
-                return _reply(HTTPStatus.CONFLICT, {"error": sentence, "code": "not_configured"})
-            return _reply(HTTPStatus.ACCEPTED, {"id": jobs.start(), "state": "running"})
-        if path.startswith(f"{PATH}/") and event["httpMethod"] == "GET":
-            state = jobs.state(path.removeprefix(f"{PATH}/"))
-            unknown = {"error": "No such ingest", "code": "not_found"}
-            return _reply(HTTPStatus.NOT_FOUND, unknown) if state is None else _reply(HTTPStatus.OK, state)
-        return handler(event, context)
+        if path != PATH and not path.startswith(f"{PATH}/"):
+            return handler(event, context)
+        allowed = "POST" if path == PATH else "GET"
+        if event["httpMethod"] != allowed:
+            sentence = f"Method not allowed; use {allowed}"
+            return _reply(HTTPStatus.METHOD_NOT_ALLOWED, _error(sentence, "method_not_allowed"), Allow=allowed)
+        return _started(jobs) if path == PATH else _looked_up(jobs, path.removeprefix(f"{PATH}/"))
 
     return answer
 
 
-def _reply(status: HTTPStatus, body: Mapping[str, Any]) -> dict[str, Any]:
+def _started(jobs: IngestJobs) -> dict[str, Any]:
+    if not jobs.sources:
+        sentence = "No folder is configured: start with ragctl serve --source PATH"
+        return _reply(HTTPStatus.CONFLICT, _error(sentence, "not_configured"))
+    try:
+        return _reply(HTTPStatus.ACCEPTED, {"id": jobs.start(), "state": "running"})
+    except AlreadyRunning as running:
+        sentence = "An ingest is running; start another when it is done"
+        return _reply(HTTPStatus.CONFLICT, {**_error(sentence, "ingest_running"), "id": running.job})
+
+
+def _looked_up(jobs: IngestJobs, job: str) -> dict[str, Any]:
+    state = jobs.state(job)
+    if state is None:
+        return _reply(HTTPStatus.NOT_FOUND, _error("No such ingest", "not_found"))
+    return _reply(HTTPStatus.OK, state)
+
+
+def _error(sentence: str, code: str) -> dict[str, str]:
+    return {"error": sentence, "code": code}
+
+
+def _reply(status: HTTPStatus, body: Mapping[str, Any], **more: str) -> dict[str, Any]:
     headers = {"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-    return {"statusCode": int(status), "headers": headers, "body": json.dumps(body, ensure_ascii=False)}
+    return {"statusCode": int(status), "headers": {**headers, **more}, "body": json.dumps(body, ensure_ascii=False)}

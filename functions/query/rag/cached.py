@@ -8,15 +8,15 @@ from typing import Any
 from rag.records import CachedAnswer
 from rag.types import Answer, Chunk, Citation, Completion, Confidence, Hit, Question, RelatedDoc, Source
 
-RECIPE = 1
+RECIPE = 2
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
 _TEXT_FIELDS = ("title", "section", "doc_id", "category", "source_org", "url", "path")
 
 
-def freeze(answer: Answer, *, hits: tuple[Hit, ...], now: float, vector: bytes) -> CachedAnswer:
-    """What is kept of ``answer``, which rests on ``hits`` and was asked with ``vector``."""
+def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], top_score: float, now: float, vector: bytes) -> CachedAnswer:
+    """What is kept of ``answer``, which rests on the chunks ``rests_on`` and was asked with ``vector``."""
     completion = answer.completion
     parts = {
         "citations": [_citation_parts(citation) for citation in answer.citations],
@@ -29,8 +29,8 @@ def freeze(answer: Answer, *, hits: tuple[Hit, ...], now: float, vector: bytes) 
         text=answer.text,
         parts=parts,
         confidence=answer.confidence,
-        chunk_ids=tuple(hit.chunk.id for hit in hits),
-        top_score=max((hit.parts["dense"] for hit in hits), default=-1.0),
+        chunk_ids=tuple(hit.chunk.id for hit in rests_on),
+        top_score=top_score,
         model=completion.model if completion else "",
         created_at=now,
         vector=vector,

@@ -1,4 +1,4 @@
-"""The frozen values around a model call: messages, completions, and the time that there is."""
+"""The frozen values around a model call: messages, completions, what they used, and the time that there is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model or the extractive engine wrote.
+    """What a model or the extractive engine wrote: ``""`` where that engine found nothing to quote.
 
     ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the first.
     ``degraded`` says that a last resort answered in place of the configured model.
@@ -39,6 +39,38 @@ class Completion:
     calls: int = 1
     retries: int = 0
     degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmUse:
+    """What was used of an LLM: requests to it, those of them that were retries, and the tokens that it counted.
+
+    An answer that cannot be read counts as a request; its tokens are not known.
+    """
+
+    calls: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @classmethod
+    def of(cls, completion: Completion) -> LlmUse:
+        """What one completion used, its failed calls included."""
+        usage = completion.usage or Usage(0, 0, 0)
+        return cls(
+            calls=completion.calls,
+            retries=completion.retries,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+        )
+
+    def __add__(self, other: LlmUse) -> LlmUse:
+        return LlmUse(
+            calls=self.calls + other.calls,
+            retries=self.retries + other.retries,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)

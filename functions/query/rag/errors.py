@@ -127,9 +127,10 @@ class UnknownResponse(BadRequest):
 
 
 class LlmError(RagError):
-    """The model gave no answer. ``calls`` counts the requests that were made to it."""
+    """The model gave no answer. ``calls`` counts the requests that were made to it, ``retries`` its retries."""
 
     calls = 0
+    retries = 0
 
 
 class LlmFailed(LlmError):

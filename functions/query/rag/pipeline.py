@@ -15,12 +15,13 @@ from rag.run import Run
 from rag.stages.answer_cache import CacheSlot
 from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.conversation import Conversation
-from rag.stages.feedback_log import FeedbackLog
+from rag.stages.feedback_log import FeedbackLog, grounds
 from rag.stages.generate import Writer
 from rag.stages.references import build_related_docs, build_sources
+from rag.stages.refine.notes import order_notes
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.retry_unfiltered import RetryUnfiltered
-from rag.text.refusal import is_refusal
+from rag.text.refusal import has_words, is_refusal
 from rag.types import (
     Answer,
     Citation,
@@ -74,9 +75,10 @@ class Pipeline:
 
     ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer
     when there is none; ``retry_below`` is the cosine below which hits of a detected filter count as nothing;
-    ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``conversation``, ``cache``,
-    ``learn`` (order by feedback), ``rerank`` and ``feedback`` (what is kept of a response) are optional: when one
-    fails, the answer names it in ``skipped``.
+    ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``refine`` chooses among what was found, by
+    what retrieval knows; ``learn`` (by feedback), ``order`` and ``rerank`` put what is left in order, so that no vote
+    moves the gate. ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` (what is kept of a response) are
+    optional: when one fails, the answer names it in ``skipped``.
     """
 
     profile: str
@@ -88,8 +90,9 @@ class Pipeline:
     cache: CacheSlot | None = None
     retrieve: Retriever
     retry_below: float = -1.0
+    refine: tuple[Refine, ...] = ()
     learn: Refine | None = None
-    refine: tuple[Refine, ...]
+    order: tuple[Refine, ...] = ()
     rerank: LlmRerank | None = None
     gate: Gate
     pack: Pack
@@ -113,12 +116,14 @@ class Pipeline:
         """
         run = Run(self.clock, deadline)
         start = self.clock()
-        draft = self.prepare(question, run)
-        completion = self.generate(draft, run)
-        answer = self.finish(draft, completion, run)
+        with run.reported():
+            draft = self.prepare(question, run)
+            completion = self.generate(draft, run)
+            answer = self.finish(draft, completion, run)
         self._remember(draft, answer, run)
         timings = {**run.timings, "total": 1000 * (self.clock() - start)}
-        return replace(answer, timings=timings, skipped=tuple(dict.fromkeys(run.skipped)), events=tuple(run.events))
+        skipped = tuple(dict.fromkeys(run.skipped))
+        return replace(answer, llm=run.llm, timings=timings, skipped=skipped, events=tuple(run.events))
 
     def prepare(self, question: Question, run: Run) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
@@ -142,8 +147,8 @@ class Pipeline:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(self.write, deadline=run.deadline, history=draft.history)
-        return run.time("generation", write, draft.question, draft.context)
+        write = partial(self.write, draft.question, draft.context, deadline=run.deadline, history=draft.history)
+        return run.time("generation", run.complete, write)
 
     def finish(self, draft: Draft, completion: Completion | None, run: Run) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
@@ -152,6 +157,8 @@ class Pipeline:
             found = f"answered from the cache ({draft.cached.layer})"
             trail = (*draft.query.trail, found)
             return self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail, self.route)
+        if completion and not completion.text:
+            draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
         if completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             return self._declined(draft)
         text, trail = completion.text, draft.query.trail
@@ -159,8 +166,12 @@ class Pipeline:
             polished = run.time("polish", polish, text, draft.context)
             text, trail = polished.text, (*trail, *polished.trail)
         hits = draft.decision.hits
-        citations = run.time("citation", self.cite, text, hits)
-        refused = not citations and is_refusal(text)
+        # What the model did not see it cannot have drawn on.
+        seen = tuple(passage.hit for passage in draft.context.used)
+        citations = run.time("citation", self.cite, text, seen)
+        text = text if has_words(text) else self.decline_text
+        refused = is_refusal(text)
+        citations = () if refused else citations  # a refusal may cite what it did not find the answer in
         confidence = NOT_ANSWERED if refused else run.time("confidence", self.score, text, draft.decision, citations)
         return Answer(
             text=text,
@@ -187,19 +198,25 @@ class Pipeline:
     def _retrieved(self, draft: Draft, run: Run) -> Draft:
         question = draft.question
         query, hits = run.time("retrieval", RetryUnfiltered(self.retrieve, self.retry_below), draft.query)
-        if self.learn:
-            hits = run.soft("feedback", partial(self.learn, hits, question), hits)
         for refine in self.refine:
             hits = run.time("refine", refine, hits, question)
-        if self.rerank:
-            hits = run.soft("rerank", partial(self.rerank, hits, question, deadline=run.deadline), hits)
-            if hits and "rerank" in hits[0].parts:
-                run.events.append("reranked")
+        if self.learn:
+            hits = run.soft("feedback", partial(self.learn, hits, question), hits)
+        for order in self.order:
+            hits = run.time("refine", order, hits, question)
         decision = run.time("gate", self.gate, hits, question)
+        if self.rerank and isinstance(decision, Proceed):  # no order changes what the gate says, and this calls an LLM
+            decision = self._reranked(decision, self.rerank, question, run)
         context = run.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
         # Of the query only its trail: the cache knows the question by its filters as they were looked up.
-        asked = replace(draft.query, trail=query.trail)
+        asked = replace(draft.query, trail=(*query.trail, *order_notes(hits)))
         return replace(draft, query=asked, decision=decision, context=context)
+
+    def _reranked(self, decision: Proceed, rerank: LlmRerank, question: Question, run: Run) -> Proceed:
+        hits = run.soft("rerank", partial(rerank, decision.hits, question, run), decision.hits)
+        if "rerank" in hits[0].parts:
+            run.events.append("reranked")
+        return replace(decision, hits=hits)
 
     def _declined(self, draft: Draft) -> Answer:
         reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()
@@ -216,13 +233,13 @@ class Pipeline:
 
     def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
-        hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
+        rests_on = grounds(answer, draft.context)
         # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
         key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
             run.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
-        if self.cache and key and not draft.cached:
-            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, hits), None)
+        if self.cache and key and isinstance(draft.decision, Proceed):
+            best = max(hit.parts["dense"] for hit in draft.decision.hits)
+            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, rests_on, best), None)
         if self.feedback:
-            kept = draft.cached.answer if draft.cached else None
-            run.soft("feedback", partial(self.feedback.record, answer, hits, key, kept), None)
+            run.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)

@@ -33,10 +33,12 @@ MAX_ANSWER_CHARS = 4_000
 MAX_COMMENT_CHARS = 2_000
 MAX_SOURCES = 20
 MAX_SOURCE_CHARS = 500
-MAX_CHUNK_IDS = 50
-"""Chunks of one response that a vote on it reaches: the largest topK."""
+MAX_CHUNK_IDS = 40
+"""Chunks of one response that a vote on it reaches: as many as a transaction of DynamoDB has room for."""
 MAX_VOTES_PER_CHUNK = 100
 """The votes on a chunk that count: those on its newest responses."""
+MAX_VOTES_PER_VOTER = 5
+"""The votes of one voter that count among them, the newest: nobody can crowd out the others."""
 MAX_ANSWER_BYTES = 256 * 1024
 """A larger answer is not cached: DynamoDB takes 400 KB an item."""
 
@@ -64,8 +66,9 @@ class CachedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHit:
-    """What the cache had. ``layer`` is "l1" when it lay in this process."""
+    """What the cache had under ``key``. ``layer`` is "l1" when it lay in this process."""
 
+    key: str
     answer: CachedAnswer
     layer: Layer
     expires_at: int
@@ -85,8 +88,9 @@ class Turn:
 class ResponseRecord:
     """What must be known of a response to learn from a vote on it.
 
-    ``cache_key`` is that of the question, whether the answer was stored or not: a vote against it keeps later
-    answers out. None when the question has no key (its prompt held history). ``chunk_ids`` are best first.
+    ``cache_keys`` are that of the question, whether the answer was stored or not, and that under which the cache had
+    the answer where it is another one: a vote against it keeps later answers out of both. There are none when the
+    question has no key (its prompt held history). ``chunk_ids`` name what the answer rests on, best first.
     """
 
     response_id: str
@@ -96,7 +100,7 @@ class ResponseRecord:
     at: float
     vector: bytes = b""
     session_id: str | None = None
-    cache_key: str | None = None
+    cache_keys: tuple[str, ...] = ()
 
     @property
     def voter(self) -> str:

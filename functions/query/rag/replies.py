@@ -32,7 +32,8 @@ from rag.schema import (
     UsageReply,
 )
 from rag.stages.references import citations_markdown
-from rag.types import Answer, Citation
+from rag.stages.route import ConfidenceRouter
+from rag.types import Answer, Citation, RefusedBy, Routing
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -60,7 +61,7 @@ def query_reply(answer: Answer) -> dict[str, Any]:
             level=answer.confidence.level, score=answer.confidence.score, reason=answer.confidence.reason
         ),
         refused=answer.refused,
-        routing=_routing(answer),
+        routing=_routing(answer.routing) if answer.routing else None,
         responseId=answer.response_id,
         sessionId=answer.question.session_id,
         metadata=_metadata(answer),
@@ -75,16 +76,23 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         sources=list(dict.fromkeys(citation.hit.chunk.id for citation in answer.citations)),
         confidence=answer.confidence.score,
         refused=answer.refused,
-        routing=_routing(answer),
+        routing=_routing(answer.routing or _usual_routing(answer)),
         timing=timings_ms(answer),
         metadata=_metadata(answer) if debug else {},
     )
     return reply.model_dump(mode="json")
 
 
-def _routing(answer: Answer) -> RoutingReply | None:
-    routing = answer.routing
-    return RoutingReply(action=routing.action, reason=routing.reason) if routing else None
+def _routing(routing: Routing) -> RoutingReply:
+    return RoutingReply(action=routing.action, reason=routing.reason)
+
+
+def _usual_routing(answer: Answer) -> Routing:
+    """Where the profile routes nothing. A refusal that nobody wrote is the gate's."""
+    refused_by: RefusedBy | None = None
+    if answer.refused:
+        refused_by = "model" if answer.completion else "gate"
+    return ConfidenceRouter()(answer.confidence, refused_by)
 
 
 def _metadata(answer: Answer) -> MetadataReply:

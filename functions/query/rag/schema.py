@@ -134,7 +134,10 @@ class MetadataReply(BaseModel):
     trail: list[str]
     skipped: list[str]
     timings: dict[str, float]
-    usage: UsageReply | None
+    usage: Annotated[
+        UsageReply | None,
+        Field(description="Of writing the answer alone, without rewriting and re-ranking; null where no LLM wrote it."),
+    ]
 
 
 class QueryReply(BaseModel):
@@ -160,7 +163,7 @@ class QuestionReply(BaseModel):
     sources: list[str]
     confidence: float
     refused: bool
-    routing: RoutingReply | None
+    routing: RoutingReply
     timing: dict[str, float]
     metadata: MetadataReply | dict[str, str]
 

@@ -34,14 +34,14 @@ class Stores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``chat_of`` gives a chat model by
-    name, ``prompt`` a template by its file's name and its placeholders. ``scope`` is what cached answers depend on
-    beside the question; ``embed`` gives a question's unit vector in the index's own space, ``embed_ahead`` begins that
-    where it takes a call to another machine (else None)."""
+    """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the
+    chat model of a name for rewriting and ranking, ``prompt`` a template by its file's name and its placeholders.
+    ``scope`` is what cached answers depend on beside the question; ``embed`` gives a question's unit vector in the
+    index's own space, ``embed_ahead`` begins that where it takes a call to another machine (else None)."""
 
     stores: Stores | None
     chat: ChatModel | None
-    chat_of: Callable[[str], ChatModel]
+    deciding_chat: Callable[[str], ChatModel]
     prompt: Callable[..., str]
     scope: Callable[[], Mapping[str, object]]
     embed: Callable[[str], np.ndarray]
@@ -52,7 +52,7 @@ class Services:
         if self.stores is None or not turns:
             return None
         reframe = Reframe(
-            chat=self.chat,
+            chat=self.deciding_chat(self.chat.model) if self.chat else None,
             template=self.prompt("reframe.txt", "history", "question"),
             budget_s=budget_s,
             history_chars=history_chars,
@@ -97,7 +97,7 @@ class Services:
             return None
         template = self.prompt("rerank.txt", "question", "passages")
         return LlmRerank(
-            chat=self.chat_of(model), template=template, budget_s=budget_s, clock=time.monotonic, spread=spread
+            chat=self.deciding_chat(model), template=template, budget_s=budget_s, clock=time.monotonic, spread=spread
         )
 
     def feedback_log(self) -> FeedbackLog | None:

@@ -62,6 +62,12 @@ class Settings(Configured):
         "", env="EMBED_BASE_URL", doc="Its OpenAI-compatible endpoint. Empty: LLM_BASE_URL, else OpenAI's."
     )
     embed_api_key: SecretStr = knob(SecretStr(""), env="EMBED_API_KEY", doc="Its key. Empty: the LLM's.")
+    embed_secret_name: str = knob(
+        "",
+        env="EMBED_SECRET_NAME",
+        doc="Secrets Manager secret that holds it, in place of EMBED_API_KEY: the key itself, "
+        'or JSON with a field "EMBED_API_KEY".',
+    )
     embed_dimensions: int = knob(
         0, env="EMBED_DIMENSIONS", doc="Length of its vectors; 0 is the model's own.", unit="dimensions", ge=0, le=8192
     )
@@ -109,6 +115,11 @@ class Settings(Configured):
     def llm_enabled(self) -> bool:
         """Whether an LLM is configured: by a key, by the name of its secret, or by a base URL that somebody set."""
         return bool(self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_base_url)
+
+    @property
+    def reads_secrets(self) -> bool:
+        """Whether a key is in Secrets Manager."""
+        return bool(self.llm_secret_name or self.embed_secret_name)
 
     @property
     def index_place(self) -> str:

@@ -72,11 +72,11 @@ class FeedbackStore(Protocol):
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk; a chunk without any is left out.
 
-        A chunk has a vote for each response that used it and each voter on that response, at most
-        ``MAX_VOTES_PER_CHUNK``. Which of them count as one voice is the caller's to say.
+        Of each voter the newest ``MAX_VOTES_PER_VOTER`` (when one is withdrawn, the one before takes its place), of
+        all at most ``MAX_VOTES_PER_CHUNK``. Which of them count as one voice is the caller's to say.
         """
         ...
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response with this cache key stands that was given at ``since`` or later."""
+        """Whether a vote against a response of this cache key stands that was given at ``since`` or later."""
         ...

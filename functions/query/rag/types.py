@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from knowledge.types import Chunk, Embedder, Hit, Scalar, Where
-from rag.chat_types import Completion, Deadline, Message, Usage
+from rag.chat_types import Completion, Deadline, LlmUse, Message, Usage
 
 __all__ = [
     "Answer",
@@ -25,6 +25,7 @@ __all__ = [
     "Embedder",
     "Hit",
     "Level",
+    "LlmUse",
     "Message",
     "Passage",
     "Polished",
@@ -186,8 +187,9 @@ class Answer:
     """Everything that the service says of one question.
 
     ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
-    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``skipped`` names optional
-    stages that failed, ``events`` what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2".
+    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole
+    request used of LLMs, rewriting and re-ranking included. ``skipped`` names optional stages that failed, ``events``
+    what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2".
     """
 
     text: str
@@ -202,6 +204,7 @@ class Answer:
     routing: Routing | None = None
     chunks_retrieved: int = 0
     completion: Completion | None = None
+    llm: LlmUse = field(default_factory=LlmUse)
     cached: bool = False
     trail: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()

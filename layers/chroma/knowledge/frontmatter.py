@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +32,7 @@ _ALIASES = {
 }
 _MAX_INT = 2**63  # Chroma's integers are 64 bits
 _SLASHED_DATE = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
+_ENTITY = re.compile(r"&#?\w+;")
 _URL_COMMA = re.compile(r",\s+|,(?=https?://)|\n")
 
 
@@ -100,8 +102,13 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
         known["source_org"] = ""
         urls = urls or (source,)
     url = next((found for found in (known.get("url", ""), *urls) if _is_web(found)), "")
-    known |= {"url": url, "title": " ".join(known.get("title", "").split())}
+    known |= {"url": url, "title": _title(known.get("title", ""))}
     return Fields(**known | {"last_updated": _iso(known.get("last_updated", ""))}, source_urls=urls, extra=extra)
+
+
+def _title(text: str) -> str:
+    """On one line, as a page shows it: web pages are exported with ``&amp;`` in their titles."""
+    return " ".join(_ENTITY.sub(lambda match: unescape(match[0]), text).split())
 
 
 def _name(key: str) -> str:

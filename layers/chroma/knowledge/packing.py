@@ -12,6 +12,7 @@ from knowledge.units import CODE, LINES, Source, Unit
 
 _WHOLE = (*CODE, "code", "row")  # a heading rather stands alone than that one of these is cut
 _SPACE = re.compile(r"\s+")
+_QUOTE = re.compile(r"[^\S\n]{0,3}(?:>[^\S\n]?)+")
 _MARK = re.compile(r"[\s>]*")
 
 
@@ -110,12 +111,18 @@ class Packer:
             indent = self.source.indentation(unit)
             start = unit.start - indent if indent <= room - len(prefix) else unit.start
         else:
-            start = unit.start if prefix else self._overlap_start(unit.start, floor, room)
+            start = unit.start if prefix else self._overlap_start(unit, floor, room)
+            marks = self._quotation(start) if start < unit.start else ""
+            prefix = prefix or (marks if len(marks) + unit.start - start <= room else "")
         return _Draft(prefix, start, start, unit.start, framed=bool(prefix) or not unit.opener)
 
-    def _overlap_start(self, cut: int, floor: int, room: int) -> int:
-        """Where the text that is repeated before ``cut`` begins: at a sentence if one begins there, else at a word."""
-        text = self.source.text
+    def _overlap_start(self, unit: Unit, floor: int, room: int) -> int:
+        """Where the text that is repeated before ``unit`` begins: at a sentence.
+
+        Where none begins there it is the unit's own start: half a sentence would be quoted as a whole one. Only a text
+        that goes on inside a sentence itself repeats what is before it from a word on.
+        """
+        text, cut = self.source.text, unit.start
         start = max(floor, cut - min(self._overlap, room))
         boundary = start == floor
         while start < cut:
@@ -126,10 +133,16 @@ class Packer:
                 break
             else:
                 sentence = next(self.source.sentence_starts(start, cut), None)
-                word = _SPACE.search(text, start, cut)
+                word = _SPACE.search(text, start, cut) if unit.kind == "line" else None
                 start = sentence or (word.end() if word else cut)
                 boundary = True
         return start if text[start:cut].strip() else cut
+
+    def _quotation(self, position: int) -> str:
+        """The marks of the quotation that a text which begins at ``position``, inside a line, belongs to."""
+        line = self.source.text.rfind("\n", 0, position) + 1
+        mark = _QUOTE.match(self.source.text, line, position)
+        return mark[0] if mark else ""
 
     def _code_around(self, position: int) -> int:
         """The end of the code or table that ``position`` is inside of, 0 when it is in none."""

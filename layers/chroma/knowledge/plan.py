@@ -18,7 +18,7 @@ from knowledge.types import Chunk, Document
 if TYPE_CHECKING:
     from knowledge.types import Vector
 
-RECIPE = 1
+RECIPE = 2
 """Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
 
 PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})

@@ -162,6 +162,23 @@ def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
     assert set(overlap.split()) <= {"alpha", "beta", "gamma"}
 
 
+def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:
+    long = f"You can use the {'very ' * 30}new Thunderbolt port."
+
+    pieces = [piece.text for piece in split(f"{long} {long} {sentences(4)}", max_chars=240, overlap=100)]
+
+    assert pieces == [long, f"{long} {sentences(1)}", f"{sentences(4)}"]
+
+
+def test_the_overlap_of_a_quotation_is_one_too() -> None:
+    text = f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}"
+
+    first, second = (piece.text for piece in split(text, max_chars=130, overlap=40))
+
+    assert first == f"> {sentences(3)} This is\n> a new sentence."
+    assert second == f"> This is\n> a new sentence. {sentences(3, start=4)}"
+
+
 def test_no_overlap_reaches_over_a_section_or_repeats_its_heading() -> None:
     text = f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}"
 

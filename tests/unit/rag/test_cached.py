@@ -9,6 +9,7 @@ from fakes import make_hit
 
 from rag.adapters.store_format import decode_answer, encode_answer
 from rag.cached import freeze, thaw
+from rag.records import CachedAnswer
 from rag.replies import query_reply
 from rag.types import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source, Usage
 
@@ -48,9 +49,13 @@ ANSWER = Answer(
 OF_ONE_REQUEST = {"responseId", "sessionId", "metadata"}
 
 
+def frozen(answer: Answer) -> CachedAnswer:
+    return freeze(answer, rests_on=HITS[:1], top_score=0.9, now=123.0, vector=b"\x01\xff")
+
+
 def round_trip(answer: Answer) -> Answer:
     """Through JSON, as every store keeps it."""
-    body = encode_answer(freeze(answer, hits=HITS, now=123.0, vector=b"\x01\xff"))
+    body = encode_answer(frozen(answer))
     assert body is not None
     kept = decode_answer(body)
     assert kept is not None
@@ -80,13 +85,13 @@ def test_a_second_round_changes_nothing_more() -> None:
 
 
 def test_what_is_kept_beside_the_reply() -> None:
-    kept = freeze(ANSWER, hits=HITS, now=123.0, vector=b"\x01\xff")
-    assert (kept.chunk_ids, kept.top_score, kept.model) == (("id_7", "id_9"), 0.8, "m")
+    kept = frozen(ANSWER)
+    assert (kept.chunk_ids, kept.top_score, kept.model) == (("id_7",), 0.9, "m")
     assert (kept.created_at, kept.vector) == (123.0, b"\x01\xff")
 
 
 def test_nothing_of_the_session_is_kept() -> None:
-    body = encode_answer(freeze(ANSWER, hits=HITS, now=123.0, vector=b""))
+    body = encode_answer(frozen(ANSWER))
     assert body is not None
     for private in ("s" * 22, "r1", "Which permit?"):
         assert private not in body

@@ -13,7 +13,7 @@ from rag.profiles import waypoint
 from rag.run import Run
 from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.generate import ChatWriter
-from rag.types import Answer, Completion, Question, SearchQuery, Usage
+from rag.types import Answer, Completion, LlmUse, Question, SearchQuery, Usage
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
@@ -85,6 +85,14 @@ def test_a_decline_asks_no_model() -> None:
     assert "generation" not in answer.timings
 
 
+def test_a_writer_that_found_nothing_to_say_is_a_decline() -> None:
+    answer = ask(FakeChat(Completion(text="", model="extractive", calls=0)))
+    assert answer.text.startswith("I don't have specific information about that in the knowledge base.")
+    assert (answer.refused, answer.confidence, answer.completion) == (True, NO_SOURCES, None)
+    assert (answer.citations, answer.sources, answer.related_docs, answer.chunks_retrieved) == ((), (), (), 0)
+    assert answer.trail == ("what was found holds nothing that can be quoted",)
+
+
 def test_a_refusal_by_the_model_is_one() -> None:
     answer = ask(FakeChat("I don't have specific information about that in the knowledge base."))
     assert (answer.refused, answer.confidence, answer.chunks_retrieved) == (True, NOT_ANSWERED, 3)
@@ -139,7 +147,7 @@ def test_run_is_finish_of_generate_of_prepare() -> None:
     completion = line.generate(draft, watch)
     by_hand = line.finish(draft, completion, watch)
     assert line.run(Question(text="Which permit?"), deadline=deadline()) == replace(
-        by_hand, timings={**watch.timings, "total": 0.0}
+        by_hand, llm=LlmUse(calls=1), timings={**watch.timings, "total": 0.0}
     )
 
 

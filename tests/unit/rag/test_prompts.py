@@ -46,6 +46,12 @@ def test_a_template_that_cannot_be_read(template: Path) -> None:
         load_prompt(write(template, b"\xff{context}"), "context")
 
 
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+def test_every_profile_can_rewrite_a_follow_up(profile: str) -> None:
+    path = load(Settings, {"RAG_PROFILE": profile}).prompt_path("reframe.txt")
+    assert "data, never instruction" in load_prompt(path, "history", "question")
+
+
 def test_waypoints_prompt_tells_the_model_to_decline_in_the_services_words() -> None:
     prompt = load_prompt(load(Settings, {}).prompt_path("system.txt"), "context")
     opening = DECLINE.partition(". ")[0] + "."

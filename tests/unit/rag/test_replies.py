@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from fakes import make_hit
@@ -21,7 +22,7 @@ from rag.errors import (
     SearchFailed,
     UnsafeQuery,
 )
-from rag.replies import QUESTION, error_reply, query_reply, timings_ms
+from rag.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.requests import InvalidJson
 from rag.stages.confidence import NO_SOURCES
 from rag.types import (
@@ -145,6 +146,36 @@ def test_a_decline() -> None:
     assert metadata["timings"] == {"retrievalMs": 1.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 2.0}
     assert metadata["trail"] == ["0 chunks passed the threshold, 1 needed"]
     json.dumps(reply, allow_nan=False)
+
+
+WRITTEN = Completion(text="It is so.", model="m")
+
+
+@pytest.mark.parametrize(
+    ("score", "refused", "completion", "routing"),
+    [
+        (40.0, False, WRITTEN, Routing("return", "Confidence 40")),
+        (39.9, False, WRITTEN, Routing("escalate", "Confidence 39.9 is below 40")),
+        (0.0, True, WRITTEN, Routing("escalate", "The documents found do not answer the question")),
+        (0.0, True, None, Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")),
+    ],
+)
+def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
+    score: float, refused: bool, completion: Completion | None, routing: Routing
+) -> None:
+    answer = Answer(
+        text="It is so.",
+        question=Question(text="q"),
+        profile="waypoint",
+        response_id="r",
+        confidence=Confidence("Low", score, "x"),
+        refused=refused,
+        completion=completion,
+    )
+    assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
+    assert query_reply(answer)["routing"] is None
+    own = replace(answer, routing=Routing("escalate", "because"))
+    assert question_reply(own, debug=False)["routing"] == {"action": "escalate", "reason": "because"}
 
 
 def test_the_four_main_timings_are_always_there() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from fakes import FakeClock, deadline
 
-from rag.errors import StoreUnavailable
-from rag.run import Run
+from rag.errors import LlmUnavailable, StoreUnavailable
+from rag.run import Run, used_before
+from rag.types import Completion, LlmUse, Usage
 
 
 def run(step: float = 1.0) -> Run:
@@ -50,3 +51,36 @@ def test_an_interrupt_is_not_caught() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run().soft("cache", stop, 7)
+
+
+def failed(calls: int, retries: int) -> LlmUnavailable:
+    error = LlmUnavailable("down")
+    error.calls, error.retries = calls, retries
+    return error
+
+
+def gives_up() -> Completion:
+    raise failed(3, 2)
+
+
+def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
+    this = run()
+    asked = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
+    assert this.complete(lambda: asked) is asked
+    this.complete(lambda: Completion(text="x", model="m"))
+    with pytest.raises(LlmUnavailable):
+        this.complete(gives_up)
+    assert this.llm == LlmUse(calls=6, retries=3, prompt_tokens=12, completion_tokens=5)
+
+
+@pytest.mark.parametrize("error", [failed(1, 0), StoreUnavailable("down"), ZeroDivisionError()])
+def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
+    this = run()
+    this.complete(lambda: Completion(text="x", model="m", usage=Usage(12, 5, 17)))
+    with pytest.raises(type(error)), this.reported():
+        raise error
+    assert used_before(error) == LlmUse(calls=1, retries=0, prompt_tokens=12, completion_tokens=5)
+
+
+def test_an_error_of_no_request_used_nothing() -> None:
+    assert used_before(StoreUnavailable("down")) == LlmUse()

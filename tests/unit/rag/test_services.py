@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
-from fakes import FakeChat
+from fakes import SERVICE_PROMPTS, FakeChat, make_services
 
-from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
-from rag.services import Services, Stores
+from rag.services import Services
 from rag.types import Question
-
-PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{question}{passages}"}
-
-
-def services(*, stores: bool = True, chat: bool = True) -> Services:
-    return Services(
-        stores=Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), InMemoryFeedback()) if stores else None,
-        chat=FakeChat() if chat else None,
-        chat_of=lambda model: FakeChat(model=model),
-        prompt=lambda name, *placeholders: PROMPTS[name],
-        scope=lambda: {"profile": "gacounts"},
-        embed=lambda _: np.ones(4, np.float32) / 2,
-    )
 
 
 def conversation(of: Services, turns: int = 5) -> object:
@@ -32,7 +16,7 @@ def conversation(of: Services, turns: int = 5) -> object:
 
 
 def test_without_a_store_nothing_is_kept() -> None:
-    bare = services(stores=False)
+    bare = make_services(stores=False)
     assert conversation(bare) is None
     assert bare.answer_cache(0.4, similarity=0) is None
     assert bare.learn() is None
@@ -40,7 +24,7 @@ def test_without_a_store_nothing_is_kept() -> None:
 
 
 def test_without_an_llm_nothing_is_re_ranked_and_follow_ups_are_still_understood() -> None:
-    bare = services(chat=False)
+    bare = make_services(chat=False)
     assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
     made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0)
     assert made is not None
@@ -48,18 +32,23 @@ def test_without_an_llm_nothing_is_re_ranked_and_follow_ups_are_still_understood
 
 
 def test_no_turns_are_no_conversation() -> None:
-    assert conversation(services(), turns=0) is None
+    assert conversation(make_services(), turns=0) is None
 
 
 def test_the_re_ranking_has_its_own_model() -> None:
-    made = services().rerank("small", budget_s=1.5, spread=0.07)
+    made = make_services().rerank("small", budget_s=1.5, spread=0.07)
     assert made is not None
     assert isinstance(made.chat, FakeChat)
-    assert (made.chat.model, made.template, made.budget_s, made.spread) == ("small", PROMPTS["rerank.txt"], 1.5, 0.07)
+    assert (made.chat.model, made.template, made.budget_s, made.spread) == (
+        "small",
+        SERVICE_PROMPTS["rerank.txt"],
+        1.5,
+        0.07,
+    )
 
 
-def test_the_stores_are_those_of_all_services() -> None:
-    of = services()
+def test_the_stores_are_those_of_all_make_services() -> None:
+    of = make_services()
     cache, log, learn = of.answer_cache(0.4, similarity=0), of.feedback_log(), of.learn()
     assert of.stores is not None
     assert cache is not None
@@ -72,13 +61,13 @@ def test_the_stores_are_those_of_all_services() -> None:
 
 
 def test_a_similarity_makes_the_cache_look_for_near_questions() -> None:
-    made = services().answer_cache(0.4, similarity=0.95)
+    made = make_services().answer_cache(0.4, similarity=0.95)
     assert made is not None
     assert made.near is not None
 
 
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
-    made = services().conversation(turns=5, history_chars=4000, budget_s=5.0)
+    made = make_services().conversation(turns=5, history_chars=4000, budget_s=5.0)
     assert made is not None
     issued = {made.identified(Question(text="x")).session_id or "" for _ in range(100)}
     assert len(issued) == 100

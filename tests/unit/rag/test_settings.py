@@ -46,8 +46,22 @@ def test_only_documented_variables_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("environ", "reads"),
+    [
+        ({}, False),
+        ({"LLM_SECRET_NAME": "a"}, True),
+        ({"EMBED_SECRET_NAME": "a"}, True),
+        ({"EMBED_API_KEY": "k"}, False),
+    ],
+)
+def test_secrets_are_read_where_one_is_named(environ: dict[str, str], reads: bool) -> None:
+    assert load(Settings, environ).reads_secrets is reads
+
+
+@pytest.mark.parametrize(
     ("environ", "enabled"),
     [
+        ({"EMBED_SECRET_NAME": "prod/embedder"}, False),
         ({}, False),
         ({"LLM_API_KEY": "key"}, True),
         ({"LLM_SECRET_NAME": "prod/llm"}, True),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from knowledge.ingest import LOCK_NAME
+from ragctl import jobs as module
 from ragctl.jobs import IngestJobs, with_ingest
 
 
@@ -32,7 +37,6 @@ def finished(found: IngestJobs, job: str) -> Any:
 
 def test_other_requests_go_to_the_function(tmp_path: Path) -> None:
     assert call(jobs(tmp_path, "x"), "GET", "/api/health") == (200, "the function")
-    assert call(jobs(tmp_path, "x"), "GET", "/v1/ingest") == (200, "the function")
     assert call(jobs(tmp_path, "x"), "POST", "/v1/ingestion") == (200, "the function")
 
 
@@ -64,8 +68,87 @@ def test_a_job_that_succeeds(tmp_path: Path) -> None:
     assert call(found, "GET", f"/v1/ingest/{body['id']}") == (200, done)
 
 
-def test_a_job_that_fails_says_why(tmp_path: Path) -> None:
+def test_a_job_that_fails_says_why_and_no_path(tmp_path: Path) -> None:
     found = jobs(tmp_path, str(tmp_path / "nowhere"))
     state = finished(found, found.start())
-    assert (state["state"], state["code"]) == ("failed", "source_unreadable")
-    assert "nowhere" in state["error"]
+    sentence = "Cannot read 'nowhere': No such file or directory"
+    assert state == {"id": state["id"], "state": "failed", "error": sentence, "code": "source_unreadable"}
+
+
+def test_an_index_that_somebody_else_writes_is_named_without_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "permits.md").write_text("# Permits\n\nA permit is needed.\n", encoding="utf-8")
+    (tmp_path / "index").mkdir()
+    found = jobs(tmp_path, str(folder))
+    with FileLock(tmp_path / "index" / LOCK_NAME):
+        state = finished(found, found.start())
+    sentence = f"Another process is writing the index in 'index' ({LOCK_NAME} is held)"
+    assert (state["state"], state["code"], state["error"]) == ("failed", "index_locked", sentence)
+
+
+def test_documents_that_were_not_read_are_named_below_their_source(tmp_path: Path) -> None:
+    folder = tmp_path / "my docs"
+    folder.mkdir()
+    (folder / "permits.md").write_text("# Permits\n\nA permit is needed.\n", encoding="utf-8")
+    (folder / "empty.md").touch()
+    found = jobs(tmp_path, str(folder))
+    summary = finished(found, found.start())["summary"]
+    assert summary["failed"] == [{"path": "my docs/empty.md", "error": "is empty"}]
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Jobs run until somebody writes to this pipe what they are to print."""
+    pipe = tmp_path / "gate"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(module, "_COMMAND", f"print(open({str(pipe)!r}).read())")
+    return pipe
+
+
+def test_one_ingest_at_a_time_whoever_asks(tmp_path: Path, gate: Path) -> None:
+    replies: list[tuple[int, Any]] = []
+    workers = [jobs(tmp_path, "x") for _ in range(4)]
+    threads = [threading.Thread(target=lambda w=w: replies.append(call(w, "POST", "/v1/ingest"))) for w in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    ((_, begun),) = [reply for reply in replies if reply[0] == 202]
+    sentence = "An ingest is running; start another when it is done"
+    refused = (409, {"error": sentence, "code": "ingest_running", "id": begun["id"]})
+    assert [reply for reply in replies if reply[0] != 202] == [refused] * 3
+    assert workers[1].state(begun["id"]) == {"id": begun["id"], "state": "running"}
+
+    gate.write_text('{"documents": 1}')
+    assert finished(workers[2], begun["id"]) == {"id": begun["id"], "state": "done", "summary": {"documents": 1}}
+    status, again = call(workers[3], "POST", "/v1/ingest")
+    assert (status, again["id"] != begun["id"]) == (202, True)
+    gate.write_text("{}")
+
+
+def test_a_job_that_dies_is_not_running(tmp_path: Path, gate: Path) -> None:
+    found = jobs(tmp_path, "x")
+    job = found.start()
+    gate.write_text("Killed")
+    sentence = "The ingest ended without a word"
+    assert finished(found, job) == {"id": job, "state": "failed", "error": sentence, "code": "ingest_ended"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/ingest", "POST"),
+        ("DELETE", "/v1/ingest/", "POST"),
+        ("POST", "/v1/ingest/abcdefghijklmnop", "GET"),
+        ("DELETE", "/v1/ingest/abcdefghijklmnop", "GET"),
+    ],
+)
+def test_another_method_is_405(tmp_path: Path, method: str, path: str, allowed: str) -> None:
+    reply: Any = with_ingest(lambda event, context: None, jobs(tmp_path, "x"))(
+        {"httpMethod": method, "path": path}, None
+    )
+    assert (reply["statusCode"], reply["headers"]["Allow"]) == (405, allowed)
+    body = {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"}
+    assert json.loads(reply["body"]) == body

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 import warnings
+from itertools import chain
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
-from bs4.element import PreformattedString
+from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
 from ragctl.converters.output import compose, literal, one_line
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
-    "script, style, noscript, template, svg, math, iframe, object, embed, canvas, audio, video, dialog, button, input,"
+    "script, style, noscript, template, svg, math, iframe, object, embed, canvas, audio, video, dialog, input,"
     "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo], [hidden]"
 )
 _FRAME = "header, footer"  # those of the page, not those of an article in it
 _SEPARATOR = r"\s*(?:[|·•»:–—]|\s-\s)\s*"  # between a page's name and its site's
+_INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "u"})
+_HEADING = re.compile(r"h[1-6]")
 _BACKTICKS = re.compile(r"`{3,}")
+_BARE_PIPE = re.compile(r"(?<!\\)\|")
 
 
 def convert(data: bytes) -> str:
@@ -73,6 +77,11 @@ def _main_part(page: BeautifulSoup) -> Tag:
         tag.extract()
     for node in page.find_all(string=lambda text: isinstance(text, PreformattedString) and not isinstance(text, CData)):
         node.extract()  # comments, <?php ... ?>, <!DOCTYPE ...>
+    for button in page.select("button"):
+        if _is_read(button):
+            button.unwrap()
+        else:
+            button.extract()
     mains = [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
     if len(mains) == 1:
         return mains[0]
@@ -86,6 +95,24 @@ def _main_part(page: BeautifulSoup) -> Tag:
     return page
 
 
+def _is_read(button: Tag) -> bool:
+    """Whether the words on a button are part of the text: of a sentence ("Click the [Start] button"), or all of a
+    heading, which opens what is below it. Others only serve the page."""
+    inner, beside = button, _has_words_beside(button)
+    while inner.parent is not None and inner.parent.name in _INLINE:
+        inner = inner.parent
+        beside = beside or _has_words_beside(inner)
+    block = inner.parent.name if inner.parent is not None else ""
+    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
+
+
+def _has_words_beside(tag: Tag) -> bool:
+    def reads(node: PageElement) -> bool:
+        return (not isinstance(node, Tag) or node.name in _INLINE) and bool(node.get_text(strip=True))
+
+    return any(map(reads, chain(tag.previous_siblings, tag.next_siblings)))
+
+
 class _Converter(MarkdownConverter):
     """markdownify with what an index needs: words, and blocks that are what they were."""
 
@@ -97,6 +124,12 @@ class _Converter(MarkdownConverter):
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return one_line(str(el.get("alt") or ""))
+
+    def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return str(super().convert_td(el, _BARE_PIPE.sub(r"\\|", text), parent_tags))  # type: ignore[misc]  # stub
+
+    def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return str(super().convert_th(el, _BARE_PIPE.sub(r"\\|", text), parent_tags))  # type: ignore[misc]  # stub
 
     def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)

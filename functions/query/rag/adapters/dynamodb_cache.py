@@ -22,7 +22,9 @@ class DynamoDbAnswerCache:
         """The answer under ``key``, if there is one."""
         item = self._table.get(_place(key))
         answer = decode_answer(str(item["body"])) if item else None
-        return CacheHit(answer=answer, layer="l2", expires_at=int(item["expiresAt"])) if item and answer else None
+        if item is None or answer is None:
+            return None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=int(item["expiresAt"]))
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
         """Keep ``answer`` for ``ttl_s`` seconds."""

@@ -13,7 +13,15 @@ READ_TIMEOUT_S = 2
 TRIES = 2
 """Per call, the first included. The stages that stand on this can be skipped: better soon than late."""
 COOL_OFF_S = 10.0
-"""After it could not be reached, nobody waits for it again for this long."""
+"""After it could not be reached, or throttled for too long, nobody waits for it again for this long."""
+THROTTLES = {
+    "ProvisionedThroughputExceeded",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ThrottlingError",
+    "ThrottlingException",
+}
+"""Codes of errors, and reasons of cancelled transactions, that say: too much at once."""
 
 
 class Cancelled(StoreUnavailable):
@@ -62,7 +70,7 @@ class DynamoDbClient:
         """
         # A clock that was set back must not keep the table out of use.
         if 0 < self._down_until - self._clock() <= COOL_OFF_S:
-            raise StoreUnavailable(f"DynamoDB {operation}: not tried, it could not be reached a moment ago")
+            raise StoreUnavailable(f"DynamoDB {operation}: not tried, it was out of reach a moment ago")
 
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
@@ -73,14 +81,20 @@ class DynamoDbClient:
             code = exc.response["Error"].get("Code", "")
             message = f"DynamoDB {operation}: {code}"
             if code == "TransactionCanceledException":
-                reasons = exc.response.get("CancellationReasons", ())
-                raise Cancelled(message, frozenset(reason.get("Code", "") for reason in reasons)) from exc
-            if exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:
-                self._down_until = self._clock() + COOL_OFF_S
+                reasons = frozenset(reason.get("Code", "") for reason in exc.response.get("CancellationReasons", ()))
+                if reasons & THROTTLES:
+                    self.cool_off()
+                raise Cancelled(message, reasons) from exc
+            if code in THROTTLES or exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:
+                self.cool_off()
             raise StoreUnavailable(message) from exc
         except (BotoCoreError, OSError) as exc:
-            self._down_until = self._clock() + COOL_OFF_S
+            self.cool_off()
             raise StoreUnavailable(f"DynamoDB {operation}: {type(exc).__name__}") from exc
+
+    def cool_off(self) -> None:
+        """Call nobody for a while: each question would wait for the tries of each of its stages."""
+        self._down_until = self._clock() + COOL_OFF_S
 
     def _client(self) -> Any:
         with self._lock:

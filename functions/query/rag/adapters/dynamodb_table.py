@@ -155,6 +155,7 @@ class DynamoDbTable:
 
     def _pause(self, operation: str, pause_s: float | None) -> None:
         if pause_s is None:
+            self._client.cool_off()
             raise StoreUnavailable(f"DynamoDB {operation}: throttled")
         self._sleep(pause_s)
 

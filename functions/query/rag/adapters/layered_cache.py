@@ -59,7 +59,7 @@ class LayeredCache:
         if entry is None or entry.stored_at > self._clock():
             return None
         answer = decode_answer(entry.body)
-        return CacheHit(answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
+        return CacheHit(key=key, answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
 
     def get(self, key: str) -> CacheHit | None:
         """The answer under ``key``, from this process if it is there.

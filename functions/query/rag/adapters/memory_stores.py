@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rag.adapters.store_format import (
     clip_question,
@@ -22,6 +23,7 @@ from rag.records import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -44,7 +46,7 @@ class InMemoryAnswerCache:
         """The answer under ``key``, if there is one."""
         body, expires_at = self._answers.get(key, ("", 0))
         answer = decode_answer(body) if expires_at > self._clock() else None
-        return CacheHit(answer=answer, layer="l2", expires_at=expires_at) if answer else None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=expires_at) if answer else None
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
         """Keep ``answer`` for ``ttl_s`` seconds."""
@@ -135,10 +137,14 @@ class InMemoryFeedback:
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""
-        standing = sorted(self._standing(), key=lambda vote: vote.response.at)
+        standing = sorted(self._standing(), key=lambda vote: vote.at)
         found: dict[str, tuple[Vote, ...]] = {}
         for chunk_id in chunk_ids:
-            about = [vote for vote in standing if chunk_id in vote.response.chunk_ids[:MAX_CHUNK_IDS]]
+            by_voter: dict[str, deque[_Standing]] = defaultdict(lambda: deque(maxlen=MAX_VOTES_PER_VOTER))
+            for vote in standing:
+                if chunk_id in vote.response.chunk_ids[:MAX_CHUNK_IDS]:
+                    by_voter[vote.voter].append(vote)
+            about = sorted(chain.from_iterable(by_voter.values()), key=lambda vote: vote.response.at)
             votes = [
                 Vote(
                     helpful=bool(vote.helpful),
@@ -155,9 +161,9 @@ class InMemoryFeedback:
         return found
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response with this cache key stands."""
+        """Whether a vote against a response of this cache key stands."""
         return any(
-            vote.helpful is False and vote.at >= since and vote.response.cache_key == cache_key
+            vote.helpful is False and vote.at >= since and cache_key in vote.response.cache_keys
             for vote in self._standing()
         )
 

@@ -29,7 +29,8 @@ class ChatConfig:
 
     ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read. ``retries`` counts
     calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
-    ``api_key`` is asked on first use and after a refusal: a secret that cannot be read must not stop the start.
+    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
+    be read must not stop it.
     ``fallback_models`` are used in order when a model is not found. ``max_tokens`` None leaves it to the server.
     """
 
@@ -107,10 +108,10 @@ class OpenAiChat:
         """
         from tenacity import Retrying, retry_if_exception_type
 
-        calls = 0
+        calls = attempts = 0
 
         def attempt() -> Completion:
-            nonlocal calls
+            nonlocal calls, attempts
             first = self._model
             missing: ModelNotFound | None = None
             for model in self._models[self._models.index(first) :]:
@@ -120,7 +121,7 @@ class OpenAiChat:
                 if missing is not None:
                     logger.warning("LLM model is not available (%s); using %r from now on", missing, model)
                     self._model = model
-                calls += 1
+                calls, attempts = calls + 1, attempts + (missing is None)
                 try:
                     return self._endpoint.complete(model, messages, limit_s=limit_s)
                 except ModelNotFound as exc:
@@ -142,14 +143,14 @@ class OpenAiChat:
             reraise=True,
         )
         try:
-            self._endpoint.client()  # the first one takes its time, which the call's limit must not count on
+            self._endpoint.client()  # making it and reading its key take time, which the call's limit must not count on
             completion = retrying(attempt)
         except (LlmUnavailable, LlmFailed) as exc:
             self._last_error = str(exc)
-            exc.calls = calls
+            exc.calls, exc.retries = calls, max(0, attempts - 1)
             raise
         self._last_error = None
-        return replace(completion, calls=calls, retries=retrying.statistics["attempt_number"] - 1)
+        return replace(completion, calls=calls, retries=attempts - 1)
 
     def _delay_s(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

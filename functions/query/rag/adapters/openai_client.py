@@ -35,10 +35,10 @@ class ModelNotFound(LlmUnavailable):
 
 
 class OpenAiServer:
-    """One server and account. An instance serves any number of threads with one client.
+    """One server and account. An instance serves any number of threads with one client for each key.
 
-    ``noun`` is what messages call the server, ``answer`` what it is asked for. ``api_key`` is asked on first use and
-    after a refusal. ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
+    ``noun`` is what messages call the server, ``answer`` what it is asked for. ``api_key`` is asked before each call,
+    so it should keep what it reads. ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
     """
 
     def __init__(
@@ -54,7 +54,6 @@ class OpenAiServer:
     ) -> None:
         self._base_url = base_url
         self._read_key = api_key
-        self._api_key = ""
         self._connect_timeout_s = connect_timeout_s
         self._max_body_bytes = max_body_bytes
         self._noun = noun
@@ -64,14 +63,16 @@ class OpenAiServer:
         self._lock = threading.Lock()
 
     def client(self) -> OpenAI:
-        """The client, built on first use.
+        """The client with the key of this moment: built on first use, and anew when the key is another one.
 
         Raises:
             LlmUnavailable: the key or the base URL cannot be used.
         """
         with self._lock:
-            if self._client is None:
-                self._client = self._build_client()
+            key = self._current_key()
+            # One that is replaced is not closed: calls may be under way. It ends with the last of them.
+            if self._client is None or self._client.api_key != key:
+                self._client = self._build_client(key)
             return self._client
 
     def reset(self) -> None:
@@ -98,7 +99,7 @@ class OpenAiServer:
         try:
             return within(limit_s, lambda: self._read(client, request, limit_s))
         except openai.APIStatusError as exc:
-            self._redact(exc)
+            _redact(exc, client.api_key)
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
             raise Transient(f"{self._noun} call timed out") from exc
@@ -136,29 +137,24 @@ class OpenAiServer:
             case Verdict.NEXT_MODEL:
                 return ModelNotFound(message)
             case Verdict.UNAVAILABLE:
-                # Perhaps the key was replaced: the next request builds a client with the key of that moment.
-                self._client = None
                 return LlmUnavailable(message, retry_after=retry_after)
             case Verdict.FAILED:
                 return LlmFailed(message)
 
-    def _redact(self, exc: Exception) -> None:
-        """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
-        if self._api_key:
-            exc.args = tuple(str(arg).replace(self._api_key, "***") for arg in exc.args)
-
-    def _build_client(self) -> OpenAI:
-        self._api_key = self._read_key().strip()  # a secret read from a file often ends in a newline
+    def _current_key(self) -> str:
+        key = self._read_key().strip()  # a secret read from a file often ends in a newline
         # h11 prints a header that it refuses, so a key that it would refuse must not get that far.
-        if not (self._api_key.isascii() and self._api_key.isprintable()):
+        if not (key.isascii() and key.isprintable()):
             raise LlmUnavailable(f"The {self._noun}'s API key holds characters that an HTTP header cannot carry")
+        return key or PLACEHOLDER_KEY
 
+    def _build_client(self, key: str) -> OpenAI:
         import httpx2
         import openai
 
         try:
             client = openai.OpenAI(
-                api_key=self._api_key or PLACEHOLDER_KEY,
+                api_key=key,
                 base_url=self._base_url,
                 # Empty, not None: the client fills what is None from OPENAI_* variables.
                 admin_api_key="",
@@ -174,3 +170,9 @@ class OpenAiServer:
         # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
         client._custom_headers = {}
         return client
+
+
+def _redact(exc: Exception, key: str) -> None:
+    """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
+    if key != PLACEHOLDER_KEY:
+        exc.args = tuple(str(arg).replace(key, "***") for arg in exc.args)

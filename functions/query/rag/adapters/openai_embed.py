@@ -56,7 +56,8 @@ class EmbedConfig:
     """Where the model is. ``dimensions`` is the length of its vectors, None to ask the model.
 
     With ``shorten`` the server is asked for vectors of that length. ``prefix`` goes before each text.
-    ``api_key`` is asked on first use and after a refusal: a secret that cannot be read must not stop the start.
+    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
+    be read must not stop it.
     """
 
     base_url: str
@@ -156,7 +157,7 @@ class OpenAiEmbedder:
         attempt = 1
         while True:
             try:
-                self._server.client()  # the first one takes its time, which the call's limit must not count on
+                self._server.client()  # making it takes time, which the call's limit must not count on
                 limit_s = min(patience.call_s, give_up_at - self._clock())
                 body = self._server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
                 return read_vectors(body, count=len(texts), dimensions=self._dimensions)

@@ -1,21 +1,32 @@
-"""Secrets from AWS Secrets Manager, through Powertools and its cache."""
+"""Keys from AWS Secrets Manager, through Powertools; kept for a while, and as long as no new one can be read."""
 
 from __future__ import annotations
 
 import functools
 import json
 import logging
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag.adapters.time_limit import within
 from rag.errors import LlmUnavailable
+from rag.settings import Settings
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
 
-MAX_AGE_S = 300
-"""How long a value is kept: a rotated key is in use after five minutes at the latest."""
+logger = logging.getLogger(__name__)
 
-FIELD = "LLM_API_KEY"
+MAX_AGE_S = 300
+"""How long a key is kept: a rotated one is in use after five minutes at the latest."""
+
+PAUSE_S = 60
+"""How long the key of before serves when no new one could be read, until Secrets Manager is asked again."""
+
+REFRESH_S = 2.0
+"""The longest wait for a new key where there is one of before: the question needs its time for other things."""
 
 CONNECT_TIMEOUT_S = 2
 READ_TIMEOUT_S = 4
@@ -24,40 +35,99 @@ ATTEMPTS = 2
 times) would outlast the function, and callers would get the gateway's 504 in place of an answer."""
 
 
-def warm() -> None:
+class Key(NamedTuple):
+    """Whose key it is, and the field that holds it in a secret of JSON."""
+
+    owner: str
+    field: str
+
+
+LLM = Key("LLM", "LLM_API_KEY")
+EMBEDDER = Key("embedder", "EMBED_API_KEY")
+
+
+def llm_key(settings: Settings) -> Callable[[], str]:
+    """Where the LLM's key comes from: the named secret, else the environment. Reads no secret yet."""
+    if settings.llm_secret_name:
+        return lambda: read_secret(settings.llm_secret_name, LLM)
+    return settings.llm_api_key.get_secret_value
+
+
+def embedder_key(settings: Settings) -> Callable[[], str]:
+    """Where the embedder's key comes from: its own secret or variable, else from where the LLM's does."""
+    if settings.embed_secret_name:
+        return lambda: read_secret(settings.embed_secret_name, EMBEDDER)
+    if settings.embed_api_key.get_secret_value():
+        return settings.embed_api_key.get_secret_value
+    return llm_key(settings)
+
+
+def warm_secrets() -> None:
     """Import the libraries, without making a client or reading a secret: boto3 takes a third of a second."""
     import aws_lambda_powertools.utilities.parameters  # noqa: F401
 
 
-def read_secret(name: str) -> str:
-    """The value of the secret ``name``; of a JSON object, its field ``LLM_API_KEY``.
+class _Kept(NamedTuple):
+    """A key as it was read, and from when on (Unix seconds) it is to be read anew."""
+
+    text: str
+    until: float
+
+
+_kept: dict[tuple[str, Key], _Kept] = {}
+
+
+def read_secret(name: str, key: Key) -> str:
+    """The value of the secret ``name``, at most MAX_AGE_S old; of a JSON object, ``key``'s field.
+
+    Powertools' own cache lets go of a value that has aged. This one goes on with it while no new one can be read.
 
     Raises:
-        LlmUnavailable: it cannot be read, or is not text.
+        LlmUnavailable: it cannot be read, or is not text, and never was.
     """
+    now = time.time()
+    kept = _kept.get((name, key))
+    if kept and now < kept.until:
+        return kept.text
+    try:
+        text = within(REFRESH_S, partial(_fetch, name, key)) if kept else _fetch(name, key)
+        age_s = MAX_AGE_S
+    except (LlmUnavailable, TimeoutError) as exc:
+        if kept is None:
+            raise
+        logger.warning(
+            "%s; the %s's key of before goes on being used", str(exc) or "Secrets Manager is slow", key.owner
+        )
+        text, age_s = kept.text, PAUSE_S
+    _kept[name, key] = _Kept(text, now + age_s)
+    return text
+
+
+def _fetch(name: str, key: Key) -> str:
     # Imported late: only a function that has a secret pays for boto3, on its first call or before its snapshot.
     from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterError
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 
     try:
-        value = _provider().get(name, max_age=MAX_AGE_S)
+        value = _provider().get(name, force_fetch=True)
     except (GetParameterError, BotoCoreError) as exc:
-        raise LlmUnavailable("The secret with the LLM's key cannot be read") from exc
+        raise LlmUnavailable(f"The secret with the {key.owner}'s key cannot be read") from exc
     if not isinstance(value, str):
-        raise LlmUnavailable("The secret with the LLM's key is not text")
+        raise LlmUnavailable(f"The secret with the {key.owner}'s key is not text")
     if not value.lstrip().startswith("{"):
         return value
     try:
-        key = json.loads(value)[FIELD]
+        text = json.loads(value)[key.field]
     except (ValueError, KeyError) as exc:
-        raise LlmUnavailable(f"The secret with the LLM's key is JSON without {FIELD!r}") from exc
-    if not isinstance(key, str):
-        raise LlmUnavailable(f"{FIELD!r} in the secret with the LLM's key is not text")
-    return key
+        raise LlmUnavailable(f"The secret with the {key.owner}'s key is JSON without {key.field!r}") from exc
+    if not isinstance(text, str):
+        raise LlmUnavailable(f"{key.field!r} in the secret with the {key.owner}'s key is not text")
+    return text
 
 
 def forget_secrets() -> None:
-    """Drop the client, its connections and its cache: what was read before a snapshot may be old after it."""
+    """Drop the client, its connections and all keys: what was read before a snapshot may be old after it."""
+    _kept.clear()
     _provider.cache_clear()
 
 

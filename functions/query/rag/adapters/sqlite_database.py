@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rag.errors import StoreUnavailable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_TIMEOUT_S = 5.0
 WRITES_BETWEEN_SWEEPS = 200
 
@@ -36,15 +36,19 @@ CREATE TABLE turns (
 CREATE INDEX turns_of_session ON turns (session, at, id);
 CREATE TABLE responses (id TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL);
 CREATE TABLE votes (
-    id INTEGER PRIMARY KEY, response TEXT NOT NULL, response_at REAL NOT NULL, cache_key TEXT, question TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, response TEXT NOT NULL, response_at REAL NOT NULL, question TEXT NOT NULL,
     vector BLOB NOT NULL, voter TEXT NOT NULL, helpful INTEGER, comment TEXT, at REAL NOT NULL,
     expires_at INTEGER NOT NULL, UNIQUE (response, voter)
 );
-CREATE INDEX votes_of_cache_key ON votes (cache_key);
 CREATE TABLE vote_chunks (
     chunk TEXT NOT NULL, vote INTEGER NOT NULL REFERENCES votes (id) ON DELETE CASCADE, PRIMARY KEY (chunk, vote)
 ) WITHOUT ROWID;
 CREATE INDEX chunks_of_vote ON vote_chunks (vote);
+CREATE TABLE vote_keys (
+    cache_key TEXT NOT NULL, vote INTEGER NOT NULL REFERENCES votes (id) ON DELETE CASCADE,
+    PRIMARY KEY (cache_key, vote)
+) WITHOUT ROWID;
+CREATE INDEX keys_of_vote ON vote_keys (vote);
 """
 
 

@@ -21,6 +21,7 @@ from rag.records import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -46,7 +47,7 @@ class SqliteAnswerCache:
                 (key, self._database.clock()),
             ).fetchone()
         answer = decode_answer(row[0]) if row else None
-        return CacheHit(answer=answer, layer="l2", expires_at=row[1]) if answer else None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=row[1]) if answer else None
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
         """Keep ``answer`` for ``ttl_s`` seconds."""
@@ -132,14 +133,13 @@ class SqliteFeedback:
         """Let ``voter``'s vote on ``response`` be ``helpful``; a withdrawn one stays as a row without a verdict."""
         with self._database.writing() as connection:
             row = connection.execute(
-                "INSERT INTO votes (response, response_at, cache_key, question, vector,"
-                " voter, helpful, comment, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO votes (response, response_at, question, vector,"
+                " voter, helpful, comment, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (response, voter) DO UPDATE SET helpful = excluded.helpful, comment = excluded.comment,"
                 " at = excluded.at, expires_at = excluded.expires_at WHERE excluded.at >= votes.at RETURNING id",
                 (
                     digest(response.response_id),
                     response.at,
-                    response.cache_key,
                     clip_question(response.question),
                     response.vector,
                     voter,
@@ -154,6 +154,9 @@ class SqliteFeedback:
                     "INSERT OR IGNORE INTO vote_chunks VALUES (?, ?)",
                     [(digest(chunk_id), row[0]) for chunk_id in response.chunk_ids[:MAX_CHUNK_IDS]],
                 )
+                connection.executemany(
+                    "INSERT OR IGNORE INTO vote_keys VALUES (?, ?)", [(key, row[0]) for key in response.cache_keys]
+                )
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""
@@ -161,10 +164,12 @@ class SqliteFeedback:
         with self._database.reading() as connection:
             for chunk_id in chunk_ids:
                 rows = connection.execute(
-                    "SELECT helpful, question, voter, at, vector FROM vote_chunks JOIN votes ON vote = id"
-                    " WHERE chunk = ? AND helpful IS NOT NULL AND expires_at > ?"
-                    " ORDER BY response_at DESC, id DESC LIMIT ?",
-                    (digest(chunk_id), self._database.clock(), MAX_VOTES_PER_CHUNK),
+                    "SELECT helpful, question, voter, at, vector FROM"
+                    " (SELECT *, row_number() OVER (PARTITION BY voter ORDER BY at DESC, id DESC) AS place"
+                    " FROM vote_chunks JOIN votes ON vote = id"
+                    " WHERE chunk = ? AND helpful IS NOT NULL AND expires_at > ?)"
+                    " WHERE place <= ? ORDER BY response_at DESC, id DESC LIMIT ?",
+                    (digest(chunk_id), self._database.clock(), MAX_VOTES_PER_VOTER, MAX_VOTES_PER_CHUNK),
                 ).fetchall()
                 votes = [
                     Vote(helpful=bool(helpful), question=question, voter=voter, at=at, vector=vector)
@@ -176,10 +181,11 @@ class SqliteFeedback:
         return found
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response with this cache key stands."""
+        """Whether a vote against a response of this cache key stands."""
         with self._database.reading() as connection:
             row = connection.execute(
-                "SELECT 1 FROM votes WHERE cache_key = ? AND helpful = 0 AND at >= ? AND expires_at > ? LIMIT 1",
+                "SELECT 1 FROM vote_keys JOIN votes ON vote = id"
+                " WHERE cache_key = ? AND helpful = 0 AND at >= ? AND expires_at > ? LIMIT 1",
                 (cache_key, since, self._database.clock()),
             ).fetchone()
         return row is not None

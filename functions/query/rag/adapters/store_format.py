@@ -28,7 +28,7 @@ from rag.records import (
 from rag.text.surrogates import replace_surrogates
 from rag.types import Confidence
 
-FORMAT = 1
+FORMAT = 2
 
 
 def digest(text: str) -> str:
@@ -121,7 +121,7 @@ def encode_response(response: ResponseRecord) -> str:
             "at": response.at,
             "vector": b64encode(response.vector).decode(),
             "sessionId": response.session_id,
-            "cacheKey": response.cache_key,
+            "cacheKeys": response.cache_keys,
         }
     )
 
@@ -139,7 +139,7 @@ def decode_response(text: str) -> ResponseRecord | None:
         at=body["at"],
         vector=b64decode(body["vector"]),
         session_id=body["sessionId"],
-        cache_key=body["cacheKey"],
+        cache_keys=tuple(body["cacheKeys"]),
     )
 
 

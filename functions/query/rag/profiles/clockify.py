@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationInfo, field_validator
+
 from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
-from rag.profiles.llm_knobs import LlmKnobs
+from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
 from rag.stages.admit import StrictAdmission
 from rag.stages.confidence import Weighted
+from rag.stages.exact_gate import ExactOr
 from rag.stages.filter import RequestFilter
 from rag.stages.gate import Coverage
 from rag.stages.ids import cite_ids, drop_unknown_ids
 from rag.stages.pack_ids import IdPacker
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve_hybrid import HybridRetriever
-from rag.stages.route import ConfidenceRouter
+from rag.stages.route import ESCALATE_BELOW, ConfidenceRouter
 
 DECLINE = "I don't know based on the MD."
 
 _SEED = "clockify"
+_FORMULA = "docs/architecture.md"
 
 
-class Knobs(LlmKnobs):
+class Knobs(ServiceKnobs):
     """Clockify's numbers. Scores that gate and confidence read are plain cosines; confidence is 0..100."""
 
     max_query_chars: int = knob(
         10_000, env="MAX_QUERY_LENGTH", doc="Longest question.", unit="characters", source=_SEED, ge=1, le=100_000
     )
-    top_k: int = knob(15, env="DEFAULT_TOP_K", doc="Candidates to retrieve.", unit="chunks", source=_SEED, ge=1, le=50)
+    top_k: int = knob(
+        15,
+        env=("DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
+        doc="Candidates to retrieve.",
+        unit="chunks",
+        source=_SEED,
+        ge=1,
+        le=50,
+    )
     pack_top: int = knob(8, env="DEFAULT_PACK_TOP", doc="Chunks to pack.", unit="chunks", source=_SEED, ge=1, le=50)
     mmr_lambda: float = knob(
         0.75, env="MMR_LAMBDA", doc="Weight of relevance against diversity.", source=_SEED, ge=0, le=1
@@ -41,12 +53,17 @@ class Knobs(LlmKnobs):
         le=1,
     )
     threshold: float = knob(
-        0.25, env="DEFAULT_THRESHOLD", doc="Cosine of a chunk that covers the question.", source=_SEED, ge=-1, le=1
+        0.25,
+        env=("DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
+        doc="Cosine of a chunk that covers the question.",
+        source=_SEED,
+        ge=-1,
+        le=1,
     )
     min_chunks: int = knob(
         2,
         env="MIN_COVERING_CHUNKS",
-        doc="Covering chunks that an answer needs.",
+        doc="Covering chunks that an answer needs; where fewer are asked for, all of those.",
         unit="chunks",
         source=_SEED,
         ge=1,
@@ -55,10 +72,19 @@ class Knobs(LlmKnobs):
     best: float = knob(
         0.4,
         env="MIN_BEST_SIMILARITY",
-        doc="Cosine that the best chunk needs, where nobody set DEFAULT_THRESHOLD.",
+        doc="Cosine that the best chunk needs; the threshold of the covering ones, where only that was set.",
         source="DESIGN.md, decision 11",
         ge=-1,
         le=1,
+    )
+    rare_deviations: float = knob(
+        3.0,
+        env="RARE_WORD_DEVIATIONS",
+        doc="Fused score from which a chunk that holds all words of a keyword question answers it, whatever its cosine.",
+        unit="standard deviations",
+        source="ADR 13",
+        ge=0,
+        le=100,
     )
     context_tokens: int = knob(
         12_000,
@@ -83,16 +109,14 @@ class Knobs(LlmKnobs):
     ollama_url: str = knob(
         "http://127.0.0.1:11434",
         env="RAG_OLLAMA_URL",
-        doc="Ollama's address, without /v1; setting it switches the LLM on.",
+        doc="Ollama's address, with or without /v1; setting it switches the LLM on.",
         source=_SEED,
     )
     temperature: float = knob(0.0, env="LLM_TEMPERATURE", doc="Sampling temperature.", source=_SEED, ge=0, le=2)
-    max_tokens: int = knob(
-        1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source="DESIGN.md", ge=1, le=100_000
-    )
+    max_tokens: int = knob(1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", ge=1, le=100_000)
     connect_timeout_s: float = knob(
         3.0,
-        env="CHAT_CONNECT_TIMEOUT",
+        env=("CHAT_CONNECT_TIMEOUT", "LLM_CONNECT_TIMEOUT_S"),
         doc="Longest wait for a connection to the LLM.",
         unit="s",
         source=_SEED,
@@ -101,7 +125,7 @@ class Knobs(LlmKnobs):
     )
     read_timeout_s: float = knob(
         120.0,
-        env="CHAT_READ_TIMEOUT",
+        env=("CHAT_READ_TIMEOUT", "LLM_READ_TIMEOUT_S"),
         doc="Longest wait for a completion; the request's deadline cuts it shorter.",
         unit="s",
         source=_SEED,
@@ -124,18 +148,24 @@ class Knobs(LlmKnobs):
         0.0, env="LLM_BACKOFF_JITTER", doc="Random share added to a wait.", source=_SEED, ge=0, le=1
     )
     ceiling: float = knob(
-        0.75, env="CONFIDENCE_FULL_SIMILARITY", doc="Best cosine that counts in full.", source="DESIGN.md", ge=0.5, le=1
+        0.75,
+        env="CONFIDENCE_FULL_SIMILARITY",
+        doc="Best cosine that counts in full; above MIN_BEST_SIMILARITY, where it begins to count.",
+        source=_FORMULA,
+        ge=0.5,
+        le=1,
+        validate_default=True,
     )
     uncited_cap: float = knob(
         35,
         env="CONFIDENCE_UNCITED_CAP",
         doc="Highest confidence of an answer without a valid citation.",
-        source="DESIGN.md",
+        source=_FORMULA,
         ge=0,
         le=100,
     )
     escalate_below: float = knob(
-        40,
+        ESCALATE_BELOW,
         env="ESCALATE_BELOW",
         doc="Confidence below which a person should answer; Medium starts there.",
         source=_SEED,
@@ -143,18 +173,35 @@ class Knobs(LlmKnobs):
         le=100,
     )
     high: float = knob(
-        70, env="CONFIDENCE_HIGH", doc="Confidence from which it is High.", source="DESIGN.md", ge=0, le=100
+        70,
+        env="CONFIDENCE_HIGH",
+        doc="Confidence from which it is High; where ESCALATE_BELOW is more, that.",
+        source=_FORMULA,
+        ge=0,
+        le=100,
     )
+
+    @field_validator("ceiling")
+    @classmethod
+    def _above_best(cls, ceiling: float, fields: ValidationInfo) -> float:
+        if ceiling <= fields.data.get("best", -1):  # absent where it is wrong itself
+            raise ValueError("CONFIDENCE_FULL_SIMILARITY must be more than MIN_BEST_SIMILARITY")
+        return ceiling
 
     @property
     def llm_base_url(self) -> str:
         """Ollama's OpenAI-compatible endpoint."""
-        return f"{self.ollama_url.rstrip('/')}/v1"
+        return f"{self.ollama_url.rstrip('/').removesuffix('/v1')}/v1"
 
     @property
     def llm_chosen(self) -> bool:
         """Whether somebody set the LLM's address."""
         return "ollama_url" in self.model_fields_set
+
+    @property
+    def gate_count(self) -> int:
+        """Covering chunks that an answer needs: no more than there can be."""
+        return min(self.min_chunks, self.top_k, self.pack_top)
 
     @property
     def gate_best(self) -> float:
@@ -170,10 +217,17 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=StrictAdmission(knobs.max_query_chars),
+        conversation=conversation(knobs, deps.services),
         query_stages=(RequestFilter(deps.index.fields),),
+        cache=answer_cache(knobs, deps.services, knobs.gate_best),
         retrieve=HybridRetriever(deps.index, dense_weight=knobs.dense_weight),
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
-        gate=Coverage(knobs.min_chunks, knobs.threshold, knobs.gate_best),
+        learn=deps.services.learn(),
+        gate=ExactOr(
+            Coverage(knobs.gate_count, knobs.threshold, knobs.gate_best),
+            rare=knobs.rare_deviations,
+            cosine=knobs.threshold,
+        ),
         pack=IdPacker(int(knobs.context_tokens * knobs.context_share), deps.tokens),
         write=deps.writer,
         polish=(drop_unknown_ids,),
@@ -182,7 +236,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             floor=knobs.best,
             ceiling=knobs.ceiling,
             uncited_cap=knobs.uncited_cap,
-            high=knobs.high,
+            high=max(knobs.high, knobs.escalate_below),
             medium=knobs.escalate_below,
         ),
         route=ConfidenceRouter(knobs.escalate_below),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
-from rag.profiles.llm_knobs import LlmKnobs
+from rag.profiles.service_knobs import ServiceKnobs, answer_cache, cache_knob, conversation, turns_knob
 from rag.stages.admit import PlainAdmission
 from rag.stages.confidence import TopCosine
 from rag.stages.context_urls import UrlCiter, UrlPacker
@@ -28,7 +28,7 @@ DECLINE = (
 _SEED = "gacounts"
 
 
-class Knobs(LlmKnobs):
+class Knobs(ServiceKnobs):
     """GaCounts' numbers. Scores are plain cosines, -1..1."""
 
     max_query_chars: int = knob(
@@ -37,7 +37,7 @@ class Knobs(LlmKnobs):
     top_k: int = knob(8, env="RETRIEVAL_TOP_K", doc="Chunks to retrieve.", unit="chunks", source=_SEED, ge=1, le=50)
     min_similarity: float = knob(
         0.75,
-        env="MIN_SIMILARITY",
+        env=("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
         doc="Best cosine that an answer needs, and a cached answer too. With the local embedding model .40, unless "
         "somebody sets it.",
         source=f"{_SEED}; DESIGN.md, decision 11",
@@ -59,36 +59,8 @@ class Knobs(LlmKnobs):
     rerank_budget_s: float = knob(
         4.0, env="RERANK_TIMEOUT_S", doc="Longest wait for a re-ranking.", unit="s", source="DESIGN.md", gt=0, le=60
     )
-    reframe_budget_s: float = knob(
-        5.0, env="REFRAME_TIMEOUT_S", doc="Longest wait for a rewriting.", unit="s", source="DESIGN.md", gt=0, le=60
-    )
-    cache: bool = knob(True, env="ENABLE_RESPONSE_CACHE", doc="Whether answers are cached.", source=_SEED)
-    cache_similarity: float = knob(
-        0.0,
-        env="CACHE_SIMILARITY",
-        doc="Cosine from which a question that asks for the same shares a cached answer; 0 switches that off.",
-        source="DESIGN.md",
-        ge=0,
-        le=1,
-    )
-    history_turns: int = knob(
-        5,
-        env="HISTORY_TURNS",
-        doc="Turns of a session that are recalled.",
-        unit="turns",
-        source="DESIGN.md",
-        ge=0,
-        le=50,
-    )
-    history_chars: int = knob(
-        4000,
-        env="HISTORY_CHARS",
-        doc="Longest history in a prompt.",
-        unit="characters",
-        source="DESIGN.md",
-        ge=0,
-        le=100_000,
-    )
+    cache: bool = cache_knob(True, _SEED)
+    history_turns: int = turns_knob(5)
     context_tokens: int = knob(
         6000, env="MAX_CONTEXT_TOKENS", doc="Context budget.", unit="tokens", source=_SEED, ge=50, le=1_000_000
     )
@@ -105,9 +77,12 @@ class Knobs(LlmKnobs):
     llm_model: str = knob("gpt-4o", env=("GEN_MODEL", "LLM_MODEL"), doc="The chat model.", source=_SEED, min_length=1)
     llm_base_url: str = knob(OPENAI_URL, env="LLM_BASE_URL", doc="Its OpenAI-compatible endpoint.", source=_SEED)
     temperature: float = knob(0.7, env="LLM_TEMPERATURE", doc="Sampling temperature.", source=_SEED, ge=0, le=2)
-    max_tokens: int = knob(
-        1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", source="DESIGN.md", ge=1, le=100_000
-    )
+    max_tokens: int = knob(1000, env="LLM_MAX_TOKENS", doc="Longest completion.", unit="tokens", ge=1, le=100_000)
+
+    @property
+    def prompt_history_chars(self) -> int:
+        """Its prompt has a place for the history of a follow-up."""
+        return self.history_chars
 
     @property
     def reranker(self) -> str:
@@ -129,19 +104,17 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        conversation=services.conversation(
-            turns=knobs.history_turns, history_chars=knobs.history_chars, budget_s=knobs.reframe_budget_s
-        ),
+        conversation=conversation(knobs, services),
         query_stages=(
             ExpandAcronyms(deps.acronyms),
             RequestFilter(deps.index.fields),
             RuleFilter(deps.rules, deps.index.fields),
         ),
-        cache=services.answer_cache(bar, similarity=knobs.cache_similarity) if knobs.cache else None,
+        cache=answer_cache(knobs, services, bar),
         retrieve=DenseRetriever(deps.index, cosine_scale),
         retry_below=bar,
         learn=services.learn(),
-        refine=(NewerFirst(knobs.recency_width),),
+        order=(NewerFirst(knobs.recency_width),),
         rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
         if knobs.rerank
         else None,

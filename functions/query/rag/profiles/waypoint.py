@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.knobs import knob
 from rag.pipeline import Pipeline
 from rag.profiles.deps import Deps
-from rag.profiles.llm_knobs import LlmKnobs
+from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
 from rag.stages.admit import PlainAdmission
 from rag.stages.cite import TitleCiter
 from rag.stages.confidence import CountAndMean
@@ -31,7 +31,7 @@ DECLINE = (
 _SEED = "waypoint"
 
 
-class Knobs(LlmKnobs):
+class Knobs(ServiceKnobs):
     """Waypoint's numbers. Scores are on the L2 scale, 2 cos - 1."""
 
     max_query_chars: int = knob(
@@ -60,7 +60,7 @@ class Knobs(LlmKnobs):
     min_contained: int = knob(
         3,
         env="CITATION_MIN_CHARS",
-        doc="Shortest title that may match by being contained.",
+        doc="Shortest title that may match by standing in another, as whole words.",
         unit="characters",
         source="DESIGN.md",
         ge=1,
@@ -77,6 +77,11 @@ class Knobs(LlmKnobs):
         0.3, env="CONFIDENCE_MEDIUM_SCORE", doc="Mean score for Medium.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
     )
 
+    @property
+    def min_cosine(self) -> float:
+        """``threshold`` as a cosine: below it no chunk counts, and no answer is cached."""
+        return (self.threshold + 1) / 2
+
 
 def build(knobs: Knobs, deps: Deps) -> Pipeline:
     """The seed's five stages over ``deps``."""
@@ -85,9 +90,12 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
+        conversation=conversation(knobs, deps.services),
         query_stages=(RequestFilter(deps.index.fields),),
+        cache=answer_cache(knobs, deps.services, knobs.min_cosine),
         retrieve=DenseRetriever(deps.index, l2_scale),
         refine=(MinScore(knobs.threshold),),
+        learn=deps.services.learn(),
         gate=AtLeast(1),
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
         write=deps.writer,

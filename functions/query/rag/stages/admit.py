@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
-from rag.text.safety import collapse, holds_script, is_printable
+from rag.text.safety import collapse, holds_script, is_blank, is_printable
 from rag.types import Question
 
 
@@ -19,11 +19,11 @@ class PlainAdmission:
         """The admitted question.
 
         Raises:
-            EmptyQuery: nothing but white space.
+            EmptyQuery: nothing in it shows.
             QueryTooLong: more than ``max_chars`` characters.
         """
         text = question.text.strip()
-        if not text:
+        if is_blank(text):
             raise EmptyQuery
         if len(text) > self.max_chars:
             raise QueryTooLong(self.max_chars)
@@ -40,12 +40,12 @@ class StrictAdmission:
         """The admitted question, on one line.
 
         Raises:
-            EmptyQuery: nothing but white space.
+            EmptyQuery: nothing in it shows.
             QueryTooLong: more than ``max_chars`` characters are left.
             UnsafeQuery: a script pattern, or a character that cannot be shown.
         """
         text = collapse(question.text)
-        if not text:
+        if is_blank(text):
             raise EmptyQuery
         if len(text) > self.max_chars:
             raise QueryTooLong(self.max_chars)

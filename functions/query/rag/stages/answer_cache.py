@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,46 +13,12 @@ from rag.cached import freeze, thaw
 from rag.records import ANSWER_TTL_S, CacheHit, quantise
 from rag.stages.near_questions import NearQuestions
 from rag.store_ports import LayeredAnswers
+from rag.text.normalise import normalise
 from rag.types import Answer, Confidence, Hit, Question, RefusedBy, Routing, SearchQuery
 
 type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 RECENT_NEGATIVE_S = 30 * 86_400
-_DASHES = re.compile("[\u2010-\u2015\u2212]")
-_MEANINGFUL = re.compile(
-    "[#%&\u2030]"
-    "|!(?==)"  # "!=" is not "="
-    r"|(?<![\w\s])-(?=\d)|(?<=\s)-(?=\d)|^-(?=\d)"  # "-5" is not "5"
-    r"|(?<=\d)[.,:/*-](?=\d)"  # "1.5" is not "15"
-    "|(?<=\\d)['\"\u2032\u2033]"  # 6' is not 6"
-)
-
-
-def normalise(text: str) -> str:
-    """``text`` for comparison: Unicode-normalised (NFKC), lower case, no punctuation, white space collapsed.
-
-    Signs that carry meaning stay apart from words: "C++" is not "C", "-5" is not "5", "50 %" is not "50", "10\u00b2" is
-    not "102". When in doubt a sign counts: what is kept apart for nothing costs a search, what is not a wrong answer.
-    """
-    raised = "".join(_spelt(char) if _raised(char) else char for char in text)
-    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", raised).casefold())
-    plain = _MEANINGFUL.sub(lambda match: _spelt(match[0]), plain)
-    return " ".join("".join(map(_comparable, plain)).split())
-
-
-def _raised(char: str) -> bool:
-    """Whether NFKC would let ``char`` run into the digits beside it: superscripts, subscripts, fractions."""
-    return unicodedata.decomposition(char).startswith(("<super>", "<sub>", "<fraction>"))
-
-
-def _comparable(char: str) -> str:
-    """Letters, digits and their marks (a vowel sign makes another word) as they are; symbols spelt; else a space."""
-    kind = unicodedata.category(char)[0]
-    return char if kind in "LMN" or char == "_" else _spelt(char) if kind == "S" else " "
-
-
-def _spelt(sign: str) -> str:
-    return f" sign{ord(sign)} "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +93,10 @@ class CacheSlot:
         answer = thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
         return replace(answer, routing=route(answer.confidence, None) if route else None)
 
-    def keep(self, key: str, query: SearchQuery, answer: Answer, hits: tuple[Hit, ...]) -> bool:
-        """Store ``answer``, which rests on ``hits``, if it is good enough; whether it was.
+    def keep(self, key: str, query: SearchQuery, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
+        """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
+
+        ``top_score`` is the best plain cosine (-1..1) that was found for it.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -142,13 +108,16 @@ class CacheSlot:
             and not completion.degraded
             and completion.finish_reason in {None, "stop"}
             and answer.citations != ()
-            and max((hit.parts["dense"] for hit in hits), default=-1.0) >= self.bar
+            and top_score >= self.bar
         )
         if not good or self._disliked(key):
             return False
         vector = quantise(self.embed(answer.question.meaning))
-        frozen = freeze(answer, hits=hits, now=self.now(), vector=vector)
+        frozen = freeze(answer, rests_on=rests_on, top_score=top_score, now=self.now(), vector=vector)
         self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
+        if self._disliked(key):  # by a vote in between, which had nothing to evict yet
+            self.store.evict(key)
+            return False
         if self.near:
             self.near.add(query.text, self._group(query, answer.question), key)
         return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.text.dice import dice
 from rag.text.labels import ARROW, Label, find_labels, safe
+from rag.text.words import holds_words
 from rag.types import Chunk, Citation, Hit
 
 
@@ -14,7 +15,8 @@ from rag.types import Chunk, Citation, Hit
 class TitleCiter:
     """Three tiers, as in Waypoint's seed: equal titles, one title holds the other, Dice over ``min_dice``.
 
-    Titles are compared case-insensitively. The contained title has at least ``min_contained`` characters.
+    Titles are compared case-insensitively. The contained title has at least ``min_contained`` characters and stands in
+    the other as whole words: ``[Enter]`` does not mean "Data Center Access".
     Within the matched title the chunk of the cited section is preferred. Labels that match nothing are
     left out.
     """
@@ -55,7 +57,7 @@ class TitleCiter:
 
     def _contains(self, title: str, wanted: str) -> bool:
         shorter, longer = sorted((title, wanted), key=len)
-        return len(shorter) >= self.min_contained and shorter in longer
+        return len(shorter) >= self.min_contained and holds_words(longer, shorter)
 
 
 def source_urls(chunk: Chunk) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag.text.refusal import count_hedges
+from rag.text.hedges import count_hedges
 from rag.types import Citation, Confidence, Level, Proceed
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
@@ -46,9 +46,10 @@ class Weighted:
     - coverage: chunks that reached the threshold, 1 at four
     - citations: valid citations, 1 at three
     - length: words, 1 at thirty; an answer of a few words rarely says enough
-    - hedges: "may", "might", "not sure" ... in the answer, two count at most
+    - hedges: "might", "perhaps", "I am not sure" ... in the answer, two count at most
 
-    Without a valid citation the score is at most ``uncited_cap``. High from ``high``, Medium from ``medium``.
+    Without a valid citation the score is at most ``uncited_cap``. High from ``high``, Medium from ``medium``, which is
+    no more. ``ceiling`` is more than ``floor``.
     """
 
     floor: float

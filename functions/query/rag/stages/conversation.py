@@ -35,7 +35,7 @@ class Conversation:
         if not self.reframe.leans(query.text, history):
             return query, ()
         fallback = self.reframe.fallback(query, history)
-        rewritten = run.soft("reframe", lambda: self.reframe(query, history, run.deadline), fallback)
+        rewritten = run.soft("reframe", lambda: self.reframe(query, history, run), fallback)
         if rewritten.text != query.text:
             run.events.append("reframed")
         return rewritten, history

@@ -8,9 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.errors import UnknownResponse
-from rag.records import CachedAnswer, ResponseRecord, quantise
+from rag.records import CacheHit, ResponseRecord, quantise
 from rag.store_ports import AnswerCache, FeedbackStore
-from rag.types import Answer, Hit
+from rag.types import Answer, Context, Hit
+
+
+def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
+    """The chunks that ``answer`` rests on, best first: those that it cites, else all that its writer saw.
+
+    What was found and not used has earned neither praise nor blame: were it moved together with what was used, a vote
+    would change no order.
+    """
+    seen = tuple(passage.hit for passage in context.used) if context else ()
+    cited = {citation.hit.chunk.number for citation in answer.citations}
+    return tuple(hit for hit in seen if hit.chunk.number in cited) or seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +34,21 @@ class FeedbackLog:
     embed: Callable[[str], np.ndarray]
     now: Callable[[], float]
 
-    def record(self, answer: Answer, hits: tuple[Hit, ...], key: str | None, cached: CachedAnswer | None) -> None:
-        """Keep what a vote on ``answer`` must know; of an answer from the cache, what it was made of.
+    def record(self, answer: Answer, rests_on: tuple[Hit, ...], key: str | None, cached: CacheHit | None) -> None:
+        """Keep what a vote on ``answer`` must know: what it rests on, or what the cached answer was made of.
+
+        ``key`` is the question's in the cache. The cache may have had the answer under another: that is kept too.
 
         Raises:
             StoreUnavailable: it cannot be written.
         """
         question = answer.question
-        ids = cached.chunk_ids if cached else tuple(hit.chunk.id for hit in hits)
-        vector = cached.vector if cached else quantise(self.embed(question.meaning)) if hits else b""
+        if cached:
+            ids, vector = cached.answer.chunk_ids, cached.answer.vector
+        else:
+            ids = tuple(hit.chunk.id for hit in rests_on)
+            vector = quantise(self.embed(question.meaning)) if rests_on else b""
+        keys = (key, cached.key if cached else None)
         self.store.record(
             ResponseRecord(
                 response_id=answer.response_id,
@@ -41,7 +58,7 @@ class FeedbackLog:
                 at=self.now(),
                 vector=vector,
                 session_id=question.session_id,
-                cache_key=key,
+                cache_keys=tuple(dict.fromkeys(name for name in keys if name)),
             )
         )
 
@@ -56,5 +73,6 @@ class FeedbackLog:
         if response is None:
             raise UnknownResponse
         self.store.vote(response, voter=response.voter, helpful=helpful, at=self.now(), comment=comment)
-        if helpful is False and response.cache_key and self.cache:
-            self.cache.evict(response.cache_key)
+        if helpful is False and self.cache:
+            for key in response.cache_keys:
+                self.cache.evict(key)

@@ -24,7 +24,8 @@ class AtLeast:
 class Coverage:
     """Proceeds when at least ``count`` hits have a cosine of ``threshold``, and the best one has ``best``.
 
-    Both read the plain dense cosine (-1..1), never a fused score. The request's own threshold replaces both.
+    Both read the plain dense cosine (-1..1), never a fused score. The request's own threshold replaces both. Who asks
+    for fewer chunks than ``count`` gets an answer that rests on those, if all of them cover the question.
     """
 
     count: int
@@ -35,10 +36,11 @@ class Coverage:
         """Proceed with all hits (one that only its words speak for may hold the answer), or Decline."""
         asked = question.threshold
         threshold, best = (self.threshold, self.best) if asked is None else (asked, asked)
+        count = min(self.count, question.top_k or self.count)
         cosines = [hit.parts["dense"] for hit in hits]
         passed = sum(cosine >= threshold for cosine in cosines)
-        if passed < self.count:
-            return Decline(f"{passed} chunks cover the question (cosine >= {threshold:g}), {self.count} needed")
+        if passed < count:
+            return Decline(f"{passed} chunks cover the question (cosine >= {threshold:g}), {count} needed")
         if max(cosines) < best:
             return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {best:g} needed")
         return Proceed(hits, passed)

@@ -12,6 +12,7 @@ from rag.ports import ChatModel
 from rag.records import Turn
 from rag.text.fill import fill
 from rag.text.history import format_history, history_section
+from rag.text.markup import defuse
 from rag.text.surrogates import replace_surrogates
 from rag.types import Completion, Context, Deadline, Message, Question
 
@@ -37,7 +38,8 @@ class Writer(Protocol):
 class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
-    ``history_chars`` is the longest history.
+    ``history_chars`` is the longest history. With 0 the prompt holds none, and a follow-up is asked as it was
+    understood: rewritten to stand alone. What the questions hold of markup does not come back as markup.
     """
 
     chat: ChatModel
@@ -51,9 +53,11 @@ class ChatWriter:
         turns = [(turn.question, turn.answer) for turn in history]
         section = history_section(format_history(turns, max_chars=self.history_chars))
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
-        messages = (Message("system", system), Message("user", question.text))
+        wording = question.text if self.history_chars else question.meaning
+        messages = (Message("system", system), Message("user", wording))
         completion = self.chat.complete(messages, deadline=deadline)
-        return replace(completion, text=replace_surrogates(completion.text))
+        text = defuse(replace_surrogates(completion.text), question.text, wording, *(asked for asked, _ in turns))
+        return replace(completion, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,12 @@ class WithLastResort:
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See Writer; LlmUnavailable is never raised."""
+        """See Writer; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
             return self.writer(question, context, deadline=deadline, history=history)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
             completion = self.last_resort(question, context, deadline=deadline, history=history)
-            return replace(completion, degraded=True, calls=exc.calls, retries=max(0, exc.calls - 1))
+            if not completion.text:
+                raise
+            return replace(completion, degraded=True, calls=exc.calls, retries=exc.retries)

@@ -13,9 +13,10 @@ from rag.types import Chunk, Context, Hit, Passage
 class IdPacker:
     """``[id_N] {title}\\n{text}\\n\\n`` per chunk, best first, within ``max_tokens`` tokens.
 
-    The title is the chunk's section heading. The first chunk is always in, cut if it must be; of the others
-    one that exceeds the rest is cut there, with an ellipsis, at the end of a sentence or a line, and ends the
-    packing.
+    The title is the chunk's section heading. Of a chunk that exceeds what is left as much text is taken as fits, cut
+    with an ellipsis at the end of a sentence or a line, and it ends the packing. The first chunk is always in, its text
+    cut anywhere and its title to half of the room if they must be; only the mark of its id is never cut, so that a
+    smaller budget than that is exceeded.
     """
 
     max_tokens: int
@@ -27,20 +28,32 @@ class IdPacker:
         used: list[Passage] = []
         room = self.max_tokens
         for hit in hits:
-            head = f"[{hit.chunk.id}] {heading(hit.chunk)}\n"
-            text = hit.chunk.text
-            cost = self.tokens.count(f"{head}{text}\n\n")
+            first = not used
+            mark, title, text = f"[{hit.chunk.id}]", heading(hit.chunk), hit.chunk.text
+            cost = self._cost(mark, title, text)
             full = cost > room
             if full:
-                text = cut_to(text, room - self.tokens.count(f"{head}\n\n"), self.tokens.count, anywhere=not used)
+                if first:
+                    title = self._cut(title, (room - self._cost(mark, "", "")) // 2, anywhere=True)
+                text = self._cut(text, room - self._cost(mark, title, ""), anywhere=first)
                 cost = room
-            if text:
-                blocks.append(f"{head}{text}\n\n")
-                used.append(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=text))
+            if text or first:
+                blocks.append(_block(mark, title, text))
+                used.append(Passage(hit=hit, citation=mark, text=text))
             room -= cost
             if full or room <= 0:
                 break
         return Context("".join(blocks), tuple(used))
+
+    def _cost(self, mark: str, title: str, text: str) -> int:
+        return self.tokens.count(_block(mark, title, text))
+
+    def _cut(self, text: str, budget: int, *, anywhere: bool) -> str:
+        return cut_to(text, budget, self.tokens.count, anywhere=anywhere)
+
+
+def _block(mark: str, title: str, text: str) -> str:
+    return f"{mark} {title}".rstrip() + f"\n{text}\n\n"
 
 
 def heading(chunk: Chunk) -> str:

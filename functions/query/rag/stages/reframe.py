@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rag.ports import ChatModel
 from rag.records import Turn
+from rag.run import Run
 from rag.text.fill import fill
 from rag.text.followup import carry_over, leans_on_history
 from rag.text.history import format_history
@@ -35,21 +36,23 @@ class Reframe:
         """Whether ``text`` needs ``history`` to be understood."""
         return bool(history) and leans_on_history(text)
 
-    def __call__(self, query: SearchQuery, history: Sequence[Turn], deadline: Deadline) -> SearchQuery:
-        """``query`` as it stands alone.
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], run: Run) -> SearchQuery:
+        """``query`` as it stands alone; ``run`` counts the call.
 
         Raises:
             LlmError: the model cannot be reached in time, or its rewriting cannot be read.
         """
-        if self.chat is None:
+        chat = self.chat
+        if chat is None:
             return self.fallback(query, history)
         turns = [(turn.question, turn.answer) for turn in history]
         text = fill(
             self.template,
             {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
         )
-        limit = Deadline.after(min(self.budget_s, deadline.remaining()), self.clock)
-        completion = self.chat.complete((Message("user", replace_surrogates(text)),), deadline=limit)
+        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
+        messages = (Message("user", replace_surrogates(text)),)
+        completion = run.complete(lambda: chat.complete(messages, deadline=limit))
         rewritten = " ".join(replace_surrogates(completion.text).split()).strip("\"'\u201c\u201d")
         if not rewritten or len(rewritten) > MAX_CHARS:
             return self.fallback(query, history)

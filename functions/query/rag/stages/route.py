@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 from rag.types import Confidence, RefusedBy, Routing
 
+ESCALATE_BELOW = 40.0
+"""Clockify's seed's, and that of the profiles whose seed routes nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceRouter:
     """Refused by the gate: the knowledge base lacks something. Refused by the model, or below ``escalate_below``
     (0..100): a person should answer. Else the answer goes back as it is."""
 
-    escalate_below: float
+    escalate_below: float = ESCALATE_BELOW
 
     def __call__(self, confidence: Confidence, refused_by: RefusedBy | None) -> Routing:
         """The action and the reason for it."""

@@ -37,7 +37,7 @@ class Token:
 
 def tokens(text: str) -> Iterator[Token]:
     """``text`` in order: fenced and inline code, tags, and the text between. Comments and declarations are left out."""
-    for is_code, piece in _segments(text):
+    for is_code, piece in segments(text):
         if is_code:
             yield Token("code", piece)
         else:
@@ -60,8 +60,8 @@ def decode(text: str) -> str:
     return _ENTITY.sub(_character, text) if "&" in text else text
 
 
-def _segments(text: str) -> Iterator[tuple[bool, str]]:
-    """Fenced blocks, inline code and the rest, each with whether it is code."""
+def segments(text: str) -> Iterator[tuple[bool, str]]:
+    """Fenced blocks, inline code and the rest of ``text``, in order, each with whether it is code."""
     position = 0
     while opening := _FENCE.search(text, position):
         yield from _inline(text[position : opening.start()])

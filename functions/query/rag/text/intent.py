@@ -8,7 +8,7 @@ KEYWORDS_MAX_WORDS = 4
 KEYWORDS_EXACTNESS = 0.5
 
 _WORD = re.compile(r"\w+(?:['’\-./:]\w+)*")
-_QUOTED = re.compile(r'"([^"]+)"|“([^“”]+)”|«([^«»]+)»|`([^`]+)`')
+QUOTED = re.compile(r'"([^"]+)"|“([^“”]+)”|«([^«»]+)»|`([^`]+)`')
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 
 _GRAMMAR_WORDS = """
@@ -16,7 +16,7 @@ a about an and any are as at be been between but by can could did do does for fr
 is it its many may me much must my no not of on or our out shall should so than that the their them then there these
 they this those to up us was we were what when where which who whom whose why will with would you your
 """
-_GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 
 
 def intent_weight(text: str, *, base: float) -> float:
@@ -38,13 +38,14 @@ def exactness(text: str) -> float:
     words = _WORD.findall(text)
     if not words:
         return 0.0
-    quoted = [word for groups in _QUOTED.findall(text) for word in _WORD.findall("".join(groups))]
-    exact = len(quoted) + sum(map(_is_exact, _WORD.findall(_QUOTED.sub(" ", text))))
+    quoted = [word for groups in QUOTED.findall(text) for word in _WORD.findall("".join(groups))]
+    exact = len(quoted) + sum(map(is_exact, _WORD.findall(QUOTED.sub(" ", text))))
     share = min(1.0, exact / len(words))
-    if len(words) <= KEYWORDS_MAX_WORDS and not any(word.lower() in _GRAMMAR for word in words):
+    if len(words) <= KEYWORDS_MAX_WORDS and not any(word.lower() in GRAMMAR for word in words):
         return max(share, KEYWORDS_EXACTNESS)
     return share
 
 
-def _is_exact(word: str) -> bool:
+def is_exact(word: str) -> bool:
+    """Whether ``word`` is a code, a number or an identifier: it holds a digit, an underscore or camel case."""
     return any(char.isdigit() for char in word) or "_" in word or _CAMEL_CASE.search(word) is not None

@@ -29,6 +29,12 @@ def safe(text: str) -> str:
     return " ".join(text.translate(_SAFE).split())
 
 
+def mute(text: str) -> str:
+    """``text`` with look-alikes (as long) for brackets that would be read as a label: what is quoted cites nothing."""
+    muted = _CITATION.sub(lambda match: f"\uff3b{match[1]}\uff3d" if match[1].strip() else match[0], text)
+    return muted if muted == text else mute(muted)  # brackets around brackets
+
+
 def make_label(title: str, section: str) -> str:
     """``"[Title > Section]"``, or ``"[Title]"`` where there is no section."""
     path = [safe(title), *(safe(part) for part in section.split(_SEPARATOR) if part.strip())]

@@ -1,27 +1,76 @@
-"""Does an answer say that it has no answer?"""
+"""Does an answer say that it has no answer, and nothing beyond that?
+
+Models reword the sentence that the prompt gives them, lead into it, cite beside it, give a reason and refer the user
+elsewhere. So an answer is read clause by clause: it is a refusal when at least one clause refuses and the others lead
+in, say what the sources are about, or are courtesy. A clause that says anything else makes it an answer, however small
+a part of the question that answers.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Literal
 
-# Models reword the sentence that the prompt gives them; these are the wordings seen in practice. Only the
-# opening counts: an answer that goes on to help ("I don't know the fee, but ...") may still refuse a part.
-_REFUSAL = re.compile(
-    r"""^\W*+
-    (?:(?:i['’]?m\ sorry|sorry|unfortunately|apologies
-      |based\ on\ the\ (?:provided\ )?(?:context|documentation|sources|knowledge\ base))\W++(?:but\W++)?)?
-    (?:i\ (?:do\ not|don['’]t)\ (?:know|have\ (?:any\ |enough\ |specific\ |sufficient\ )*information)
-      |i\ (?:cannot|can['’]t|could\ not|couldn['’]t)\ (?:answer|find|provide)
-      |i(?:\ am|['’]m)\ (?:unable|not\ able)\ to\ (?:answer|find|provide)
-      |(?:the|this)\ (?:provided\ )?(?:context|documentation|information|sources?|snippets?|knowledge\ base)
-       \ (?:provided\ )?
-       (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|include|mention|provide|answer|cover)
-      |there\ is\ no\ (?:specific\ )?information)""",
-    re.IGNORECASE | re.VERBOSE,
-)
+from rag.text.clauses import Clause, split_clauses
+from rag.text.refusal_patterns import CONCEDES, COURTEOUS, LABELS, OPENS, REFUSES, REFUSES_TOO, SOURCES
+from rag.text.refusal_words import classify
+
+MAX_CLAUSE_CHARS = 600
+"""What is read of a clause: a refusal says so early."""
+
+type _Kind = Literal["refusal", "sources", "courtesy", "something"]
+
+
+def is_refusal(answer: str) -> bool:
+    """True when ``answer`` says that it does not know or that the sources do not say, and nothing else.
+
+    Citations beside a refusal do not make it an answer; a statement beside it does, cited or not.
+    """
+    found: set[_Kind] = set()
+    for clause in split_clauses(answer):
+        for tags in _parts(clause):
+            kind = _kind(tags, clause, of_sources=bool(found & {"refusal", "sources"}))
+            if kind == "something" and not (clause.listed and not clause.cited and "refusal" in found):
+                return False
+            found.add(kind)
+    return "refusal" in found
+
+
+def has_words(answer: str) -> bool:
+    """Whether ``answer`` holds anything beside citations and punctuation."""
+    return any(character.isalnum() for clause in split_clauses(answer) for character in clause.text)
+
+
+def _parts(clause: Clause) -> Iterator[str]:
+    """The word classes of ``clause`` without what only leads in; of "while X, Y" first X, then Y."""
+    if not clause.text or clause.text in LABELS:
+        return
+    tags = f"{classify(clause.text[:MAX_CLAUSE_CHARS])} "
+    while True:
+        while opener := OPENS.match(tags):
+            tags = tags[opener.end() :]
+        conceded = CONCEDES.match(tags)
+        if not conceded:
+            break
+        yield conceded[1].strip()
+        tags = tags[conceded.end() :]
+    if tags:
+        yield tags.rstrip()
+
+
+def _kind(tags: str, clause: Clause, *, of_sources: bool) -> _Kind:
+    if not clause.asks and (REFUSES.match(tags) or (of_sources and REFUSES_TOO.match(tags))):
+        return "refusal"
+    if clause.cited:
+        return "something"
+    if COURTEOUS.match(tags):
+        return "courtesy"
+    return "sources" if SOURCES.match(tags) and not clause.asks else "something"
+
 
 _HEDGE = re.compile(
-    r"""\b(?:may(?!\ \d)|might|perhaps|possibly|probably|presumably
+    r"""\b(?:may\ (?:not\ )?(?:be|have)\b|might|perhaps|possibly|probably|presumably
     |i\ (?:think|believe|guess|assume)|not\ (?:entirely\ )?(?:sure|certain|clear)
     |unclear|it\ (?:seems|appears)|could\ be|as\ far\ as\ i\ know)\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -29,10 +78,5 @@ _HEDGE = re.compile(
 
 
 def count_hedges(answer: str) -> int:
-    """How many hedging words ("might", "not sure" ...) ``answer`` holds; a date in May is none."""
+    """How many hedging words ("might", "not sure" ...) ``answer`` holds; permission ("you may") is none."""
     return sum(1 for _ in _HEDGE.finditer(answer))
-
-
-def is_refusal(answer: str) -> bool:
-    """True when ``answer`` opens by saying that it does not know or that the context does not say."""
-    return _REFUSAL.match(answer) is not None

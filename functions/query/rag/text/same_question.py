@@ -1,11 +1,11 @@
 """Do two questions that lie close together ask for the same thing?
 
-The guard of the near-match cache. Embeddings put "without" beside "with", 2023 beside 2024 and Malaysia beside
-Indonesia, so that nearness alone serves wrong answers. The guard lets an answer be shared only when the questions
-differ in nothing but wording that cannot change the answer: articles and pronouns, politeness, inflection, a few
-synonyms, "the deadline of the grant" for "the grant deadline". Whatever else differs says no: a number, a negation, a
-name, any other word of content, who / when / how much, may / must, past / future, from / to, who does what to whom.
-It is made to miss paraphrases rather than to accept one wrong pair.
+The guard of the near-match cache. Embeddings put "without" beside "with", 2023 beside 2024, "paid to us" beside "paid
+by us" and Malaysia beside Indonesia, so that nearness alone serves wrong answers. Here each question is brought into
+one form by rules that cannot change its answer (articles, courtesy, plurals, contractions, a few synonyms and wordings,
+see ``same_question_words``), and an answer is shared when the forms are equal, word for word. Whatever no rule names
+says no: a number, a sign, a "not", a name, a tense, a preposition, who does what to whom. It is made to miss
+paraphrases rather than to accept one wrong pair.
 """
 
 from __future__ import annotations
@@ -15,108 +15,69 @@ import unicodedata
 from collections.abc import Iterator
 
 from rag.text import same_question_words as words
+from rag.text.normalise import normalise
 
-_TOKEN = re.compile(r"[^\W_]+(?:[.,:'\u2019][^\W_]+)*|[%$\u20ac\u00a3<>=+]")
 _CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
-_NEGATED = re.compile(r"\b(can|wo|sha|do|does|did|is|are|was|were|has|have|had|could|would|should|must)n?['\u2019]t\b")
-_CLITIC = re.compile(r"['\u2019](?:s|re|ve|ll|d|m)$")
-_STEM_CHARS = 4
-"""A word keeps at least this many letters when an ending is cut off."""
+_LETTER = re.compile(r"(?<=\S )A\b")
+_NAME_IN_S = re.compile(r"(?<=\S )[A-Z][a-z]+s\b")
+_SIGN = re.compile(r"sign\d+")
 
 
 def may_share_answer(a: str, b: str) -> bool:
-    """Whether the answer to question ``a`` may be given to ``b``; symmetric, and true of a question and itself."""
-    left, right = list(_words(a)), list(_words(b))
-    if _content(left) != _content(right) or _demands(left) != _demands(right):
-        return False
-    before, after = _links(left), _links(right)
-    return all(before[word] & after[word] for word in before.keys() & after.keys())
+    """Whether the answer to question ``a`` may be given to ``b``. An equivalence: each question asks for the same as
+    itself, and two that ask for the same as a third ask for the same."""
+    return _form(a) == _form(b)
 
 
-def _words(question: str) -> Iterator[str]:
-    """Words, numbers and signs of ``question`` in lower case; contractions in full, number words as digits."""
-    text = unicodedata.normalize("NFKC", question)
+def _form(question: str) -> str:
+    """What ``question`` asks for: the same text for all wordings that the rules know."""
+    plain = normalise(_spelt_out(question))
+    text = " ".join(words.FORMS.get(word, word) for word in plain.split())
+    for wording, one in words.WORDINGS:
+        text = wording.sub(one, text)
+    return " ".join(_kept(text.split())) or plain
+
+
+def _spelt_out(question: str) -> str:
+    """``question`` with its contractions in full, in lower case but for what is a name only in capitals."""
+    text = " ".join(unicodedata.normalize("NFKC", question).replace("\u2019", "'").split())
     if not text.isupper():
-        text = _CAPITALS.sub(_marked, text)
-    text = _NEGATED.sub(lambda match: f"{words.CONTRACTED.get(match[1], match[1])} not", text.lower())
-    for phrase, plain in words.PHRASES:
-        text = phrase.sub(plain, text)
-    for match in _TOKEN.finditer(text):
-        word = _CLITIC.sub("", match[0])
-        yield words.NUMBERS.get(word, word)
+        text = _CAPITALS.sub(_named, text)
+        text = _LETTER.sub("letter_a", text)  # "vitamin A" is not "a vitamin"
+        text = _NAME_IN_S.sub(r"name_\g<0>", text)  # Williams is not William
+    text = text.lower()
+    for contraction, full in words.CONTRACTIONS:
+        text = contraction.sub(full, text)
+    return text
 
 
-def _marked(match: re.Match[str]) -> str:
+def _named(match: re.Match[str]) -> str:
     """US, WHO and IT are names, whatever "us", "who" and "it" are."""
-    return f"acronym{match[0]}" if match[0].lower() in words.IGNORED else match[0]
+    return f"name_{match[0]}" if match[0].lower() in words.COMMON else match[0]
 
 
-def _content(found: list[str]) -> list[str]:
-    """The words that say what is asked about, stemmed; "X of the Y" is turned into "Y X"."""
-    content: list[str] = []
-    run = 0
-    head: list[str] | None = None
-    for word in found:
-        if word in words.IGNORED:
-            if word == "of":
-                head, run = content[len(content) - run :], 0
-                del content[len(content) - len(head) :]
-            elif word not in words.ARTICLES:
-                content += head or []
-                head, run = None, 0
-            continue
-        content.append(_stem(word))
-        run += 1
-    return content + (head or [])
-
-
-def _asks(found: list[str]) -> str:
-    """The kind of answer: the question word, with "how" its measure ("how much"); "whether" for yes or no."""
+def _kept(found: list[str]) -> Iterator[str]:
+    """Without articles and courtesy, in the singular, number words as digits, a synonym by its group's first word."""
     for i, word in enumerate(found):
-        if word == "how":
-            measure = found[i + 1] if i + 1 < len(found) else ""
-            return f"how {measure}" if measure in words.MEASURES else "how"
-        if word in words.ASKS:
-            return words.ASKS[word]
-        if word in words.YES_NO:
-            return "whether"
-    return ""
+        if word in words.COURTESY or (word in words.ARTICLES and not _is_letter(found, i)):
+            continue
+        one = words.SYNONYMS.get(word) or _singular(word)
+        yield words.NUMBERS.get(one) or words.SYNONYMS.get(one, one)
 
 
-def _demands(found: list[str]) -> tuple[str, str, str]:
-    """What kind of answer is asked for, of what time, and whether of what must or of what may be."""
-    asks = _asks(found)
-    tense = next((words.TENSES[word] for word in found if word in words.TENSES), "")
-    duty = next((words.DUTIES[word] for word in found if word in words.DUTIES), "")
-    if asks.startswith("how") or (asks != "whether" and duty == "may"):
-        duty = ""  # "how can I", "how should I" and "how do I" are one question
-    return asks, tense, duty
+def _is_letter(found: list[str], i: int) -> bool:
+    """Whether the "a" at ``i`` names something, as in "hepatitis a", "is it a", "a+"."""
+    if found[i] != "a":
+        return False
+    ends = i + 1 == len(found) or _SIGN.fullmatch(found[i + 1]) is not None
+    return ends or (i > 0 and found[i - 1] in words.LETTERED)
 
 
-def _links(found: list[str]) -> dict[str, set[str]]:
-    """By which prepositions each word of content is led: "to Rotterdam" is not "from Rotterdam"."""
-    links: dict[str, set[str]] = {}
-    link = ""
-    for word in found:
-        if word in words.PREPOSITIONS:
-            link = word
-        elif word not in words.ARTICLES:
-            if link and word not in words.IGNORED:
-                links.setdefault(_stem(word), set()).add(link)
-            link = ""
-    return links
-
-
-def _stem(word: str) -> str:
-    """``word`` without its inflection, a synonym by its group's first word; words with a digit stay as they are."""
-    if any(map(str.isdigit, word)) or not word.isascii():
+def _singular(word: str) -> str:
+    """``word`` without the s of a plural or a third person."""
+    if not (word.isascii() and word.isalpha()) or len(word) < words.MIN_PLURAL or word in words.NO_PLURALS:
         return word
-    if word in words.SYNONYMS:
-        return words.SYNONYMS[word]
-    for ending, replacement in words.ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) + len(replacement) >= _STEM_CHARS:
-            stem = word[: len(word) - len(ending)] + replacement
-            if len(stem) > _STEM_CHARS and stem[-1] == stem[-2] and stem[-1] not in "lsz":
-                stem = stem[:-1]  # "shipped" is "ship"
-            return words.SYNONYMS.get(stem, stem)
+    for ending, singular in words.ENDINGS:
+        if word.endswith(ending):
+            return word.removesuffix(ending) + singular
     return word

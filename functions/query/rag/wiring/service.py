@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
@@ -21,6 +20,7 @@ from rag.adapters.extractive import ExtractiveWriter
 from rag.adapters.openai_chat import ChatConfig, OpenAiChat
 from rag.adapters.openai_embed import OpenAiEmbedder
 from rag.adapters.remembering import Remembering
+from rag.adapters.secrets import forget_secrets, llm_key, warm_secrets
 from rag.cached import RECIPE
 from rag.errors import UnknownResponse
 from rag.pipeline import Pipeline
@@ -35,6 +35,9 @@ from rag.text.tokens import RoughTokens
 from rag.wiring.live_index import LiveIndex
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.tables import Tables
+
+DECIDING = {"temperature": 0.0, "max_tokens": 500}
+"""Rewriting and ranking are decisions: the same question gets the same one, in a line (and a reasoner's thoughts)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,8 @@ class Service:
             self.stores.warm()
         if self.remote:
             self.remote.warm()
-        if self.settings.llm_secret_name:
-            from rag.adapters.secrets import warm
-
-            warm()
+        if self.settings.reads_secrets:
+            warm_secrets()
 
     def renew(self) -> None:
         """Drop connections and cached secrets; the next call makes new ones."""
@@ -106,9 +107,7 @@ class Service:
             self.stores.renew()
         if self.remote:
             self.remote.reset()
-        if self.settings.llm_secret_name:
-            from rag.adapters.secrets import forget_secrets
-
+        if self.settings.reads_secrets:
             forget_secrets()
 
 
@@ -132,18 +131,20 @@ def build_service(settings: Settings) -> Service:
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
     index.handle.refresh()  # opened and warmed now: at init time, and into the snapshot, not at the first request
-    extractive = ExtractiveWriter(index, no_answer=profile.DECLINE)
+    extractive = ExtractiveWriter(index)
 
-    def chat_of(model: str) -> OpenAiChat:
-        return _chat(settings, knobs, model=model, base_url=knobs.llm_base_url)
+    def deciding_chat(model: str) -> OpenAiChat:
+        return _chat(settings, knobs.model_copy(update=DECIDING), model=model, base_url=knobs.llm_base_url)
 
-    chat = chat_of(knobs.llm_model) if settings.llm_enabled or knobs.llm_chosen else None
+    chat = None
+    if settings.llm_enabled or knobs.llm_chosen:
+        chat = _chat(settings, knobs, model=knobs.llm_model, base_url=knobs.llm_base_url)
     writer: Writer = extractive
     tokens: TokenCounter | RoughTokens = RoughTokens()
     prompts = Prompts(settings)
     if chat:
         tokens = TokenCounter(lambda: chat.model)
-        history_chars: int = getattr(knobs, "history_chars", 0)
+        history_chars: int = knobs.prompt_history_chars
         placeholders = ("context", "history") if history_chars else ("context",)
         writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), history_chars)
         if settings.llm_fallback == "extractive":
@@ -153,7 +154,7 @@ def build_service(settings: Settings) -> Service:
     services = Services(
         stores=stores.stores if stores else None,
         chat=chat,
-        chat_of=chat_of,
+        deciding_chat=deciding_chat,
         prompt=prompts.load,
         scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
         embed=index.embed,
@@ -194,7 +195,7 @@ def _chat(settings: Settings, knobs: LlmKnobs, *, model: str, base_url: str) -> 
     return OpenAiChat(
         ChatConfig(
             base_url=settings.llm_base_url or base_url,
-            api_key=_key_reader(settings),
+            api_key=llm_key(settings),
             model=model,
             fallback_models=settings.llm_fallback_models,
             temperature=knobs.temperature,
@@ -207,12 +208,3 @@ def _chat(settings: Settings, knobs: LlmKnobs, *, model: str, base_url: str) -> 
             jitter=knobs.backoff_jitter,
         )
     )
-
-
-def _key_reader(settings: Settings) -> Callable[[], str]:
-    """Where the LLM's key comes from: the named secret, else the environment."""
-    if settings.llm_secret_name:
-        from rag.adapters.secrets import read_secret
-
-        return lambda: read_secret(settings.llm_secret_name)
-    return settings.llm_api_key.get_secret_value

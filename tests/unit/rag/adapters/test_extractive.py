@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pytest
 from fakes import FakeIndex, deadline, make_hit
 from fakes_embedding import HashingEmbedder
 from hypothesis import assume, given
@@ -16,15 +15,13 @@ from rag.adapters.extractive import MAX_CHARS, ExtractiveWriter
 from rag.stages.pack import TitledPacker
 from rag.types import Context, Hit, Question
 
-NO_ANSWER = "I don't have it."
-
 
 def context_of(*hits: Hit) -> Context:
     return TitledPacker(8000)(hits)
 
 
 def write(question: str, context: Context, index: FakeIndex | None = None) -> str:
-    writer = ExtractiveWriter(index or FakeIndex(), NO_ANSWER)
+    writer = ExtractiveWriter(index or FakeIndex())
     return writer(Question(text=question), context, deadline=deadline()).text
 
 
@@ -60,7 +57,7 @@ def test_the_sentences_that_answer_with_their_citation() -> None:
 
 
 def test_it_says_that_it_is_no_model() -> None:
-    completion = ExtractiveWriter(FakeIndex(), NO_ANSWER)(
+    completion = ExtractiveWriter(FakeIndex())(
         Question(text="How much is a permit?"), context_of(PERMITS), deadline=deadline(0)
     )
     assert (completion.model, completion.calls, completion.usage, completion.finish_reason, completion.degraded) == (
@@ -70,20 +67,6 @@ def test_it_says_that_it_is_no_model() -> None:
         "stop",
         False,
     )
-
-
-@pytest.mark.parametrize("text", ["", "# Heading\n\n---", "Short.", "```\nThis is code, not prose.\n```", "$ $ $ $ $"])
-def test_nothing_to_quote(text: str) -> None:
-    index = FakeIndex()
-    assert write("Which permit?", context_of(make_hit(text)), index) == NO_ANSWER
-
-
-def test_a_table_is_quoted_by_its_rows_when_there_is_no_sentence() -> None:
-    text = "| Zone | Days | Fee in dollars |\n|---|---|---|\n| North and East | 5 | 12 |\n| South and West | 7 | 14 |"
-    answer = write("Fee for North", context_of(make_hit(text)))
-    assert "North and East 5 12 [Import permits]" in answer
-    assert "|" not in answer
-    assert "---" not in answer
 
 
 def test_a_sentence_that_stands_in_two_chunks_is_quoted_once() -> None:

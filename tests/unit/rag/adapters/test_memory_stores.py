@@ -233,7 +233,7 @@ def test_threads_may_share_it(clock: FakeClock) -> None:
         assert all(threads.map(work, range(8)))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"format":2,"text":"from another release"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"format":99,"text":"from another release"}'])
 def test_what_another_release_wrote_reads_as_absent(text: str) -> None:
     assert decode_answer(text) is None
     assert decode_turn(text) is None

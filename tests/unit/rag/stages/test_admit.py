@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.errors import EmptyQuery, QueryTooLong
-from rag.stages.admit import PlainAdmission
+from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
+from rag.stages.admit import PlainAdmission, StrictAdmission
 from rag.types import Question
 
 admit = PlainAdmission(1000)
+strict = StrictAdmission(1000)
 
 
 def test_white_space_around_the_question_goes_and_all_else_stays() -> None:
@@ -17,10 +18,11 @@ def test_white_space_around_the_question_goes_and_all_else_stays() -> None:
     assert admitted == Question(text="Which  permit?", session_id="s" * 22, top_k=3, threshold=0.2, filters={"a": 1})
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t\u3000"])
-def test_empty(text: str) -> None:
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u3000", "\u200d\u200d", "\u200f \u200e"])
+@pytest.mark.parametrize("admission", [admit, strict])
+def test_empty(admission: PlainAdmission | StrictAdmission, text: str) -> None:
     with pytest.raises(EmptyQuery) as caught:
-        admit(Question(text=text))
+        admission(Question(text=text))
     assert caught.value.code == "empty_query"
     assert caught.value.sentence() == "Query cannot be empty"
     assert caught.value.sentence("Question") == "Question cannot be empty"
@@ -36,3 +38,16 @@ def test_1001_characters_are_not() -> None:
     assert caught.value.code == "query_too_long"
     assert caught.value.sentence() == "Query exceeds maximum length of 1000 characters"
     assert caught.value.sentence("Question") == "Question exceeds maximum length of 1000 characters"
+
+
+def test_the_strict_one_collapses_white_space_and_leaves_out_what_came_along() -> None:
+    assert strict(Question(text=" Call\n\n\u202a+1 555\u202c \x0b now ")).text == "Call +1 555 now"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("a\x1fb", "control or private-use characters"), ("<script>", "a script pattern")]
+)
+def test_the_strict_one_says_what_it_does_not_take(text: str, what: str) -> None:
+    with pytest.raises(UnsafeQuery) as caught:
+        strict(Question(text=text))
+    assert caught.value.sentence("Question").startswith(f"Question holds {what};")

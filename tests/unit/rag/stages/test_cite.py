@@ -42,6 +42,13 @@ def test_a_title_under_three_characters_is_not_looked_for_inside_others(label: s
     assert cited(label, hits_titled("Import permits 1 a")) == []
 
 
+@pytest.mark.parametrize("label", ["[Enter]", "[Data Cent]", "[access data]"])
+def test_a_title_is_contained_as_whole_words_only(label: str) -> None:
+    assert cited(label, hits_titled("Data Center Access Rules for Visitors")) == []
+    assert cited("[Center access]", hits_titled("Data Center Access Rules for Visitors")) == [1]
+    assert cited("[许可证]", hits_titled("进口许可证指南与费用一览表")) == [1]  # no spaces between words there
+
+
 def test_three_characters_are_enough() -> None:
     assert cited("[GST]", hits_titled("The GST guide")) == [1]
 

@@ -11,9 +11,9 @@ from fakes import FakeClock, make_hit
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback
 from rag.cached import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
-from rag.records import CachedAnswer, quantise
-from rag.stages.feedback_log import FeedbackLog
-from rag.types import Answer, Confidence, Question
+from rag.records import CachedAnswer, CacheHit, quantise
+from rag.stages.feedback_log import FeedbackLog, grounds
+from rag.types import Answer, Citation, Confidence, Context, Passage, Question
 
 HITS = (make_hit(number=1), make_hit(number=2))
 SESSION = "s" * 22
@@ -50,8 +50,38 @@ class Kept:
 
 
 def frozen(**fields: object) -> CachedAnswer:
-    kept = freeze(ANSWER, hits=HITS, now=1e9, vector=b"\x01\x02")
+    kept = freeze(ANSWER, rests_on=HITS, top_score=0.8, now=1e9, vector=b"\x01\x02")
     return replace(kept, **fields)  # type: ignore[arg-type]
+
+
+def found(key: str) -> CacheHit:
+    return CacheHit(key=key, answer=frozen(), layer="l2", expires_at=2_000_000_000)
+
+
+def cites(*numbers: int) -> Answer:
+    """An answer that cites chunks."""
+    hits = (make_hit(number=number) for number in numbers)
+    citations = (Citation(raw="[x]", title="", section="", position=0, hit=hit) for hit in hits)
+    return replace(ANSWER, citations=tuple(citations))
+
+
+CONTEXT = Context("...", tuple(Passage(hit=make_hit(number=n), citation="[x]", text="") for n in (3, 1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "expected"),
+    [
+        (cites(2, 3), CONTEXT, [3, 2]),
+        (cites(1, 1), CONTEXT, [1]),
+        (cites(), CONTEXT, [3, 1, 2]),
+        (cites(9), CONTEXT, [3, 1, 2]),
+        (cites(), None, []),
+    ],
+)
+def test_an_answer_rests_on_what_it_cites_else_on_what_its_writer_saw(
+    answer: Answer, context: Context | None, expected: list[int]
+) -> None:
+    assert [hit.chunk.number for hit in grounds(answer, context)] == expected
 
 
 def test_a_response_is_kept_with_what_it_rests_on() -> None:
@@ -60,17 +90,18 @@ def test_a_response_is_kept_with_what_it_rests_on() -> None:
     response = kept.store.response("r1")
     assert response is not None
     assert (response.question, response.chunk_ids, response.profile) == ("Which permits?", ("id_1", "id_2"), "gacounts")
-    assert (response.vector, response.session_id, response.cache_key) == (quantise(VECTOR), SESSION, "k")
+    assert (response.vector, response.session_id, response.cache_keys) == (quantise(VECTOR), SESSION, ("k",))
     assert (response.voter, response.at) == (SESSION, 1e9)
     assert kept.embedded == ["Which permits?"]
 
 
 def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded() -> None:
     kept = Kept()
-    kept.log.record(ANSWER, (), "k", frozen())
+    kept.log.record(ANSWER, (), "k", found("k"))
     response = kept.store.response("r1")
     assert response is not None
     assert (response.chunk_ids, response.vector) == (("id_1", "id_2"), b"\x01\x02")
+    assert response.cache_keys == ("k",)
     assert kept.embedded == []
 
 
@@ -89,6 +120,17 @@ def test_only_a_vote_against_evicts(helpful: bool | None, left: bool) -> None:
     kept.log.vote("r1", helpful=helpful, comment=None)
     assert (kept.cache.get("k") is not None) == left
     assert kept.store.recent_negative("k", since=0) == (not left)
+
+
+def test_a_vote_against_an_answer_that_lay_under_another_key_ends_it_under_both() -> None:
+    kept = Kept()
+    kept.cache.put("there", frozen(), ttl_s=100.0)
+    kept.log.record(ANSWER, (), "here", found("there"))
+    kept.log.vote("r1", helpful=False, comment=None)
+    assert kept.cache.get("there") is None
+    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [True, True]
+    kept.log.vote("r1", helpful=None, comment=None)
+    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [False, False]
 
 
 def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:

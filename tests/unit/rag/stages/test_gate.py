@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fakes import make_hit
 
-from rag.stages.gate import AtLeast
+from rag.stages.gate import AtLeast, Coverage
 from rag.types import Decline, Proceed, Question
 
 ASKED = Question(text="Which permit?")
@@ -21,3 +22,23 @@ def test_no_hit_is_a_decline_with_its_reason() -> None:
 
 def test_one_below_the_bar_is_a_decline() -> None:
     assert isinstance(AtLeast(2)((make_hit(),), ASKED), Decline)
+
+
+@pytest.mark.parametrize(
+    ("top_k", "cosines", "reason"),
+    [
+        (None, (0.5,), "1 chunks cover the question (cosine >= 0.25), 2 needed"),
+        (None, (0.5, 0.3), None),
+        (50, (0.5,), "1 chunks cover the question (cosine >= 0.25), 2 needed"),
+        (1, (0.5,), None),
+        (1, (0.3,), "the best chunk's cosine is 0.30, 0.4 needed"),
+        (1, (0.2,), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
+        (1, (), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
+    ],
+)
+def test_coverage_needs_no_more_chunks_than_were_asked_for(
+    top_k: int | None, cosines: tuple[float, ...], reason: str | None
+) -> None:
+    hits = tuple(make_hit(cosine=cosine) for cosine in cosines)
+    decision = Coverage(2, 0.25, 0.4)(hits, Question(text="Which permit?", top_k=top_k))
+    assert decision == (Proceed(hits, len(hits)) if reason is None else Decline(reason))

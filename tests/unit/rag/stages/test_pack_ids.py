@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,32 @@ def test_a_second_chunk_of_which_no_sentence_fits_is_left_out() -> None:
     assert len(context.used) == 1
 
 
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        (1, "[id_1]\n\n\n"),  # the mark alone, which is never cut
+        (2, "[id_1]\n\n\n"),
+        (3, "[id_1]\na ...\n\n"),
+        (4, "[id_1]\na text ...\n\n"),
+        (5, "[id_1] Manual entry\na ...\n\n"),
+    ],
+)
+def test_the_first_chunk_is_in_whatever_the_budget(budget: int, text: str) -> None:
+    context = IdPacker(budget, Words())((hit(1, "a text without an end"), hit(2, "b")))
+    assert context.text == text
+    assert [passage.citation for passage in context.used] == ["[id_1]"]
+
+
+def test_a_heading_leaves_half_of_the_room_to_the_text() -> None:
+    context = IdPacker(11, Words())((hit(1, "One sentence. And many more words here.", "A very long heading " * 30),))
+    assert context.text == "[id_1] A very long heading ...\nOne sentence. ...\n\n"
+
+
+def test_a_later_chunk_is_left_out_if_its_heading_fills_the_rest() -> None:
+    context = IdPacker(12, Words())((hit(1, "One."), hit(2, "Two.", "A very long heading " * 30)))
+    assert [passage.citation for passage in context.used] == ["[id_1]"]
+
+
 def test_headings() -> None:
     assert heading(hit(1, "", "A > B").chunk) == "B"
     assert heading(hit(1, "", "").chunk) == hit(1, "").chunk.title
@@ -60,11 +87,12 @@ def test_headings() -> None:
 
 @given(
     texts=st.lists(st.text(alphabet="ab .\n!", min_size=1, max_size=60), min_size=1, max_size=6),
-    budget=st.integers(8, 60),
+    budget=st.integers(1, 60),
 )
 def test_the_budget_holds_and_every_text_begins_as_its_chunk(texts: list[str], budget: int) -> None:
     hits = tuple(hit(n, text, "S") for n, text in enumerate(texts))
     context = IdPacker(budget, Words())(hits)
+    assert context.used
     assert Words().count(context.text) <= budget
     for passage in context.used:
         assert passage.hit.chunk.text.startswith(passage.text.removesuffix(" ...").rstrip())

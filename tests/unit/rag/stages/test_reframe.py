@@ -7,8 +7,9 @@ from fakes import FakeChat, FakeClock, deadline
 
 from rag.errors import LlmUnavailable
 from rag.records import Turn
+from rag.run import Run
 from rag.stages.reframe import MAX_CHARS, Reframe
-from rag.types import SearchQuery
+from rag.types import Completion, LlmUse, SearchQuery, Usage
 
 HISTORY = (
     Turn(question="How do I report in GaCounts?", answer="Sign in {question} first.", at=1.0),
@@ -23,6 +24,10 @@ def reframe(chat: FakeChat | None, *, budget_s: float = 5.0) -> Reframe:
     return Reframe(chat=chat, template=template, budget_s=budget_s, history_chars=4000, clock=FakeClock())
 
 
+def run(left_s: float = 27.0) -> Run:
+    return Run(FakeClock(), deadline(left_s))
+
+
 def test_only_what_leans_on_a_history_leans() -> None:
     stage = reframe(None)
     assert stage.leans(FOLLOW_UP.text, HISTORY)
@@ -32,7 +37,7 @@ def test_only_what_leans_on_a_history_leans() -> None:
 
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     chat = FakeChat(MEANT)
-    found = reframe(chat)(FOLLOW_UP, HISTORY, deadline())
+    found = reframe(chat)(FOLLOW_UP, HISTORY, run())
     assert (found.text, found.trail, found.top_k) == (MEANT, ("before", f"understood as: {MEANT}"), 8)
     ((message,),) = chat.asked
     assert message.role == "user"
@@ -46,23 +51,23 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
 
 @pytest.mark.parametrize("text", [f'  "{MEANT}" \n', MEANT.replace(" the ", "\nthe "), f"\u201c{MEANT}\u201d"])
 def test_quotes_and_line_breaks_are_taken_off(text: str) -> None:
-    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, deadline()).text == MEANT
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, run()).text == MEANT
 
 
 def test_a_question_that_is_repeated_is_left_as_it_is() -> None:
-    assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, deadline()) is FOLLOW_UP
+    assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, run()) is FOLLOW_UP
 
 
 @pytest.mark.parametrize("text", ["", '""', "x" * (MAX_CHARS + 1)])
 def test_what_is_no_rewriting_gives_way_to_the_fallback(text: str) -> None:
     stage = reframe(FakeChat(text))
-    found = stage(FOLLOW_UP, HISTORY, deadline())
+    found = stage(FOLLOW_UP, HISTORY, run())
     assert found == stage.fallback(FOLLOW_UP, HISTORY)
     assert "GaCounts" in found.text
 
 
 def test_without_a_model_the_topic_is_carried_over() -> None:
-    found = reframe(None)(FOLLOW_UP, HISTORY, deadline())
+    found = reframe(None)(FOLLOW_UP, HISTORY, run())
     assert found.text.startswith("And the deadline? (")
     assert "GaCounts" in found.text
     assert found.trail == ("before", f"understood as: {found.text}")
@@ -70,11 +75,19 @@ def test_without_a_model_the_topic_is_carried_over() -> None:
 
 def test_a_model_that_is_down_raises() -> None:
     with pytest.raises(LlmUnavailable):
-        reframe(FakeChat(LlmUnavailable("down")))(FOLLOW_UP, HISTORY, deadline())
+        reframe(FakeChat(LlmUnavailable("down")))(FOLLOW_UP, HISTORY, run())
+
+
+@pytest.mark.parametrize("text", [MEANT, ""])
+def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
+    this = run()
+    chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
+    reframe(chat)(FOLLOW_UP, HISTORY, this)
+    assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
 def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
-    assert reframe(FakeChat("What \ud800?"))(FOLLOW_UP, HISTORY, deadline()).text == "What \ufffd?"
+    assert reframe(FakeChat("What \ud800?"))(FOLLOW_UP, HISTORY, run()).text == "What \ufffd?"
 
 
 @pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
@@ -85,5 +98,5 @@ def test_the_nearer_deadline_wins(budget_s: float, left_s: float, expected: floa
             return super().complete(messages, deadline=deadline)
 
     chat = Patient(MEANT)
-    reframe(chat, budget_s=budget_s)(FOLLOW_UP, HISTORY, deadline(left_s))
+    reframe(chat, budget_s=budget_s)(FOLLOW_UP, HISTORY, run(left_s))
     assert chat.left == pytest.approx(expected)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.labels import Label, find_labels, make_label, safe
+from rag.text.labels import Label, find_labels, make_label, mute, safe
 
 ANY = st.text(max_size=60)
 TRICKY = st.text("ab>[]【】›\n\t ", max_size=20)
@@ -42,6 +42,25 @@ def test_a_label_is_found_again_in_any_answer(title: str, section: str, before: 
 def test_safe_text_has_no_meaning_in_a_label_and_stays_as_it_is(text: str) -> None:
     assert not set(safe(text)) & set("[]>【】\n\r\t")
     assert safe(safe(text)) == safe(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "muted"),
+    [
+        ("Press [Enter] now", "Press ［Enter］ now"),
+        ("See [[FAR] rules]", "See ［［FAR］ rules］"),
+        ("Full 【width】", "Full ［width］"),
+        ("No [] label [ ] here, a[ or b", "No [] label [ ] here, a[ or b"),
+    ],
+)
+def test_muted_brackets_look_alike(text: str, muted: str) -> None:
+    assert mute(text) == muted
+
+
+@given(ANY | TRICKY)
+def test_a_muted_text_holds_no_label_and_is_as_long(text: str) -> None:
+    assert find_labels(mute(text)) == ()
+    assert len(mute(text)) == len(text)
 
 
 def test_labels_come_in_order_with_their_positions() -> None:

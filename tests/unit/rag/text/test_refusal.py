@@ -1,59 +1,109 @@
-"""rag.text.refusal: answers that say they are none."""
+"""rag.text.refusal: answers that say they are none, held to wordings as models of several families write them."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from rag.profiles.waypoint import DECLINE
-from rag.text.refusal import is_refusal
+from rag.profiles import clockify, gacounts, waypoint
+from rag.text.refusal import has_words, is_refusal
+from rag.text.sentences import split_sentences
+
+REPOSITORY = Path(__file__).parents[4]
+WORDINGS = [json.loads(line) for line in (REPOSITORY / "tests/golden/refusals.jsonl").read_text("utf-8").splitlines()]
+REFUSALS = [wording["answer"] for wording in WORDINGS if wording["refusal"]]
+ANSWERS = [wording["answer"] for wording in WORDINGS if not wording["refusal"]]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        DECLINE,
-        "I don't have specific information about that in the knowledge base.",
-        "I don’t have specific information about that.",
-        "I don't know based on the MD.",
-        "I do not know.",
-        "I'm sorry, but I don't have enough information to answer.",
-        "Sorry, I cannot find that.",
-        "Unfortunately, I could not find anything about it.",
-        "Unfortunately the context does not mention a fee.",
-        "Based on the provided context, I cannot answer this.",
-        "The provided context does not contain information about that.",
-        "The documentation doesn't mention it.",
-        "The knowledge base does not cover this.",
-        "I am unable to answer that.",
-        "I'm unable to find that in the sources.",
-        "I’m not able to answer that.",
-        "There is no information about that in the sources.",
-        "**I don't know.**",
-        "  i don't know",
-    ],
-)
+def test_there_are_enough_wordings() -> None:
+    assert len(REFUSALS) >= 250
+    assert len(ANSWERS) >= 150
+
+
+@pytest.mark.parametrize("answer", REFUSALS)
 def test_refusals(answer: str) -> None:
     assert is_refusal(answer)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "Permits take five working days.",
-        "The permit does not cover strategic goods.",
-        "You need a permit. I don't know the fee.",
-        "The information on the form must match the invoice.",
-        "I know: five days.",
-        "Sorry is not a word that customs uses.",
-        "The context of the shipment matters.",
-    ],
-)
+@pytest.mark.parametrize("answer", ANSWERS)
 def test_answers(answer: str) -> None:
     assert not is_refusal(answer)
 
 
-@pytest.mark.parametrize("opening", ["-", " ", "* ", "| --- "])
+@pytest.mark.parametrize("profile", [waypoint, gacounts, clockify])
+def test_every_profiles_own_sentence_is_a_refusal(profile: object) -> None:
+    assert is_refusal(profile.DECLINE)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal"),
+    [
+        # A refusal stays one with citations, a reason, what the sources are about, and courtesy beside it.
+        ("I don't know based on the MD. [id_2]", True),
+        ("The documentation does not mention GPS [id_2].", True),
+        ("The documentation does not mention GPS, so I cannot answer.", True),
+        ("I don't know. The snippets only cover timers and reports.", True),
+        ("I don't know. The documentation covers:\n- timers\n- reports", True),
+        ("I don't know. Please contact support.", True),
+        # Whatever else stands beside it makes it an answer; so does a cited statement about the sources.
+        ("The documentation does not mention GPS, but you can log in from a phone.", False),
+        ("I don't know. The snippets only cover timers [id_2].", False),
+        ("I don't know. The documentation covers:\n- timers [id_2]", False),
+        ("I don't know. Press Start.", False),
+        ("Press Start. I don't know how to stop it.", False),
+        ("I don't know: is it the timer?", False),
+        # Courtesy alone refuses nothing.
+        ("Please contact support.", False),
+        ("The documentation covers timers and reports.", False),
+        ("", False),
+        ("[id_2]", False),
+    ],
+)
+def test_what_may_stand_beside_a_refusal(answer: str, refusal: bool) -> None:
+    assert is_refusal(answer) is refusal
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+def test_no_sentence_of_the_samples_is_a_refusal(profile: str) -> None:
+    documents = [path.read_text(encoding="utf-8") for path in (REPOSITORY / "samples" / profile).rglob("*.md")]
+    sentences = [sentence for text in documents for sentence in split_sentences(text)]
+    assert len(sentences) >= 100
+    assert [sentence for sentence in sentences if is_refusal(sentence)] == []
+
+
+@pytest.mark.parametrize("name", ["squad_v11_dev", "covid_faq", "clapnq_dev"])
+def test_hardly_a_sentence_of_real_texts_is_a_refusal(name: str) -> None:
+    path = REPOSITORY.parent / "shared" / "data" / name / "corpus.jsonl"
+    if not path.exists():
+        pytest.skip("the data sets are not part of the repository")
+    texts = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()[:500]]
+    sentences = [sentence for text in texts for sentence in split_sentences(text)]
+    assert sum(map(is_refusal, sentences)) <= len(sentences) / 1000
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("Yes.", True),
+        ("42", True),
+        ("是", True),
+        ("See [the guide](https://a.example/x).", True),
+        ("", False),
+        (" \n ", False),
+        ("[id_2]", False),
+        ("- [id_2], [id_3].\n", False),
+        ("[Import permits > Fees]", False),
+        ("(Source: https://a.example)", False),
+        ("**.**", False),
+    ],
+)
+def test_words_beside_citations(answer: str, words: bool) -> None:
+    assert has_words(answer) is words
+
+
+@pytest.mark.parametrize("opening", ["-", " ", "* ", "| --- ", "\t", "`", ". ", "Answer: "])
 def test_a_long_run_of_marks_is_read_once(opening: str) -> None:
     # Quadratic or cubic backtracking over this would take minutes.
     assert not is_refusal(opening * 50_000 + "x")

@@ -60,6 +60,56 @@ What is an import permit? | Who issues an import permit?
 Is the internal policy public? | Is the international policy public?
 Where do I find the contract? | Where do I find the contractor?
 Does the employer pay for training? | Does the employee pay for training?
+Is -5 degrees ok? | Is 5 degrees ok?
+Is A- enough? | Is A enough?
+Is a- enough? | Is a enough?
+Is a C permit enough? | Is a C+ permit enough?
+Do I need vitamin A? | Do I need a vitamin?
+Is hepatitis a rare? | Is hepatitis rare?
+Is the fee paid by us? | Is the fee paid to us?
+Is the form for her? | Is the form from her?
+How long may I keep it? | How long must I keep it?
+How many days can I take? | How many days must I take?
+How much can I spend? | How much must I spend?
+How must I store it? | How can I store it?
+Should I report a gift? | Must I report a gift?
+What can I bring? | What must I bring?
+What can I bring? | What do I bring?
+When can I submit my report? | When do I submit my report?
+Could he vote? | Can he vote?
+Do I have to sign for them? | Do they have to sign for me?
+Can she approve it for him? | Can he approve it for her?
+Who should I tell? | Who should tell me?
+Who do I report to? | Who reports to me?
+Who pays me? | Who do I pay?
+Do they pay me? | Do I pay them?
+Can I use it? | Can I be used?
+How are volunteers paid? | How do volunteers pay?
+How do you handle complaints? | How do I handle complaints?
+Does her manager approve? | Does the manager approve her?
+Can I edit my activity? | Can I edit her activity?
+Can I see my salary? | Can I see their salary?
+Can I use this form? | Can I use that form?
+Is marketing open on Monday? | Is the market open on Monday?
+Where is the parking? | Where is the park?
+How do I book a train? | How do I book training?
+How do I cancel my plan? | How do I cancel my plane?
+What is the state budget? | What is the stats budget?
+Is smoking allowed? | Is smoke allowed?
+How do I handle customs? | How do I handle custom?
+Is Mr. Williams in? | Is Mr. William in?
+Can I mail the form? | Can I email the form?
+Has the policy changed? | Does the policy change?
+What time does the office open? | When does the office open?
+What time does the office open? | What day does the office open?
+Are few volunteers paid? | Are a few volunteers paid?
+Are you able to ship to Japan? | Are you allowed to ship to Japan?
+Do I report if I need to leave? | Must I report if I leave?
+Do I not have to report? | Must I not report?
+What does a red light mean? | What is a red light?
+Does the deadline of the grant change? | Does the grant change the deadline?
+Can I bring a bottle of wine? | Can I bring a wine bottle?
+What happens if I have an accident? | What happens when I have an accident?
 """
 SAME = """
 What is the deadline? | What's the deadline?
@@ -68,7 +118,8 @@ How do I add collaborators? | How can I add a collaborator?
 How do I add a collaborator? | Please tell me how to add a collaborator
 Can't I edit a report? | Can I not edit a report?
 Am I allowed to edit reports? | Can I edit a report?
-What time does the office open? | When does the office open?
+Could you please tell me who approves travel requests? | Who approves travel requests?
+Who's the dean? | Who is the dean?
 What can I do to protect my files? | How can I protect my files?
 Do I have to attend the training? | Must I attend the training?
 how do i reset my password | How do I reset my password?
@@ -78,6 +129,11 @@ Do you ship to the USA? | Do you ship to the US?
 How do I send an e-mail? | How do I send an email?
 What does demurrage mean? | What is demurrage?
 Is it possible to amend a bill of lading? | Can I amend a bill of lading?
+How many days may I take? | How many days can I take?
+Where can I renew my certificate? | Where do I renew my certificate?
+Is 5 % allowed? | Is 5% allowed?
+Are volunteers covered on field trips? | Is a volunteer covered on a field trip?
+Must I wait two days? | Do I need to wait 2 days?
 """
 
 
@@ -96,6 +152,12 @@ def test_what_may_not(a: str, b: str) -> None:
 def test_what_may(a: str, b: str) -> None:
     assert may_share_answer(a, b)
     assert may_share_answer(b, a)
+
+
+@pytest.mark.parametrize(("a", "b"), pairs(SAME))
+def test_spelling_makes_no_difference(a: str, b: str) -> None:
+    for other in (b.rstrip("?"), f"  {b}!", b.replace("'", "\u2019"), b.replace(" ", "\n ")):
+        assert may_share_answer(a, other)
 
 
 @given(st.text())
@@ -126,7 +188,7 @@ def test_the_labelled_pairs_of_covid_faq() -> None:
         first, second = embedder.embed([row["question_1"], row["question_2"]])
         if float(first @ second) >= 0.90:
             near.append((row["similar"] == "1", may_share_answer(row["question_1"], row["question_2"])))
-    # Of 37 paraphrases that near the guard lets 6 share an answer; that is the price of none that is wrong.
-    assert sum(hit for similar, hit in near if similar) >= 5
+    # docs/benchmarks.md: so few is the price of none that is wrong.
+    assert (len([1 for similar, _ in near if similar]), sum(hit for similar, hit in near if similar)) == (37, 5)
     wrong = [row for row in rows if row["similar"] == "0" and may_share_answer(row["question_1"], row["question_2"])]
     assert [row for row in wrong if row["question_1"] != row["question_2"]] == []

@@ -6,9 +6,12 @@ A vote counts for a question as much as
 
 with cos the cosine between the vote's question and this one. Per chunk each voter has one voice, the latest of those
 that count at all. With P and N the sums of the helpful and the other voices, evidence is (P - N) / full voices, cut to
--1..1, and moves the score by at most ``max_boost`` up or ``max_penalty`` down. A chunk that answered nearly the same
+-1..1, and moves the chunk by at most ``max_boost`` up or ``max_penalty`` down. A chunk that answered nearly the same
 question and has no vote against it there gets ``pattern_boost`` beside that, within the same limit: what worked once is
 tried first. Take the votes away and the adjustment is gone.
+
+It orders and does no more: ``Hit.score`` stays what retrieval found, for gates, confidence and readers. Stages that
+order go by ``standing``.
 """
 
 from __future__ import annotations
@@ -135,9 +138,14 @@ def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
     return float(0.5 ** (max(0.0, now - at) / DAY_S / knobs.half_life_days))
 
 
+def standing(hit: Hit) -> float:
+    """What ``hit`` is ordered by: its score and what readers said of it."""
+    return hit.score + hit.parts.get("feedback", 0.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRefine:
-    """Orders hits by their score and what readers said; ``parts["feedback"]`` records the adjustment.
+    """Orders hits by their score and what readers said; ``parts["feedback"]`` is the adjustment, in the score's units.
 
     ``embed`` gives the question's unit vector in the index's own space; it is called only when there are votes.
     ``now`` gives seconds since the epoch.
@@ -149,7 +157,7 @@ class FeedbackRefine:
     knobs: FeedbackKnobs
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
-        """The same hits, best adjusted score first, equals in the order that they had.
+        """The same hits with the same scores, best ``standing`` first, equals in the order that they had.
 
         Raises:
             StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.
@@ -163,8 +171,8 @@ class FeedbackRefine:
             return hits
         deltas = adjustments(votes, self.embed(question.meaning), now, self.knobs)
         adjusted = [_adjusted(hit, deltas[hit.chunk.id]) if hit.chunk.id in deltas else hit for hit in hits]
-        return tuple(sorted(adjusted, key=lambda hit: -hit.score))
+        return tuple(sorted(adjusted, key=standing, reverse=True))
 
 
 def _adjusted(hit: Hit, delta: float) -> Hit:
-    return replace(hit, score=hit.score + delta, parts={**hit.parts, "feedback": delta})
+    return replace(hit, parts={**hit.parts, "feedback": delta})

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rag.ports import ChatModel
+from rag.run import Run
+from rag.stages.refine.feedback import standing
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.types import Deadline, Hit, Message, Question
@@ -43,7 +45,7 @@ def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | N
         return f"temporal question ({match[0].lower()!r})"
     if match := _COMPARISON.search(question):
         return f"comparison ({match[0].lower()!r})"
-    top = sorted((hit.score for hit in hits), reverse=True)[:TOP]
+    top = sorted(map(standing, hits), reverse=True)[:TOP]
     if len(top) == TOP and top[0] - top[-1] <= spread + _ROUNDING:
         return f"the top {TOP} scores are within {spread:g}"
     return None
@@ -86,21 +88,19 @@ class LlmRerank:
     spread: float
     max_hits: int = 8
 
-    def __call__(
-        self, hits: tuple[Hit, ...], question: Question, *, deadline: Deadline | None = None
-    ) -> tuple[Hit, ...]:
-        """The same hits, best first.
+    def __call__(self, hits: tuple[Hit, ...], question: Question, run: Run) -> tuple[Hit, ...]:
+        """The same hits, best first; ``run`` counts the call.
 
         Raises:
             LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
         """
         if needs_rerank(question.meaning, hits, self.spread) is None:
             return hits
-        seconds = self.budget_s if deadline is None else min(self.budget_s, deadline.remaining())
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
         prompt = fill(self.template, {"question": question.meaning, "passages": number_passages(ranked)})
-        message = Message("user", replace_surrogates(prompt))
-        completion = self.chat.complete((message,), deadline=Deadline.after(seconds, self.clock))
+        messages = (Message("user", replace_surrogates(prompt)),)
+        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
+        completion = run.complete(lambda: self.chat.complete(messages, deadline=limit))
         ranking = parse_ranking(completion.text, len(ranked))
         if ranking is None:
             return hits

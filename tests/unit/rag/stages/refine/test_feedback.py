@@ -11,7 +11,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjustments
+from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjustments, standing
 from rag.types import Hit, Question
 
 KNOBS = FeedbackKnobs()
@@ -69,9 +69,14 @@ def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HIT
 
 def test_the_seeds_example() -> None:
     found = refined({"id_1": crowd(True, 5)})
-    assert [(hit.chunk.number, round(hit.score, 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
+    assert [(hit.chunk.number, round(standing(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
     assert found[0].parts == {"dense": 0.84, "feedback": pytest.approx(0.10)}
     assert found[1].parts == {"dense": 0.86}
+
+
+def test_it_orders_and_leaves_scores_as_they_are() -> None:
+    found = refined({"id_1": crowd(True, 5), "id_2": crowd(False, 5)})
+    assert [(hit.chunk.number, hit.score) for hit in found] == [(1, 0.84), (3, 0.82), (2, 0.86)]
 
 
 def test_one_angry_user_cannot_bury_a_document() -> None:

@@ -44,13 +44,21 @@ def test_the_undated_come_last_and_the_better_score_breaks_ties() -> None:
 
 def test_scores_and_hits_stay_as_they_are() -> None:
     hits = (hit(1, 0.81, 2023), hit(2, 0.80, 2025))
-    assert set(map(id, NewerFirst(WIDTH)(hits, QUESTION))) == set(map(id, hits))
+    found = NewerFirst(WIDTH)(hits, QUESTION)
+    assert [(h.chunk.number, h.score) for h in found] == [(2, 0.80), (1, 0.81)]
+    assert [h.parts for h in found] == [{"dense": 0.5, "newer": 1.0}, {"dense": 0.5}]
     assert NewerFirst(WIDTH)((), QUESTION) == ()
 
 
 def test_no_width_is_an_order_by_score() -> None:
     found = NewerFirst(0.0)((hit(1, 0.80, 2020), hit(2, 0.80, 2025), hit(3, 0.81, 2019)), QUESTION)
     assert [h.chunk.number for h in found] == [3, 1, 2]
+
+
+def test_what_readers_said_counts() -> None:
+    liked = hit(1, 0.80, 2020)
+    liked = replace(liked, parts={**liked.parts, "feedback": 0.1})
+    assert order(hit(2, 0.81, 2025), liked) == [1, 2]
 
 
 ROWS = st.lists(st.tuples(st.floats(0, 1), st.none() | st.integers(2015, 2026)), max_size=12)

@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import FakeChat, FakeClock, make_hit
+from fakes import FakeChat, FakeClock, deadline, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import LlmUnavailable
 from rag.prompts import load_prompt
+from rag.run import Run
 from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
-from rag.types import Completion, Deadline, Hit, Message, Question
+from rag.types import Completion, Deadline, Hit, LlmUse, Message, Question, Usage
 
 TEMPLATE = "Q: {question}\nP: {passages}"
 PROMPT = Path(__file__).parents[5] / "prompts" / "gacounts" / "rerank.txt"
@@ -42,6 +43,11 @@ CLOSE, FAR = hits(0.84, 0.82, 0.80, 0.5), hits(0.9, 0.7, 0.6)
 )
 def test_when_the_order_is_in_doubt(question: str, found: tuple[Hit, ...], reason: str) -> None:
     assert needs_rerank(question, found, 0.05) == reason
+
+
+def test_what_readers_said_may_put_it_in_doubt() -> None:
+    close = tuple(replace(hit, parts={**hit.parts, "feedback": 0.9 - hit.score}) for hit in FAR)
+    assert needs_rerank("How do I report?", close, 0.05) == "the top 3 scores are within 0.05"
 
 
 @pytest.mark.parametrize(
@@ -90,13 +96,17 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
 
 
+def run(left_s: float = 27.0) -> Run:
+    return Run(FakeClock(), deadline(left_s))
+
+
 def numbers(found: tuple[Hit, ...]) -> list[int]:
     return [hit.chunk.number for hit in found]
 
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
-    found = stage(chat)(CLOSE, Question(text="How?"))
+    found = stage(chat)(CLOSE, Question(text="How?"), run())
     assert numbers(found) == [3, 1, 4, 2]
     assert [hit.score for hit in found] == [0.80, 0.84, 0.5, 0.82]
     assert [hit.parts["rerank"] for hit in found] == [1, 2, 3, 4]
@@ -113,32 +123,40 @@ def test_passages_are_numbered_titled_and_cut() -> None:
 
 
 def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
-    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"))) == [2, 1, 3, 4]
+    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), run())) == [2, 1, 3, 4]
 
 
 def test_nonsense_keeps_the_order() -> None:
-    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?")) == CLOSE
+    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), run()) == CLOSE
+
+
+@pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
+def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
+    this = run()
+    chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
+    stage(chat)(CLOSE, Question(text="How?"), this)
+    assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?")) == FAR
+    assert stage(chat)(FAR, Question(text="How?"), run()) == FAR
     assert chat.asked == []
 
 
 def test_a_model_that_fails_is_the_pipelines_business() -> None:
     with pytest.raises(LlmUnavailable):
-        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"))
+        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), run())
 
 
 def test_what_the_question_says_is_not_filled_in() -> None:
     chat = FakeChat("1, 2, 3, 4")
-    stage(chat)(CLOSE, Question(text="{passages} \ud800?"))
+    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), run())
     assert chat.asked[0][0].content.startswith("Q: {passages} \ufffd?\nP: [1]")
 
 
-@pytest.mark.parametrize(("left", "expected"), [(None, 2.0), (27.0, 2.0), (0.5, 0.5)])
-def test_its_own_deadline_is_short_and_never_past_the_requests(left: float | None, expected: float) -> None:
+@pytest.mark.parametrize(("left", "expected"), [(27.0, 2.0), (0.5, 0.5)])
+def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expected: float) -> None:
     remaining: list[float] = []
 
     class Timed(FakeChat):
@@ -146,8 +164,7 @@ def test_its_own_deadline_is_short_and_never_past_the_requests(left: float | Non
             remaining.append(deadline.remaining())
             return Completion(text="", model="m")
 
-    request = Deadline.after(left, FakeClock()) if left is not None else None
-    stage(Timed())(CLOSE, Question(text="How?"), deadline=request)
+    stage(Timed())(CLOSE, Question(text="How?"), run(left))
     assert remaining == [expected]
 
 

@@ -1,0 +1,101 @@
+"""What the extractive engine makes of ordinary documents: lists, tables, commands, brackets, endless paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import chromadb
+import pytest
+from functional.harness import DECLINE, Api, Json, starting
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+CONDITION = "subject to the provisions of the schedule and to such conditions as the authority may impose"
+DOCUMENTS = {
+    "llamas": "# Packing list for llamas\n\n- Rope and halter\n- Three blankets\n- Salt lick\n- Water bucket\n",
+    "ostriches": "# Ostrich tariff\n\n| Zone | Fee |\n|---|---|\n| Zone A | 40 |\n| Zone B | 60 |\n",
+    "flux": "# Flux command\n\n```\nflux restart --force --region sg\n```\n",
+    "kiln": f"# Kiln operation\n\n{'so to light the kiln you open the damper and turn the gas valve and wait ' * 18}\n",
+    "heron": f"# Heron licence\n\nThe heron licence shall be granted, {f'{CONDITION}, ' * 10}for one year.\n",
+    "permits": "# Permit fees\n\nPermits cost $40. Renewals cost $25. The fee is paid when the form is lodged.\n",
+    "quetzal": "# Quetzal\n\n`quetzal push` uploads the nest to the server.\n",
+    "farms": "# Farming handbook\n\nSee the [FAR] rules for the farming form. Press [Enter] to submit it.\n",
+    "doors": "---\ntitle: Data Center Access\nurl: https://doors.example\n---\nThe farming form opens the door.\n",
+    "macros": "# Contact of the wombat desk\n\n- {% wombat_channel %}\n- ![wombat desk](desk.png)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("ordinary")
+    for name, text in DOCUMENTS.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    target = tmp_path_factory.mktemp("index") / "index"
+    ingest(read([folder]).documents, target=target, embedder=embedder)
+    with starting(target) as start:
+        yield start()
+
+
+def is_a_decline(body: Json) -> bool:
+    confidence = {"level": "Low", "score": 0, "reason": "No relevant sources found"}
+    return (
+        body["answer"] == DECLINE
+        and body["refused"]
+        and body["sources"] == body["citations"] == body["relatedDocs"] == []
+        and body["confidence"] == confidence
+        and (body["metadata"]["model"], body["metadata"]["chunksRetrieved"]) == (None, 0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        (
+            "what do I pack for llamas?",
+            "Rope and halter; Three blankets; Salt lick; Water bucket [Packing list for llamas]",
+        ),
+        ("ostrich tariff zone B fee", "Zone: Zone B; Fee: 60 [Ostrich tariff]"),
+        ("how do I restart flux?", "flux restart --force --region sg [Flux command]"),
+        ("how do I light the kiln?", "so to light the kiln you open the damper"),
+        ("for how long is the heron licence granted?", "for one year. [Heron licence]"),
+        ("How much does a permit cost?", "Permits cost $40. [Permit fees]"),
+        (
+            "How do I upload a nest to the server with quetzal?",
+            "quetzal push uploads the nest to the server. [Quetzal]",
+        ),
+    ],
+)
+def test_what_holds_the_answer_is_quoted(desk: Api, question: str, quoted: str) -> None:
+    body = desk.ask(question).json
+    assert quoted in body["answer"]
+    assert len(body["answer"]) <= 900
+    assert body["metadata"]["model"] == "extractive"
+    assert body["refused"] is False
+    assert body["citations"]
+
+
+def test_brackets_of_a_quote_are_no_citations(desk: Api) -> None:
+    body = desk.ask("How do I submit the farming form?").json
+    assert "Press ［Enter］ to submit it. [Farming handbook]" in body["answer"]
+    assert {citation["raw"] for citation in body["citations"]} <= {"[Farming handbook]", "[Data Center Access]"}
+    for citation in body["citations"]:
+        assert citation["raw"] == f"[{citation['fullTitle']}]"
+
+
+def test_what_was_found_but_holds_no_words_is_a_decline(desk: Api) -> None:
+    body = desk.ask("contact of the wombat desk", filters={"doc_id": "macros"}).json
+    assert is_a_decline(body)
+    assert body["metadata"]["trail"][-1] == "what was found holds nothing that can be quoted"
+
+
+def test_a_foreign_folder_without_texts_declines(tmp_path: Path, embedder: MiniLM) -> None:
+    text = "Permits cost forty dollars at the counter."
+    client = chromadb.PersistentClient(str(tmp_path))
+    vectors = embedder.embed([text]).tolist()
+    client.create_collection("waypoint_kb").add(ids=["a"], embeddings=vectors, metadatas=[{"title": "Fees"}])
+    client.close()
+    with starting(tmp_path) as start:
+        assert is_a_decline(start().ask(text).json)

@@ -1,0 +1,220 @@
+"""Feedback, answer cache and memory in the profiles whose seeds have none: what is on, what a setting switches on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+from functional.gacounts_service import asked, cached, cited_chunks, counted, moved, of_llm
+from functional.harness import IN_SCOPE, Api, Json, Reply, rest_event, starting
+
+REMEMBERS = {"HISTORY_TURNS": "5"}
+CACHES = {"ENABLE_RESPONSE_CACHE": "true"}
+FULL_VOICES = 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """A profile with a question that it answers, a follow-up and what that means, and another wording of the first."""
+
+    profile: str
+    question: str
+    follow_up: str
+    meant: str
+    other_wording: str
+    citation: str
+    """The pattern of what a model cites with."""
+
+
+CASES = (
+    Case(
+        "waypoint",
+        IN_SCOPE,
+        "And for food?",
+        "Which documents do you need to import food into Singapore?",
+        "Please, what documents do you need for import customs clearance in Singapore?",
+        r"\n(\[[^\[\]\n]+\])\n",
+    ),
+    Case(
+        "clockify",
+        "How many unused vacation days carry over to next year?",
+        "And who approves them?",
+        "Who approves time off requests?",
+        "Please, how many unused vacation days carry over to next year?",
+        r"\n(\[id_\d+\])",
+    ),
+)
+
+type Serve = Callable[..., Api]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.profile)
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    return found
+
+
+@pytest.fixture
+def serve(case: Case, waypoint_index: Path, clockify_index: Path, tmp_path: Path) -> Iterator[Serve]:
+    """Starts the profile on a store of this test; every start is another process."""
+    index = {"waypoint": waypoint_index, "clockify": clockify_index}[case.profile]
+    with starting(index) as start:
+
+        def serve(**env: str) -> Api:
+            return start(**{"RAG_PROFILE": case.profile, "STORE_PATH": str(tmp_path / "s.sqlite"), **env})
+
+        yield serve
+
+
+def vote(api: Api, question: str, helpful: bool) -> None:
+    bodies = [api.ask(question).json for _ in range(FULL_VOICES)]
+    for body in bodies:
+        assert api.vote(body["responseId"], helpful).status == 202
+
+
+def trail(reply: Reply) -> str:
+    return "\n".join(reply.json["metadata"]["trail"])
+
+
+# --- as it comes
+
+
+def test_by_default_a_store_brings_feedback_and_nothing_else(case: Case, serve: Serve) -> None:
+    api = serve()
+    replies = [api.ask(case.question) for _ in range(2)]
+    assert [cached(reply) for reply in replies] == [False, False]
+    assert [reply.json["sessionId"] for reply in replies] == [None, None]
+    assert [reply.json["metadata"]["skipped"] for reply in replies] == [[], []]
+    session = "a-session-of-the-caller-s-own"
+    api.ask(case.question, sessionId=session)
+    assert "understood as" not in trail(api.ask(case.follow_up, sessionId=session))
+
+
+@pytest.mark.parametrize(("helpful", "delta"), [(True, 0.1), (False, -0.15)])
+def test_votes_move_what_was_cited(case: Case, serve: Serve, helpful: bool, delta: float) -> None:
+    api = serve()
+    before, used = api.ask(case.question), cited_chunks(api, case.question)
+    vote(api, case.question, helpful)
+    assert moved(before) == {}
+    assert moved(api.ask(case.question)) == dict.fromkeys(used, delta)
+
+
+def test_no_vote_moves_the_gate(case: Case, serve: Serve) -> None:
+    api = serve()
+    vote(api, case.question, False)
+    poor = "Who won the football world cup in 2018?"
+    bodies = [api.ask(poor, threshold=-1).json for _ in range(FULL_VOICES)]
+    for body in bodies:
+        api.vote(body["responseId"], True)
+    assert moved(api.ask(poor, threshold=-1)), "else these votes say nothing"
+    assert not api.ask(case.question).json["refused"]
+    assert api.ask(poor).json["refused"]
+
+
+def test_what_was_voted_down_comes_later_in_the_context_and_that_is_all(case: Case, serve: Serve) -> None:
+    def passages(request: Json) -> list[str]:
+        return re.findall(case.citation, request["messages"][0]["content"])
+
+    with LlmServer(answer=lambda _: f"It is so. {passages(server.requests[0].json)[0]}") as server:
+        api = serve(**of_llm(server.url))
+        before = api.ask(case.question)
+        vote(api, case.question, False)
+        after = api.ask(case.question)
+        first, last = (passages(request.json) for request in (server.requests[0], server.requests[-1]))
+    assert last.index(first[0]) > 0
+    assert sorted(first) == sorted(last)
+    same = ("answer", "citations", "confidence", "refused", "routing", "sources")
+    assert {name: after.json[name] for name in same} == {name: before.json[name] for name in same}
+    assert after.json["metadata"]["chunksRetrieved"] == before.json["metadata"]["chunksRetrieved"]
+
+
+# --- the cache
+
+
+def test_an_answer_is_cached_when_somebody_says_so(case: Case, serve: Serve) -> None:
+    first = serve(**CACHES).ask(case.question)
+    there = serve(**CACHES)
+    second, third = there.ask(case.question.upper()), there.ask(case.question)
+    assert [cached(reply) for reply in (first, second, third)] == [False, True, True]
+    assert (counted(second, "CacheHit", layer="l2"), counted(third, "CacheHit", layer="l1")) == (1, 1)
+    same = ("answer", "citations", "citationsMarkdown", "sources", "relatedDocs", "confidence", "refused", "routing")
+    assert {name: second.json[name] for name in same} == {name: first.json[name] for name in same}
+    assert len({reply.json["responseId"] for reply in (first, second, third)}) == 3
+    assert not cached(serve(ENABLE_RESPONSE_CACHE="false").ask(case.question))
+
+
+def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve) -> None:
+    api = serve(**CACHES)
+    event = rest_event("POST", "/v1/query", json.dumps({"question": case.question, "debug": True}))
+    first, second = (api.call(event).json for _ in range(2))
+    assert [body["metadata"]["cached"] for body in (first, second)] == [False, True]
+    same = ("answer", "sources", "confidence", "refused", "routing")
+    assert {name: second[name] for name in same} == {name: first[name] for name in same}
+
+
+def test_a_vote_against_a_cached_answer_ends_it(case: Case, serve: Serve) -> None:
+    api = serve(**CACHES, CACHE_SIMILARITY="0.8")
+    api.ask(case.question)
+    near = api.ask(case.other_wording)
+    assert cached(near)
+    api.vote(near.json["responseId"], False)
+    assert [cached(api.ask(question)) for question in (case.question, case.other_wording) * 2] == [False] * 4
+
+
+def test_a_poor_answer_that_a_request_lets_through_is_not_cached(case: Case, serve: Serve) -> None:
+    api = serve(**CACHES)
+    replies = [api.ask("Who won the football world cup in 2018?", threshold=-1) for _ in range(2)]
+    assert [reply.json["refused"] for reply in replies] == [False, False]
+    assert [cached(reply) for reply in replies] == [False, False]
+
+
+# --- memory
+
+
+def test_without_an_llm_a_follow_up_gets_the_words_of_the_conversation(case: Case, serve: Serve) -> None:
+    api = serve(**REMEMBERS)
+    session = api.ask(case.question).json["sessionId"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session)
+    second = api.ask(case.follow_up, sessionId=session)
+    assert f"understood as: {case.follow_up}" in trail(second)
+    assert counted(second, "Reframed") == 1
+    alone = api.ask(case.follow_up)
+    assert "understood as" not in trail(alone)
+
+
+def test_with_one_it_is_rewritten_and_the_model_is_asked_what_it_means(case: Case, serve: Serve) -> None:
+    def write(request: Json) -> str:
+        first = request["messages"][0]
+        if first["role"] != "system":
+            return case.meant
+        return f"It is so. {re.findall(case.citation, first['content'])[0]}"
+
+    with LlmServer(answer=write) as server:
+        api = serve(**REMEMBERS, **CACHES, **of_llm(server.url))
+        first = api.ask(case.question)
+        second = api.ask(case.follow_up, sessionId=first.json["sessionId"])
+        again = api.ask(case.meant)
+    assert f"understood as: {case.meant}" in trail(second)
+    assert second.json["metadata"]["query"] == case.follow_up
+    (reframing,) = asked(server.requests, "reframe")
+    assert f"User: {case.question}" in reframing["messages"][0]["content"]
+    _, answering, _ = asked(server.requests, "answer")
+    system, user = answering["messages"]
+    assert user == {"role": "user", "content": case.meant}
+    assert case.question not in system["content"]
+    assert [cached(reply) for reply in (second, again)] == [False, False], "what leaned on a conversation is not shared"
+
+
+def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    api = serve(**REMEMBERS, **CACHES, STORE_PATH=str(tmp_path / "folder"))
+    reply = api.ask(case.question)
+    assert reply.status == 200
+    assert not reply.json["refused"]
+    assert set(reply.json["metadata"]["skipped"]) == {"recall", "cache", "feedback", "memory"}
+    assert counted(reply, "SoftFailures", stage="feedback") == 1

@@ -1,0 +1,58 @@
+"""Near-duplicates in a real index: MMR at Clockify's own numbers leaves room for the section that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.handle import IndexHandle
+from knowledge.index import open_index
+from knowledge.ingest import ingest
+from knowledge.types import Document
+from rag.profiles.clockify import Knobs
+from rag.stages.refine.mmr import Mmr
+from rag.stages.retrieve_hybrid import HybridRetriever
+from rag.types import Question, SearchQuery
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "clockify"
+COPIES = 8
+NOTE = (
+    "## Starting a timer\n\nOpen Tracker, type what you are working on, pick a project, and press the green Start "
+    "button to start the timer. This is copy {} of the note."
+)
+
+
+@pytest.fixture(scope="module")
+def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriever]:
+    embedder = MiniLM(threads=2)
+    copies = [
+        Document(
+            doc_id=f"note{n}", title=f"Release notes {n}", text=NOTE.format(n), digest=str(n), path=f"note{n}.md"
+        )
+        for n in range(1, COPIES + 1)
+    ]
+    target = tmp_path_factory.mktemp("copies") / "index"
+    ingest([*read([SAMPLE]).documents, *copies], target=target, embedder=embedder)
+    handle = IndexHandle(lambda: open_index(target, embedder=embedder))
+    yield HybridRetriever(handle)
+    handle.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How do I start a timer?", "start timer", "Which button starts the timer and how do I stop it?"],
+)
+def test_copies_of_one_note_take_one_place(retrieve: HybridRetriever, text: str) -> None:
+    knobs = Knobs()
+    found = retrieve(SearchQuery(text=text, top_k=knobs.top_k))
+    assert sum(hit.chunk.doc_id.startswith("note") for hit in found) == COPIES
+
+    kept = Mmr(knobs.mmr_lambda, knobs.pack_top)(found, Question(text=text))
+
+    assert len(kept) == knobs.pack_top
+    assert sum(hit.chunk.doc_id.startswith("note") for hit in kept) == 1
+    assert "Starting and stopping a timer" in {hit.chunk.section for hit in kept}

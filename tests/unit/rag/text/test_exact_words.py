@@ -1,0 +1,126 @@
+"""rag.text.exact_words: which questions hang on exact words, and which texts hold them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.text.exact_words import ExactWords, exact_words, holds
+
+
+def wanted(question: str) -> ExactWords:
+    found = exact_words(question)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "phrases", "words", "codes"),
+    [
+        ("SSO", {"SSO"}, set(), set()),
+        ("Is SSO available?", {"SSO"}, set(), set()),
+        ("What's SSO?", {"SSO"}, set(), set()),
+        ('"Copy last week"', {"Copy last week"}, set(), set()),
+        ("“Copy last week”", {"Copy last week"}, set(), set()),
+        ("Ctrl+Alt+T", {"Ctrl+Alt+T"}, set(), set()),
+        ("Retry-After", {"Retry-After"}, set(), set()),
+        ("CHR-1042", {"CHR-1042"}, set(), {"CHR-1042"}),
+        ("CHR 1042", {"CHR 1042"}, set(), {"CHR 1042"}),
+        ("ＣＨＲ－１０４２", {"CHR-1042"}, set(), {"CHR-1042"}),
+        ("What does error ERR-4711 mean?", {"ERR-4711"}, {"error"}, {"ERR-4711"}),
+        ("WHAT DOES ERR-4711 MEAN", {"err-4711"}, set(), {"err-4711"}),
+        ("form CL-17", {"CL-17"}, {"form"}, {"CL-17"}),
+        ("SOC 2 Type II", {"SOC 2", "II"}, {"type"}, {"SOC 2"}),
+        ("member.role_changed", {"member.role_changed"}, set(), set()),
+        ("billing@chronolog.example", {"billing@chronolog.example"}, set(), set()),
+        ("API keys", {"API"}, {"key"}, set()),
+        ("api keys", set(), {"api", "key"}, set()),
+        ("Does it work with Okta?", set(), {"okta"}, set()),
+        ("holidays 2027", {"2027"}, {"holiday"}, set()),  # a year is paraphrased: "next year"
+    ],
+)
+def test_what_must_be_held(question: str, phrases: set[str], words: set[str], codes: set[str]) -> None:
+    found = wanted(question)
+    assert (set(found.phrases), found.words, found.codes) == (phrases, words, codes)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I start a timer?",
+        "What time is it in Sydney?",
+        "who can approve my timesheet",
+        "Our script gets E-429 from the API, how long should it wait?",  # long: words shared are weak evidence
+        "HOW DO I START A TIMER?",
+        "vacation days carry over next year",
+        "",
+        "?!",
+        '""',
+        "what is it",
+        "help",
+        "hello",
+        "yes please",
+    ],
+)
+def test_questions_that_hang_on_their_meaning(question: str) -> None:
+    assert exact_words(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "plain", "single"),
+    [
+        ("kiosk", True, True),
+        ("Okta", True, True),
+        ("reverse charge", True, False),
+        ("Retry-After", True, True),
+        ("SSO", False, True),
+        ("CHR-1042", False, True),
+        ("SAML login", False, False),
+    ],
+)
+def test_plain_keywords_are_told_from_codes_and_names(question: str, plain: bool, single: bool) -> None:
+    assert (wanted(question).plain, wanted(question).single) == (plain, single)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "held"),
+    [
+        ("CHR 1042", "It is refused with `CHR-1042`.", True),
+        ("CHR-1042", "See CHR 1042", True),
+        ("chr-1042", "See CHR-1042", True),
+        ("CHR-1042", "See CHR-10421", False),
+        ("CHR-1042", "CHR-4003 and 1042 others", False),
+        ("Ctrl+Alt+Z", "`Ctrl+Alt+T` starts it, Z undoes it", False),
+        ("Retry-Before", "the header Retry-After; try to retry. Before noon", False),
+        ("Ctrl+Alt+T", "press Ctrl + Alt + T", True),
+        ("member.role_changed", "`member.role_changed`", True),
+        ("SSO", "With **SSO only**, passwords stop", True),
+        ("SSO", "Missouri: SSOs", False),
+        ('"Copy last week"', "**Copy last week** repeats", True),
+        ('"Copy last week"', "copy the last week", False),
+        ("API keys", "An API key is made by an admin", True),
+        ("SAML login", "SAML for the logins of all", True),
+        ("SAML login", "SAML for all", False),
+        ("log-in", "the login page", True),
+    ],
+)
+def test_whether_a_text_holds_all_of_it(question: str, text: str, held: bool) -> None:
+    assert wanted(question).held_by(text) is held
+
+
+def test_what_no_text_holds_is_missing() -> None:
+    assert wanted("CHR-1042 CHR-9999").missing_from(["CHR-1042 here", "CHR 1043 there"]) == ("CHR-9999",)
+
+
+@given(st.text(st.sampled_from("aB1 -+_.\"'`“”é中"), max_size=40))
+def test_any_question_holds_itself(question: str) -> None:
+    found = exact_words(question)
+    assert found is None or found.held_by(question)
+
+
+def test_ten_thousand_characters_are_no_trap() -> None:
+    for text in ("a." * 5_000, "A1-" * 3_000, '"' * 10_000, '"a ' * 3_000, "CHR " * 2_500):
+        found = exact_words(text)
+        assert found is None or not found.held_by("nothing of it")
+    assert not holds("a " * 5_000, "a" + "-a" * 4_000 + "-b")
