@@ -75,6 +75,12 @@ def test_the_sample_questions_are_answered_from_the_right_sections(desk: Api) ->
     assert len(wrong) <= 0.1 * len(asked), wrong
 
 
+def test_leave_is_no_doubt(desk: Api) -> None:
+    """The samples say "you may ..." in many places; one of their sentences holds a "perhaps"."""
+    reasons = [desk.ask(question["question"]).json["confidence"]["reason"] for question in QUESTIONS]
+    assert sum("hedged" in reason for reason in reasons) <= 1
+
+
 def test_questions_out_of_scope_are_refused(desk: Api) -> None:
     refused = [desk.ask(question["question"]).json["refused"] for question in QUESTIONS if not question["expected"]]
     assert sum(refused) >= 11
@@ -165,6 +171,15 @@ def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
     assert [citation["id"] for citation in body["citations"]] == [kept]
 
 
+def test_ids_are_read_in_every_form(open_desk: Start) -> None:
+    text = writing(lambda ids: f"Ten days ({ids[0]}, id_99999), see id_88888 or \u3010{ids[1]}\u2020L1-L3\u3011.")
+    with LlmServer(answer=text) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION, debug=True)
+    first, second = body["sources"]
+    assert body["answer"] == f"Ten days [{first}], see [{second}]."
+    assert "removed 2 citations of ids that were not in the context" in body["metadata"]["trail"]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -172,14 +187,37 @@ def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
         "I'm sorry, but the documentation does not mention this.",
         "Based on the documentation, I cannot answer this.",
         "The provided snippets do not contain that information.",
+        "I don't know based on the MD. [ID]",
+        "The documentation does not mention vacation days [ID].",
+        "I don't know based on the MD. [id_99999]",
     ],
 )
 def test_a_refusal_by_the_model_is_escalated(open_desk: Start, words: str) -> None:
-    with LlmServer([reply(words)]) as server:
+    with LlmServer(answer=writing(lambda ids: words.replace("ID", ids[0]))) as server:
         body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
     assert body["refused"] is True
     assert body["routing"]["action"] == "escalate"
     assert body["confidence"] == 0
+    assert body["sources"] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["[id_99999]", "Sources: [id_99999], [id_88888].", "- (see [id_99999])\n- **id_88888**"]
+)
+def test_an_answer_of_invented_ids_alone_is_a_refusal(open_desk: Start, text: str) -> None:
+    with LlmServer([reply(text)]) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+    assert (body["answer"], body["refused"], body["confidence"], body["sources"]) == (DECLINE, True, 0, [])
+    assert body["routing"]["action"] == "escalate"
+
+
+def test_a_partial_answer_is_one(open_desk: Start) -> None:
+    text = "The documentation does not say why, but ten days carry over"
+    with LlmServer(answer=writing(lambda ids: f"{text} [{ids[0]}].")) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+    assert body["refused"] is False
+    assert body["confidence"] > 0
+    assert len(body["sources"]) == 1
 
 
 def test_an_uncited_answer_is_escalated(open_desk: Start) -> None:

@@ -30,9 +30,7 @@ NOTE = (
 def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriever]:
     embedder = MiniLM(threads=2)
     copies = [
-        Document(
-            doc_id=f"note{n}", title=f"Release notes {n}", text=NOTE.format(n), digest=str(n), path=f"note{n}.md"
-        )
+        Document(doc_id=f"note{n}", title=f"Release notes {n}", text=NOTE.format(n), digest=str(n), path=f"note{n}.md")
         for n in range(1, COPIES + 1)
     ]
     target = tmp_path_factory.mktemp("copies") / "index"

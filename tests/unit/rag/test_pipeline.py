@@ -99,7 +99,20 @@ def test_a_refusal_by_the_model_is_one() -> None:
     assert (answer.citations, answer.sources) == ((), ())
 
 
-def test_a_refusal_that_cites_is_an_answer() -> None:
+def test_a_refusal_is_one_whatever_it_cites() -> None:
+    answer = ask(FakeChat("The knowledge base does not mention a fee [Import permits]."))
+    assert (answer.refused, answer.confidence) == (True, NOT_ANSWERED)
+    assert (answer.citations, answer.sources) == ((), ())
+
+
+@pytest.mark.parametrize("text", ["[Import permits]", "- [Import permits], [Carriers].\n"])
+def test_an_answer_without_words_is_a_refusal(text: str) -> None:
+    answer = ask(FakeChat(text))
+    assert (answer.text, answer.refused, answer.confidence) == (waypoint.DECLINE, True, NOT_ANSWERED)
+    assert (answer.citations, answer.sources) == ((), ())
+
+
+def test_a_refusal_of_a_part_is_an_answer() -> None:
     answer = ask(FakeChat("I don't know the fee, but permits take five days [Import permits]."))
     assert (answer.refused, answer.confidence.level) == (False, "High")
 

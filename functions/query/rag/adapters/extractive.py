@@ -90,6 +90,7 @@ def _sentences(context: Context, wanted: ExactWords | None) -> list[Sentence]:
                         text=text,
                         citation=passage.citation,
                         document=document,
+                        heading=f"{chunk.title} {chunk.section}",
                         date=date,
                         rank=rank,
                         chunk_cosine=passage.hit.parts["dense"],
@@ -102,7 +103,7 @@ def _sentences(context: Context, wanted: ExactWords | None) -> list[Sentence]:
 def _quotable(passage: Passage, wanted: ExactWords | None) -> Sequence[str]:
     """What of a passage fits into an answer: its sentences, else excerpts.
 
-    Excerpts too where only they (rows of a table) hold a phrase that the question hangs on.
+    Where only excerpts (rows of a table) hold a phrase that the question hangs on, these and then the sentences.
     """
     room = MAX_CHARS - len(passage.citation) - 2
     if room < MIN_EXCERPT_CHARS:  # beside a huge title
@@ -114,4 +115,4 @@ def _quotable(passage: Passage, wanted: ExactWords | None) -> Sequence[str]:
         return fitting
     excerpts = split_excerpts(passage.text, max_chars=min(room, EXCERPT_CHARS))
     telling = (excerpt for excerpt in excerpts if any(holds(excerpt, phrase) for phrase in unsaid))
-    return (*fitting, *telling) if fitting else excerpts
+    return (*telling, *fitting) if fitting else excerpts

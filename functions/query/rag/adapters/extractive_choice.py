@@ -38,20 +38,22 @@ _NEAR_COSINE = 0.95
 """Above it two sentences are one statement, or two versions of it: a deadline and the deadline of the year before."""
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_NEGATIONS = frozenset("cannot neither never no none nor not without".split())
+_NEGATIONS = frozenset(("cannot", "neither", "never", "no", "none", "nor", "not", "without"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence that may be quoted. ``rank`` is its passage's in the context, from 0.
+    """A sentence that may be quoted.
 
-    ``date`` is its document's as yyyymmdd, None when unknown; ``chunk_cosine`` (-1..1) its chunk's with the question;
-    ``chars`` what it costs with its citation. ``place`` sorts sentences as a reader wants them.
+    ``heading`` is what stands above it, ``date`` its document's as yyyymmdd (None: unknown), ``rank`` its passage's in
+    the context, from 0, ``chunk_cosine`` (-1..1) its chunk's with the question. ``place`` sorts sentences for reading:
+    its section's rank, its chunk in the document, its number there.
     """
 
     text: str
     citation: str
     document: str
+    heading: str
     date: int | None
     rank: int
     chunk_cosine: float
@@ -109,36 +111,30 @@ def _alone(sentences: Sequence[Sentence], i: int, left: Sequence[int]) -> bool:
     return not any(sentences[i].chars + sentences[j].chars <= MAX_CHARS for j in left if j != i)
 
 
-def _settled(
-    question: str, sentences: Sequence[Sentence], scores: list[float], near: NDArray[np.bool_]
-) -> list[int]:
+def _settled(question: str, sentences: Sequence[Sentence], scores: list[float], near: NDArray[np.bool_]) -> list[int]:
     """The sentences, by number, without those that a better ranked one speaks for; raises ``scores`` of the latter.
 
-    Of two that are near each other the better ranked one gets the better score of both, and so comes first; the other
-    one is left out when it says the same. Where they contradict each other in two documents, the newer one counts as
-    the better ranked, and the older one is left out. Both stand for themselves when one document says both, or when
-    the question names what only the worse one holds ("... in 2023").
+    Of two that are near each other the better ranked one gets the better score of both, and so comes first. The other
+    one is left out when it says the same, or contradicts a newer document. Both stand for themselves when one document
+    says both, or when the question names what only the worse ranked one holds ("... in 2023").
     """
     left = list(range(len(sentences)))
     wanted = content_stems(question)
     for i, j in np.argwhere(np.triu(near, 1)).tolist():
         better, worse = sentences[i], sentences[j]
         same = _facts(better.text) == _facts(worse.text)
-        if i not in left or j not in left or (better.document == worse.document and not same):
+        if i not in left or j not in left:
             continue
-        dated = better.date and worse.date and better.date != worse.date
-        if dated and not same and worse.date > better.date:
-            i, j, better, worse = j, i, worse, better
-        if wanted & _stems(worse) - _stems(better):
+        if not same and (better.document == worse.document or wanted & _stems(worse) - _stems(better)):
             continue
         scores[i] = max(scores[i], scores[j])
-        if same or dated:
+        if same or (better.date and worse.date and better.date > worse.date):
             left.remove(j)
     return left
 
 
 def _stems(sentence: Sentence) -> set[str]:
-    return content_stems(f"{sentence.citation} {sentence.text}")
+    return content_stems(f"{sentence.heading} {sentence.citation} {sentence.text}")
 
 
 def _facts(text: str) -> Counter[str]:

@@ -80,7 +80,7 @@ class Knobs(ServiceKnobs):
     rare_deviations: float = knob(
         3.0,
         env="RARE_WORD_DEVIATIONS",
-        doc="Fused score from which a chunk that holds all words of a keyword question answers it, whatever its cosine.",
+        doc="Fused score from which a chunk that holds all of a question's plain keywords passes, whatever its cosine.",
         unit="standard deviations",
         source="ADR 13",
         ge=0,

@@ -34,9 +34,7 @@ class ExactOr:
             return Decline(f"no chunk holds {', '.join(sorted(unknown))}")
         if isinstance(decision, Proceed):
             return decision
-        holding = sum(
-            self._tells(hit, wanted) and wanted.held_by(text) for hit, text in zip(hits, texts, strict=True)
-        )
+        holding = sum(self._tells(hit, wanted) and wanted.held_by(text) for hit, text in zip(hits, texts, strict=True))
         return Proceed(hits, holding) if holding else decision
 
     def _tells(self, hit: Hit, wanted: ExactWords) -> bool:

@@ -19,7 +19,7 @@ _ASIDE = re.compile(r"\([^()\n]{0,300}\)")
 _LATE_MARK = re.compile(rf"([.!?])\s*({_CITED}[{_CITED}\s,]*)")
 _MARKUP = str.maketrans("", "", '*_#>~`"\u201c\u201d\u201e\u00ab\u00bb|\\')
 _DOTTED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx)\.", re.IGNORECASE)
-_BULLET = re.compile(r"\s*(?:[-+\u2022]|\d{1,3}[.)])\s")
+_BULLET = re.compile(r"(?:[-+*\u2022]|\d{1,3}[.)])\s")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?=\S)[^.!?]+)*[.!?]*")
 _SUBJECT = r"(?:i|we|you|it|they|there|this|that|these|the|please)\b"
 _CUT = re.compile(
@@ -49,10 +49,12 @@ def split_clauses(answer: str) -> Iterator[Clause]:
     """
     announced = False
     for line in answer.replace(_CITED, "").splitlines():
-        bare = _MARK.sub(_CITED, _LINK.sub(rf"\1{_CITED}", _TICK.sub("'", line)))
-        bare = _LATE_MARK.sub(r" \2\1 ", _ASIDE.sub("", bare))
-        listed = announced and _BULLET.match(bare) is not None
-        bare = " ".join(_DOTTED.sub("", _BULLET.sub("", bare, count=1)).translate(_MARKUP).lower().split())
+        bare = _TICK.sub("'", " ".join(line.split()))
+        bullet = _BULLET.match(bare)
+        listed = announced and bullet is not None
+        bare = _MARK.sub(_CITED, _LINK.sub(rf"\1{_CITED}", bare[bullet.end() if bullet else 0 :]))
+        bare = _LATE_MARK.sub(r" \2\1 ", _DOTTED.sub("", _ASIDE.sub("", bare)))
+        bare = " ".join(bare.translate(_MARKUP).lower().split())
         for sentence in _SENTENCE.findall(bare):
             for part in _CUT.split(sentence):
                 text = " ".join(part.replace(_CITED, " ").split()).strip(" .!?,:;-")

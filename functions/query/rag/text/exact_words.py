@@ -11,13 +11,16 @@ from rag.text.intent import GRAMMAR, KEYWORDS_MAX_WORDS, QUOTED, is_exact
 from rag.text.stems import stems
 
 # "Ctrl+Alt+T" and "billing@example.com" are one word; so is "CHR 1042".
-_WORD = re.compile(r"\b[A-Z]{2,} \d+(?:[.,]\d+)*\b|\w+(?:['’\-./:+@]+\w+)*")
+_WORD = re.compile(r"\b[A-Z]{2,} \d+(?:[.,]\d+)*\b|\w+(?:['’\-./:+@]\w+)*")
 _CODE = re.compile(r"[A-Z]{2,} \d\S*|[A-Za-z][A-Za-z0-9]*(?:[-_./][A-Za-z0-9]+)*")
 _PARTS = re.compile(r"\w+")
 # What may join the parts of one word, or the words of a phrase; not what ends a sentence.
-_JOINT = r"(?:\s?[^\w\s.!?]{0,3}\s?|\.)"
+_JOINT = r"(?:\s?[^\w\s.!?]{1,3}\s?|\s|\.)?"
 _CLITIC = re.compile(r"(?:n['’]t|['’]\w{1,2})$")
 _JOINTS = frozenset("+@./:")
+
+MAX_PARTS = 24
+"""A longer question is not read: a quotation of a whole paragraph is no word."""
 
 _ASKING_WORDS = """
 available availability ca define definition exist exists explain find happen happens hello help hi know list mean
@@ -70,6 +73,8 @@ def exact_words(question: str) -> ExactWords | None:
     digit, an underscore, camel case, or in capitals), or the others are names; or it is nothing but keywords.
     """
     text = normalize("NFKC", question)
+    if len(_PARTS.findall(text)) > MAX_PARTS:
+        return None
     if text.isupper() and len(_WORD.findall(text)) > 2:
         text = text.lower()  # capitals everywhere say nothing
     quoted = [phrase for groups in QUOTED.findall(text) if (phrase := "".join(groups)) and _PARTS.search(phrase)]

@@ -36,7 +36,7 @@ _UNDERSCORE = re.compile(r"(?<!\w)ids?\s?\\?_\s?\d", re.IGNORECASE)
 
 _ANY = re.compile(
     rf"\\?(?P<open>[{_SQUARE}{_OTHER}])(?P<inside>[^{_SQUARE}{_OTHER}{_CLOSE}]{{3,200}})[{_CLOSE}]"
-    rf"(?P<target>\([^()\s]{{0,600}}\))?|(?<![\w/=&?#.@\\-])(?P<bare>{_BARE}(?:{_TO}{_BARE}|[-\u2013]\d+)?)(?![\w/@]|\.\w|-[^\W\d])",
+    rf"(?P<target>\([^()\s]{{0,600}}\))?|(?<![\w/=&?#.@\\-])(?<![/=$][{_OTHER}])(?P<bare>{_BARE}(?:{_TO}{_BARE}|[-\u2013]\d+)?)(?![\w/@]|\.\w|-[^\W\d])",
     re.IGNORECASE,
 )
 _CODE = re.compile(
@@ -96,9 +96,10 @@ def _cites(match: re.Match[str], in_code: bool) -> bool:
     if square:
         short = len(_WORD.findall(inside)) <= MAX_WORDS
         return short and bool(_OPENS_WITH_IDS.match(inside) or _UNDERSCORE.search(inside))
-    stands_alone = not before.isalnum() and before not in {"/", "=", "$"}
     ids = _OPENS_WITH_IDS.match(inside)
-    return stands_alone and ids is not None and bool(_TIGHT.search(inside) and _PLACE.fullmatch(inside, ids.end()))
+    if ids is None or before in {"/", "=", "$"}:  # "/users/{id_3}"
+        return False
+    return _TIGHT.search(inside) is not None and _PLACE.fullmatch(inside, ids.end()) is not None
 
 
 def _is_ids(text: str) -> bool:

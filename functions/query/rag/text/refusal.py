@@ -8,7 +8,6 @@ a part of the question that answers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -67,16 +66,3 @@ def _kind(tags: str, clause: Clause, *, of_sources: bool) -> _Kind:
     if COURTEOUS.match(tags):
         return "courtesy"
     return "sources" if SOURCES.match(tags) and not clause.asks else "something"
-
-
-_HEDGE = re.compile(
-    r"""\b(?:may\ (?:not\ )?(?:be|have)\b|might|perhaps|possibly|probably|presumably
-    |i\ (?:think|believe|guess|assume)|not\ (?:entirely\ )?(?:sure|certain|clear)
-    |unclear|it\ (?:seems|appears)|could\ be|as\ far\ as\ i\ know)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-
-
-def count_hedges(answer: str) -> int:
-    """How many hedging words ("might", "not sure" ...) ``answer`` holds; permission ("you may") is none."""
-    return sum(1 for _ in _HEDGE.finditer(answer))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pytest
 from fakes import FakeIndex, deadline, make_hit
 from fakes_embedding import HashingEmbedder
 from hypothesis import assume, given
@@ -69,6 +70,27 @@ def test_it_says_that_it_is_no_model() -> None:
     )
 
 
+CODES = """Messages end with a code. Tell us the code when you write.
+
+| Code | Meaning |
+|---|---|
+| CHR-1042 | too long |
+| CHR-4003 | wrong audience |
+"""
+
+
+@pytest.mark.parametrize("question", ["CHR-1042", "chr 1042", "CHR 1042", "What does CHR-1042 mean?"])
+def test_a_row_is_quoted_where_it_alone_holds_the_code_that_is_asked_for(question: str) -> None:
+    answer = write(question, context_of(make_hit(CODES)))
+    assert quotes(answer)[0].sentence == "Code: CHR-1042; Meaning: too long"
+    assert "4003" not in answer
+
+
+@pytest.mark.parametrize("question", ["Which code do I tell you?", "CHR-9999", "code"])
+def test_rows_are_not_quoted_beside_sentences_for_anything_else(question: str) -> None:
+    assert "Meaning" not in write(question, context_of(make_hit(CODES)))
+
+
 def test_a_sentence_that_stands_in_two_chunks_is_quoted_once() -> None:
     one = make_hit("Permits take five days. Plants need a permit always.", number=1, chunk_index=0)
     two = make_hit("Plants need a  permit ALWAYS. Seeds need one as well.", number=2, chunk_index=1)
@@ -76,11 +98,21 @@ def test_a_sentence_that_stands_in_two_chunks_is_quoted_once() -> None:
     assert answer.lower().count("plants need a") == 1
 
 
-def test_quotes_come_in_the_order_of_the_document_not_of_the_score() -> None:
+def test_a_section_s_quotes_come_in_the_order_of_the_document_not_of_the_score() -> None:
+    late = make_hit("Plants always need an import permit.", number=2, chunk_index=5, cosine=0.9)
+    early = make_hit("An import permit for plants takes days.", number=1, chunk_index=1, cosine=0.5)
+    answer = write("Do plants always need an import permit?", context_of(late, early))
+    assert [quote.sentence for quote in quotes(answer)] == [
+        "An import permit for plants takes days.",
+        "Plants always need an import permit.",
+    ]
+
+
+def test_the_best_ranked_section_comes_first_wherever_it_stands() -> None:
     late = make_hit("Plants always need an import permit.", number=2, chunk_index=5, section="B", cosine=0.9)
     early = make_hit("An import permit for plants takes days.", number=1, chunk_index=1, section="A", cosine=0.5)
     answer = write("import permit for plants", context_of(late, early))
-    assert [quote.citation for quote in quotes(answer)] == ["[Import permits > A]", "[Import permits > B]"]
+    assert [quote.citation for quote in quotes(answer)] == ["[Import permits > B]", "[Import permits > A]"]
 
 
 def test_documents_come_in_the_order_of_the_context() -> None:
@@ -169,14 +201,18 @@ def test_any_context(chunks: Sequence[tuple[list[str], str, str, int, float]], q
     found = quotes(answer)
     assert len(answer) <= MAX_CHARS == 900
     assert len(found) <= 5
-    places = []
-    documents = list(dict.fromkeys(passage.hit.chunk.doc_id for passage in context.used))
+    places: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for quote in found:
         (passage,) = [p for p in context.used if quote.sentence in p.text]
         assert quote.citation == passage.citation
         chunk = passage.hit.chunk
-        places.append((documents.index(chunk.doc_id), chunk.chunk_index, passage.text.index(quote.sentence)))
-    assert places == sorted(places)
+        section = places.setdefault((chunk.doc_id, chunk.section), [])
+        section.append((chunk.chunk_index, passage.text.index(quote.sentence)))
+        assert list(places)[-1] == (chunk.doc_id, chunk.section)  # a section's quotes stand together
+    assert all(order == sorted(order) for order in places.values())
+    ranks = [(p.hit.chunk.doc_id, p.hit.chunk.section) for p in context.used]
+    others = [ranks.index(section) for section in places][1:]
+    assert others == sorted(others)
     assert len({quote.sentence for quote in found}) == len(found)
     # two at least where two can stand together
     embedder = HashingEmbedder()

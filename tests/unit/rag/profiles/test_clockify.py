@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from fakes import FakeChat, FakeIndex, make_deps, make_hit
 
-from rag.profiles.clockify import Knobs
+from rag.errors import ConfigurationError
+from rag.pipeline import Pipeline
+from rag.profiles.clockify import Knobs, build
 from rag.settings import load
+from rag.stages.generate import ChatWriter
+from rag.types import Citation, Proceed
 
 
 @pytest.mark.parametrize("address", ["http://ollama:11434", "http://ollama:11434/", "http://ollama:11434/v1/"])
@@ -26,3 +31,47 @@ def test_ollamas_address_with_and_without_v1(address: str) -> None:
 )
 def test_the_gate_asks_for_no_more_chunks_than_there_can_be(environ: dict[str, str], count: int) -> None:
     assert load(Knobs, environ).gate_count == count
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"MIN_BEST_SIMILARITY": "0.5", "CONFIDENCE_FULL_SIMILARITY": "0.5"},
+        {"MIN_BEST_SIMILARITY": "0.52", "CONFIDENCE_FULL_SIMILARITY": "0.5"},
+        {"MIN_BEST_SIMILARITY": "0.75"},
+    ],
+)
+def test_the_scale_of_similarity_has_a_length(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match=r"CONFIDENCE_FULL_SIMILARITY must be more than MIN_BEST_SIMILARITY"):
+        load(Knobs, environ)
+
+
+def test_a_wrong_best_similarity_is_named_by_itself() -> None:
+    with pytest.raises(ConfigurationError, match=r"^Wrong setting\. MIN_BEST_SIMILARITY: [^;]*$"):
+        load(Knobs, {"MIN_BEST_SIMILARITY": "7"})
+
+
+def desk(environ: dict[str, str]) -> Pipeline:
+    deps = make_deps(FakeIndex(), ChatWriter(FakeChat(), "{context}"))
+    return build(load(Knobs, environ), deps)
+
+
+@pytest.mark.parametrize(
+    ("environ", "cosine", "level", "action"),
+    [
+        ({}, 0.74, "High", "return"),
+        ({}, 0.45, "Medium", "return"),
+        ({"ESCALATE_BELOW": "90"}, 0.74, "High", "return"),
+        ({"ESCALATE_BELOW": "90"}, 0.6, "Low", "escalate"),
+        ({"ESCALATE_BELOW": "69"}, 0.45, "Low", "escalate"),
+        ({"ESCALATE_BELOW": "0"}, 0.4, "Medium", "return"),
+        ({"CONFIDENCE_HIGH": "99"}, 0.74, "Medium", "return"),
+    ],
+)
+def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level: str, action: str) -> None:
+    line = desk(environ)
+    hits = tuple(make_hit(number=number, cosine=cosine) for number in range(4))
+    cited = tuple(Citation(raw="", title="", section="", position=0, hit=hit) for hit in hits)
+    confidence = line.score("word " * 30, Proceed(hits, 4), cited)
+    assert line.route is not None
+    assert (confidence.level, line.route(confidence, None).action) == (level, action)

@@ -39,7 +39,7 @@ def cited(count: int) -> tuple[Citation, ...]:
         ("Yes.", 0.4, 2, 1, 18.8, "Low"),
         (f"{LONG} perhaps", 0.75, 4, 3, 85.0, "High"),
         (f"{LONG} perhaps, or it might be, I am not sure", 0.75, 4, 3, 70.0, "High"),
-        (f"{LONG} from 5 May 5", 0.75, 4, 3, 100.0, "High"),
+        (f"{LONG} you may from 5 May 5", 0.75, 4, 3, 100.0, "High"),
     ],
 )
 def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:

@@ -18,7 +18,7 @@ def clauses(answer: str) -> list[str]:
         ("It does not say, but you can see it.", ["it does not say", "you can see it"]),
         ("It says X; however, Y", ["it says x", "y"]),
         ("Answer: it does \u2013 now and then", ["answer", "it does", "now and then"]),
-        ("It does not say, so I cannot tell, and they do not either.", ["it does not say", "i cannot tell", "they do not either"]),
+        ("Not said, so I cannot tell, and they do not.", ["not said", "i cannot tell", "they do not"]),
         ("no timers, and no reports", ["no timers, and no reports"]),
         ("Files such as .csv, e.g. reports (see above), count.", ["files such as .csv, reports , count"]),
         ("**I don\u2019t** know", ["i don't know"]),

@@ -1,0 +1,103 @@
+"""Questions of exact words at Clockify's gate, on its sample: names, codes, quotations, keywords."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+from functional.harness import REPOSITORY, Api, starting
+
+from knowledge.documents import read
+from knowledge.embedding import MiniLM
+from knowledge.ingest import ingest
+
+SAMPLE = REPOSITORY / "samples" / "clockify"
+DECLINE = "I don't know based on the MD."
+
+HELD = {
+    "SSO": "Single sign-on with SAML",
+    "Is SSO available?": "Single sign-on with SAML",
+    "What is SSO?": "Single sign-on with SAML",
+    "SAML": "Single sign-on with SAML",
+    "Okta": "Single sign-on with SAML",
+    "Does it work with Okta?": "Single sign-on with SAML",
+    '"Discard"': "Idle detection",
+    "“Copy last week”": "Timesheet view",
+    "Ctrl+Alt+T": "Keyboard shortcuts",
+    "Retry-After": "API rate limits",
+    "api key": "API keys",
+    "X-Api-Key": "API keys",
+    "CHR 1042": "App error codes",
+    "CHR-1042": "App error codes",
+    "What does CHR-1042 mean?": "App error codes",
+    "E-503": "API error codes",
+    "E-404": "API error codes",
+    "CL-23": "Refunds",
+    "form CL-17": "Privacy and GDPR data export",
+    "VIES": "Subscription bills and VAT",
+    "reverse charge": "Subscription bills and VAT",
+    "GDPR": "Privacy and GDPR data export",
+    "AES-256": "Data retention and backups",
+    "SOC 2": "Security and data location",
+    "ISO 27001": "Security and data location",
+    "member.role_changed": "Audit log",
+    "Wayland": "Auto tracker",
+    "kiosk": "Kiosk with PIN",
+    "Jira": "Integrations",
+    "PayPal": "Payment methods and failed payments",
+}
+UNKNOWN = [
+    "Kubernetes", "SAP", "blockchain", "HIPAA", "GPS", "COBOL", "Netflix", "Terraform", "ibuprofen", "football",
+    "ERR-9999", "CHR-9999", "CHR 9999", "What does CHR-9999 mean?", "error CHR-9999", "E-999", "CL-99", "AES-512",
+    "SOC 9", "ISO 99999", "Retry-Before", "Ctrl+Alt+Z", "X-Api-Token", "IPv6", "COVID-19", '"Dissolve"',
+    "Is SAP available?", "What is HIPAA?", "Does it support LDAP?", "Does it work with Salesforce?",
+    "capital Mongolia", "sourdough bread", "open door", "weather Paris", "minimum wage Germany",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+    target = tmp_path_factory.mktemp("exact") / "index"
+    ingest(read([SAMPLE]).documents, target=target, embedder=embedder)
+    return target
+
+
+@pytest.fixture(scope="module")
+def desk(index: Path) -> Iterator[Api]:
+    with starting(index) as start:
+        yield start(RAG_PROFILE="clockify")
+
+
+@pytest.mark.parametrize(("question", "section"), HELD.items())
+def test_what_the_index_holds_is_answered_from_the_section_that_holds_it(
+    desk: Api, question: str, section: str
+) -> None:
+    body = desk.ask(question).json
+    assert body["refused"] is False
+    assert body["metadata"]["chunksRetrieved"] >= 1
+    assert section in {citation["section"].split(" > ")[0] for citation in body["citations"]}
+
+
+@pytest.mark.parametrize("code", ["CHR 1042", "CHR-3040", "E-401", "Ctrl+Enter"])
+def test_a_code_is_answered_by_what_is_said_of_it_first(desk: Api, code: str) -> None:
+    """All but the first stand in rows of tables only."""
+    spelt = code.replace("CHR ", "CHR-")
+    assert spelt in desk.ask(code).json["answer"].split("[id_")[0]
+
+
+def test_what_the_index_does_not_hold_is_refused_without_asking_a_model(index: Path) -> None:
+    with LlmServer(answer=lambda _: "Yes.") as server, starting(index) as start:
+        desk = start(RAG_PROFILE="clockify", RAG_OLLAMA_URL=server.url)
+        answers = {question: desk.ask(question).json["answer"] for question in UNKNOWN}
+        assert {question for question, answer in answers.items() if answer != DECLINE} == set()
+        assert server.requests == []
+
+
+def test_no_more_questions_out_of_scope_pass(desk: Api) -> None:
+    lines = (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [question["question"] for question in map(json.loads, lines) if not question["expected"]]
+    answered = [question for question in questions if not desk.ask(question).json["refused"]]
+    assert answered in ([], ["Can Chronolog take screenshots of my employees' screens?"])
