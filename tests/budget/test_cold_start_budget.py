@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from artefacts import LIBRARIES, RUNTIME_PYTHON, require_build, run_as_lambda
 
-MAX_MODULES = 880
-"""Measured 809 (chromadb 1.5.9, Powertools 3.37, numpy 2.5); a new library at the top of a module shows here."""
+MAX_MODULES = 920
+"""Measured 883, 98 of them our own small ones (chromadb 1.5.9, Powertools 3.37, numpy 2.5); a new library at the top of a module shows here."""
 
 AFTER_THE_START = {"openai", "httpx2", "httpcore2", "boto3", "botocore.session", "s3transfer", "requests", "urllib3"}
 """Clients of the LLM and of AWS: on first use, or before the snapshot."""

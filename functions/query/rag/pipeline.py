@@ -54,9 +54,9 @@ type Route = Callable[[Confidence, RefusedBy | None], Routing]
 class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
-    ``standalone`` is the question as it stands alone, before acronyms are expanded. ``history`` is what the prompt
-    holds of the conversation: nothing, unless the question leans on it. ``key`` is the question's in the cache, None
-    where there is none.
+    ``standalone`` is the question as it stands alone, before acronyms are expanded. ``history`` is what of the
+    conversation goes into the answer: nothing, unless the question leans on it. ``key`` is the question's in the cache,
+    None where there is none.
     """
 
     question: Question

@@ -150,11 +150,11 @@ class Knobs(ServiceKnobs):
     ceiling: float = knob(
         0.75,
         env="CONFIDENCE_FULL_SIMILARITY",
-        doc="Best cosine that counts in full; above MIN_BEST_SIMILARITY, where it begins to count.",
+        doc="Best cosine that counts in full; more than MIN_BEST_SIMILARITY, where it begins to count (if that is set to "
+        "more than .65, by default .1 above it).",
         source=_FORMULA,
         ge=0.5,
         le=1,
-        validate_default=True,
     )
     uncited_cap: float = knob(
         35,
@@ -187,6 +187,11 @@ class Knobs(ServiceKnobs):
         if ceiling <= fields.data.get("best", -1):  # absent where it is wrong itself
             raise ValueError("CONFIDENCE_FULL_SIMILARITY must be more than MIN_BEST_SIMILARITY")
         return ceiling
+
+    @property
+    def full_similarity(self) -> float:
+        """Where the best cosine counts in full: as set, else at some distance from where it begins to count."""
+        return self.ceiling if "ceiling" in self.model_fields_set else max(self.ceiling, self.best + 0.1)
 
     @property
     def llm_base_url(self) -> str:
@@ -234,7 +239,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         cite=cite_ids,
         score=Weighted(
             floor=knobs.best,
-            ceiling=knobs.ceiling,
+            ceiling=knobs.full_similarity,
             uncited_cap=knobs.uncited_cap,
             high=max(knobs.high, knobs.escalate_below),
             medium=knobs.escalate_below,

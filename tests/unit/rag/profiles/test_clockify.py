@@ -38,12 +38,18 @@ def test_the_gate_asks_for_no_more_chunks_than_there_can_be(environ: dict[str, s
     [
         {"MIN_BEST_SIMILARITY": "0.5", "CONFIDENCE_FULL_SIMILARITY": "0.5"},
         {"MIN_BEST_SIMILARITY": "0.52", "CONFIDENCE_FULL_SIMILARITY": "0.5"},
-        {"MIN_BEST_SIMILARITY": "0.75"},
+        {"MIN_BEST_SIMILARITY": "0.75", "CONFIDENCE_FULL_SIMILARITY": "0.75"},
     ],
 )
 def test_the_scale_of_similarity_has_a_length(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError, match=r"CONFIDENCE_FULL_SIMILARITY must be more than MIN_BEST_SIMILARITY"):
         load(Knobs, environ)
+
+
+@pytest.mark.parametrize(("best", "full"), [("0.4", 0.75), ("0.65", 0.75), ("0.7", 0.8), ("1", 1.1)])
+def test_the_scale_of_similarity_moves_along(best: str, full: float) -> None:
+    assert load(Knobs, {"MIN_BEST_SIMILARITY": best}).full_similarity == pytest.approx(full)
+    assert load(Knobs, {"CONFIDENCE_FULL_SIMILARITY": "0.72"}).full_similarity == 0.72
 
 
 def test_a_wrong_best_similarity_is_named_by_itself() -> None:
