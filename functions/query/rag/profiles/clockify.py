@@ -150,8 +150,8 @@ class Knobs(ServiceKnobs):
     ceiling: float = knob(
         0.75,
         env="CONFIDENCE_FULL_SIMILARITY",
-        doc="Best cosine that counts in full; more than MIN_BEST_SIMILARITY, where it begins to count (if that is set to "
-        "more than .65, by default .1 above it).",
+        doc="Best cosine that counts in full; more than MIN_BEST_SIMILARITY, where it begins to count. By default at "
+        "least .1 above that.",
         source=_FORMULA,
         ge=0.5,
         le=1,
