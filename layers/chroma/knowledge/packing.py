@@ -50,6 +50,7 @@ class Packer:
         self.source = source
         self.max_chars = max_chars
         self._overlap = overlap
+        self._is_markdown = bool(blocks)  # in a plain text ">" is a sign like others
         self._code = [(source.offset(b.first), source.offset(b.end)) for b in _code_blocks(blocks)]
         self._code_starts = [start for start, _ in self._code]
 
@@ -142,7 +143,7 @@ class Packer:
         """The marks of the quotation that a text which begins at ``position``, inside a line, belongs to."""
         line = self.source.text.rfind("\n", 0, position) + 1
         mark = _QUOTE.match(self.source.text, line, position)
-        return mark[0] if mark else ""
+        return mark[0] if mark and self._is_markdown else ""
 
     def _code_around(self, position: int) -> int:
         """The end of the code or table that ``position`` is inside of, 0 when it is in none."""

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knowledge.chunking import Piece, split
@@ -285,6 +285,7 @@ def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: 
 
 
 @given(text=TEXTS, max_chars=st.integers(4, 60))
+@example(text=">00000000000000 0\n0", max_chars=9)
 @settings(max_examples=300, deadline=None)
 def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars: int) -> None:
     pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=False)

@@ -32,13 +32,7 @@ class Knobs(ServiceKnobs):
         10_000, env="MAX_QUERY_LENGTH", doc="Longest question.", unit="characters", source=_SEED, ge=1, le=100_000
     )
     top_k: int = knob(
-        15,
-        env=("DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
-        doc="Candidates to retrieve.",
-        unit="chunks",
-        source=_SEED,
-        ge=1,
-        le=50,
+        15, env=("DEFAULT_TOP_K", "RETRIEVAL_TOP_K"), doc="Candidates.", unit="chunks", source=_SEED, ge=1, le=50
     )
     pack_top: int = knob(8, env="DEFAULT_PACK_TOP", doc="Chunks to pack.", unit="chunks", source=_SEED, ge=1, le=50)
     mmr_lambda: float = knob(
