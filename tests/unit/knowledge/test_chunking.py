@@ -267,7 +267,7 @@ TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x"), max_size=40
 
 
 @given(text=TEXTS, max_chars=st.integers(1, 60), markdown=st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdown: bool) -> None:
     pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
 
@@ -277,7 +277,7 @@ def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdo
 
 
 @given(text=TEXTS, max_chars=st.integers(1, 60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: int) -> None:
     pieces = split(text, max_chars=max_chars, overlap=0, markdown=False)
 
@@ -286,7 +286,7 @@ def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: 
 
 @given(text=TEXTS, max_chars=st.integers(4, 60))
 @example(text=">00000000000000 0\n0", max_chars=9)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars: int) -> None:
     pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=False)
 
@@ -329,7 +329,7 @@ def markdown_texts(draw: st.DrawFn) -> str:
 
 
 @given(text=markdown_texts(), max_chars=st.integers(40, 400))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_chars: int) -> None:
     pieces = split(text, max_chars=max_chars, overlap=0)
 
@@ -338,7 +338,7 @@ def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_
 
 
 @given(text=markdown_texts(), max_chars=st.integers(100, 400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_overlaps_only_repeat_the_words_just_before(text: str, max_chars: int) -> None:
     seen = 0
     for piece in split(text, max_chars=max_chars, overlap=50):

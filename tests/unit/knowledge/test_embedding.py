@@ -83,7 +83,7 @@ def test_two_processors_give_the_same_meaning_as_one(minilm: MiniLM) -> None:
     assert cosines.min() >= 0.99
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(), max_size=80))  # lone surrogates included
 def test_any_text_has_a_unit_vector(minilm: MiniLM, text: str) -> None:
     vectors = minilm.embed([text])

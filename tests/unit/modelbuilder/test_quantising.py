@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ matrices = hnp.arrays(
 )
 
 
-@settings(deadline=None)
 @given(value=matrices, axis=st.sampled_from([0, 1]), largest=st.sampled_from([63, 127]))
 def test_each_value_comes_back_within_half_a_step(value: NDArray[np.float32], axis: int, largest: int) -> None:
     integers, scales = quantise(value, axis=axis, largest=largest)
