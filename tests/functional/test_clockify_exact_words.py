@@ -47,6 +47,8 @@ HELD = {
     "Wayland": "Auto tracker",
     "kiosk": "Kiosk with PIN",
     "Jira": "Integrations",
+    "integrate with jira": "Integrations",
+    "sign in with google": "Signing in and passwords",
     "PayPal": "Payment methods and failed payments",
 }
 UNKNOWN = [
@@ -55,6 +57,7 @@ UNKNOWN = [
     "SOC 9", "ISO 99999", "Retry-Before", "Ctrl+Alt+Z", "X-Api-Token", "IPv6", "COVID-19", '"Dissolve"',
     "Is SAP available?", "What is HIPAA?", "Does it support LDAP?", "Does it work with Salesforce?",
     "capital Mongolia", "sourdough bread", "open door", "weather Paris", "minimum wage Germany",
+    "flights to paris", "open door policy at work", "price of gold", "integrate with batman",
 ]  # fmt: skip
 
 

@@ -29,6 +29,8 @@ working works wo yes
 """
 _ASKING = GRAMMAR | frozenset(_ASKING_WORDS.split())
 """They ask without saying about what."""
+_LINKS = frozenset(("and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"))
+"""Between keywords they do not make a sentence: "export to Excel"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def exact_words(question: str) -> ExactWords | None:
     """The exact words of ``question``; None where it hangs on its meaning.
 
     Without the words of grammar and of asking it has at most four words, and half of them are exact (quoted, with a
-    digit, an underscore, camel case, or in capitals), or the others are names; or it is nothing but keywords.
+    digit, an underscore, camel case, or in capitals), or the others are names; or it is nothing but keywords
+    and the links between them.
     """
     text = normalize("NFKC", question)
     if len(_PARTS.findall(text)) > MAX_PARTS:
@@ -83,7 +86,7 @@ def exact_words(question: str) -> ExactWords | None:
     units = [_Unit(phrase, exact=True, name=False) for phrase in quoted]
     units += [_unit(word, first=i == 0) for i, word in enumerate(words) if _CLITIC.sub("", word.lower()) not in _ASKING]
     exact = sum(unit.exact for unit in units)
-    keywords = not any(word.lower() in GRAMMAR for word in words)
+    keywords = GRAMMAR.isdisjoint({word.lower() for word in words} - _LINKS)
     named = exact + sum(unit.name for unit in units) == len(units)
     if not 0 < len(units) <= KEYWORDS_MAX_WORDS or not (keywords or named or 2 * exact >= len(units)):
         return None
