@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
+
+from rag.text.readings import readings
+
+# What can hold a script or fetch one, and what forges a page.
+_ELEMENT = (
+    r"(?:iframe|object|embed|applet|meta|link|base|form|svg|math|style|img|video|audio|body|html|input|button|details"
+    r"|marquee|isindex|xml|xss|frameset|frame|bgsound|layer|textarea|select|keygen|template)"
+)
+_PROPERTY = r"(?-i:document|window|self|top|parent)\.(?-i:cookie|location|write|domain)\b"
 
 # What runs in a browser, and no more: a question may be about formulas, file names and comparisons. Matched after white
 # space is collapsed and what does not show is gone.
 _SCRIPT = re.compile(
-    r"""<\s*/?\s*script\b
-      | </?(?:iframe|object|embed|applet|meta|link|base|form|svg|math|style|img|video|audio|body|html|input|button
-          |details|marquee|isindex|xml|xss|frameset|frame|bgsound|layer|textarea|select|keygen|template)
+    rf"""<\s*/?\s*script\b
+      | </?{_ELEMENT}
         (?=\s*[/>]|\s+[\w:-]+\s*=|\s*$)   # "< base rate" and "<base rate allowed" are no tags
-      | </?[a-z][^<>]{0,500}\bon[a-z]{3,30}\s*=
+      | </?[a-z][^<>]{{0,500}}\bon[a-z]{{3,30}}\s*=
       | \b(?:javascript|vbscript)\s*:
       | \bdata:\s*(?:text/html|image/svg\+xml|application/xhtml\+xml|application/xml)\s*[;,]
       | \beval\s*\(
       | \b(?:settimeout|setinterval|execscript|msgbox)\(
       | :\s*expression\(                  # in a style; a cron expression has no colon before it
-      | \b(?-i:document|window|self|top|parent)\.(?-i:cookie|location|write|domain)\b
-      | \bon(?:error|load|click|mouseover|focus|toggle|begin|pointer\w{2,8}|animation\w{3,9})\s*=""",
+      | \b{_PROPERTY}
+      | \bon(?:error|load|click|mouseover|focus|toggle|begin|pointer\w{{2,8}}|animation\w{{3,9}})\s*=""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A sentence may name these: an element without attributes, where its tag is a word; a property that nothing is done
+# with; and "eval", of which a bracket after a blank says what it is short for.
+_NAMED = re.compile(
+    rf"""(?<![^\s"'`(\[,/\x80-\U0010ffff])</?{_ELEMENT}\s?/?>(?=s?(?:[\s"'`)\],.;:?!/\x80-\U0010ffff-]|\Z))
+      | (?:\A|(?<=[\w,]\s)|(?<=[\w,]\s["'`])){_PROPERTY}(?:\.[a-z]{{1,20}}\b)?
+        (?=["'`]?(?:[,.:;?!]?\s+[^\W\d_]|[.?!]*\s*\Z))
+      | \beval\s\((?:eval[a-z]{{1,20}}|(?=[^\W\d_][\w.'\u2019-]{{0,30}},?\s[^\W\d_])[\w\s.,'\u2019%&/-]{{3,200}})\)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TAG = re.compile(r"<[^<>]{0,500}>")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+SENTENCE_WORDS = 2
+"""Beside what is named; fewer make no sentence."""
 
 # White space is what Unicode calls so. To Python the separators U+001C-1F are white space too; they are controls.
 _BLANKS = re.compile(r"[^\S\x1c-\x1f]+")
@@ -60,10 +80,19 @@ def is_blank(text: str) -> bool:
 def holds_script(text: str) -> bool:
     """Whether ``text`` holds a script pattern such as ``<script``, ``javascript:`` or ``eval(``.
 
-    Read as it stands, and as HTML reads it, with its character references as characters.
+    Read as it stands, and as HTML and addresses read it, decoded. A sentence may name what by itself does nothing:
+    "Which <select> fields are there?".
     """
-    decoded = _CONTROLS.sub("", html.unescape(text))  # browsers leave out line breaks and tabs within "javascript:"
-    return any(_SCRIPT.search(_UNSEEN.sub("", unicodedata.normalize("NFKC", form))) for form in (text, decoded))
+    plain, *decoded = readings(text)
+    forms = (plain, *(_CONTROLS.sub("", form) for form in decoded))  # browsers read over a tab in "javascript:"
+    return any(_does(_UNSEEN.sub("", unicodedata.normalize("NFKC", form))) for form in forms)
+
+
+def _does(text: str) -> bool:
+    if _SCRIPT.search(text) is None:
+        return False
+    rest = _NAMED.sub(" ", text)
+    return len(_WORD.findall(_TAG.sub(" ", rest))) < SENTENCE_WORDS or _SCRIPT.search(rest) is not None
 
 
 def is_printable(text: str) -> bool:

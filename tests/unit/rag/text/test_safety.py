@@ -22,6 +22,15 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         # what a browser makes of character references
         "&#106;avascript:x", "&#x3c;script&#x3e;", "&lt;script&gt;", "java&#10;script:x", "java&Tab;script&colon;x",
         "&#0000106avascript:x", "java&#x0A;script:x", "eval&lpar;1&rpar;",
+        # what an address says, decoded
+        "%3Cscript%3Ealert(1)%3C/script%3E", "Please %253CsCript%253E it", "java%0ascript%3Ax", "&#37;3Cscript>",
+        "%26lt%3Bscript>", "%3Ciframe%20src%3Dx%3E",
+        # more than a name in a sentence
+        "Click <iframe src=//x> please now", "Click <iframe/src=//x> please now", "Is <form><input> valid markup?",
+        '"><svg><path> hello there', "<style>body{x:y}</style> hello there people", "How do I use <script> here?",
+        "Is eval (name) safe to use?", "Is eval ('a b') safe?", "Is eval (atob(x) y) safe?", "Is eval(the rate) safe?",
+        "Please run alert(document.cookie) for me", "How do I set document.location = x here?",
+        "Please fetch //x?'+document.cookie", "document.write (x), is it safe here?", "What does document.write(x) do?",
     ],
 )  # fmt: skip
 def test_scripts(text: str) -> None:
@@ -43,6 +52,15 @@ def test_scripts(text: str) -> None:
         "Can I enter AT&#38;T as a client name?", "mocha: is it a supported test runner?",
         "data: text/html attachments, allowed?", "settimeout ( in minutes ) for idle",
         "What is LiveScript: a language?", "x <y> z",
+        "How is eval (the evaluation rate) computed?", "What is eval (evaluation) time?", "Is 20%3D20 so?",
+        "Is the eval (i.e. the review rate, in %) shown?",
+        "Can I embed the report in an <iframe>?", "How do I use the <form> element with the API?",
+        "Are <select> fields and <input> fields supported as custom fields?", "What do <button>s do?",
+        "Does <img/> work, or <video />?", 'Is `<iframe>` or "<embed>" right for a shared report?',
+        "Can I nest (<form>/<fieldset>) tags?", "Do you close it with </form>, or not?", "ใช้ <form> ได้ไหม ครับ",
+        "Does the webhook body go to window.location?", "The document.location field?",
+        "document.location field: what goes in?", "Is 'document.domain' needed, and why?",
+        "Is window.location.href kept when I log in?", "What is in %3Cb%3E?",
         "Can I use <b>bold</b> in descriptions?", "How do I rename <your project> to <new name>?",
     ],
 )  # fmt: skip
