@@ -60,7 +60,7 @@ class Knobs(ServiceKnobs):
     min_contained: int = knob(
         3,
         env="CITATION_MIN_CHARS",
-        doc="Shortest title that may match by standing in another, as whole words.",
+        doc="Shortest title that may match by standing in another, from the start of a word on.",
         unit="characters",
         source="DESIGN.md",
         ge=1,

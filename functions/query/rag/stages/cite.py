@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.text.dice import dice
 from rag.text.labels import ARROW, Label, find_labels, safe
-from rag.text.words import holds_words
+from rag.text.words import holds_beginning, holds_words
 from rag.types import Chunk, Citation, Hit
 
 
@@ -16,7 +16,8 @@ class TitleCiter:
     """Three tiers, as in Waypoint's seed: equal titles, one title holds the other, Dice over ``min_dice``.
 
     Titles are compared case-insensitively. The contained title has at least ``min_contained`` characters and stands in
-    the other as whole words: ``[Enter]`` does not mean "Data Center Access".
+    the other from the start of a word on: ``[Import permit]`` means "Import permits", ``[Enter]`` does not mean "Data
+    Center Access". One that stands there as whole words goes first.
     Within the matched title the chunk of the cited section is preferred. Labels that match nothing are
     left out.
     """
@@ -46,7 +47,8 @@ class TitleCiter:
         wanted = label.title.casefold()
         tiers: tuple[Callable[[str], bool], ...] = (
             lambda title: title == wanted,
-            lambda title: self._contains(title, wanted),
+            lambda title: self._contains(title, wanted, holds_words),
+            lambda title: self._contains(title, wanted, holds_beginning),
             lambda title: dice(title, wanted) > self.min_dice,
         )
         for matches in tiers:
@@ -55,9 +57,9 @@ class TitleCiter:
                 return _by_section(label.section, same)
         return None
 
-    def _contains(self, title: str, wanted: str) -> bool:
+    def _contains(self, title: str, wanted: str, holds: Callable[[str, str], bool]) -> bool:
         shorter, longer = sorted((title, wanted), key=len)
-        return len(shorter) >= self.min_contained and holds_words(longer, shorter)
+        return len(shorter) >= self.min_contained and holds(longer, shorter)
 
 
 def source_urls(chunk: Chunk) -> tuple[str, ...]:

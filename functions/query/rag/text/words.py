@@ -19,6 +19,20 @@ def count_words(text: str) -> int:
 
 def holds_words(text: str, words: str) -> bool:
     """Whether ``words`` stand in ``text`` as whole words ("enter" does not in "center"); case counts."""
-    before = f"(?<!{_LETTER})" if re.match(_LETTER, words) else ""
     after = f"(?!{_LETTER})" if re.search(f"{_LETTER}$", words) else ""
-    return re.search(f"{before}{re.escape(words)}{after}", text) is not None
+    return re.search(f"{_starting(words)}{after}", text) is not None
+
+
+def holds_beginning(text: str, words: str) -> bool:
+    """Whether ``words`` stand in ``text`` from the start of a word on; case counts.
+
+    The last one may go on ("permit" in "import permits"), but a number is itself only as a whole: not "15" in "150".
+    """
+    after = r"(?!\d)" if words[-1:].isdecimal() else ""
+    return re.search(f"{_starting(words)}{after}", text) is not None
+
+
+def _starting(words: str) -> str:
+    """A pattern of ``words``, not from the middle of a word on."""
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, words) else ""
+    return f"{before}{re.escape(words)}"

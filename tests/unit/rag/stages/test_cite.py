@@ -42,11 +42,39 @@ def test_a_title_under_three_characters_is_not_looked_for_inside_others(label: s
     assert cited(label, hits_titled("Import permits 1 a")) == []
 
 
-@pytest.mark.parametrize("label", ["[Enter]", "[Data Cent]", "[access data]"])
-def test_a_title_is_contained_as_whole_words_only(label: str) -> None:
+@pytest.mark.parametrize("label", ["[Enter]", "[ata Center]", "[access data]"])
+def test_a_title_is_contained_from_the_start_of_a_word_on(label: str) -> None:
     assert cited(label, hits_titled("Data Center Access Rules for Visitors")) == []
     assert cited("[Center access]", hits_titled("Data Center Access Rules for Visitors")) == [1]
     assert cited("[许可证]", hits_titled("进口许可证指南与费用一览表")) == [1]  # no spaces between words there
+
+
+@pytest.mark.parametrize(
+    ("label", "title"),
+    [
+        ("[Import Permit]", "Singapore Import Permits and TradeNet"),
+        ("[reef]", "Reefer cargo"),
+        ("[Strategic Good]", "Handling of strategic goods and dual-use items"),
+        ("[Warehouse > Rent]", "Rules for bonded warehouses in the free trade zone"),
+        ("[Manifest deadlines, the complete handbook for shippers]", "Manifest deadline"),
+    ],
+)
+def test_a_contained_title_may_end_within_a_word(label: str, title: str) -> None:
+    assert cited(f"You need one {label}.", hits_titled(title)) == [1]
+
+
+def test_whole_words_win_over_a_part_of_one() -> None:
+    hits = hits_titled("Portable scales and their yearly calibration", "Fees of the port of Singapore")
+    assert cited("[Port]", hits) == [2]
+    assert cited("[Port]", hits[:1]) == [1]
+
+
+def test_a_number_is_contained_as_a_whole() -> None:
+    hits = hits_titled(
+        "Circular 150 on the registration of warehouses", "Circular 15 on the registration of warehouses"
+    )
+    assert cited("[Circular 15]", hits) == [2]
+    assert cited("[Circular 15]", hits[:1]) == []
 
 
 def test_three_characters_are_enough() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.words import count_words, holds_words
+from rag.text.words import count_words, holds_beginning, holds_words
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,25 @@ def test_count_words(text: str, count: int) -> None:
 )
 def test_holds_words(text: str, words: str, expected: bool) -> None:
     assert holds_words(text, words) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("import permits and fees", "import permit", True),
+        ("import permits and fees", "import permits", True),
+        ("a guide to warehouses", "warehouse", True),
+        ("reefer cargo", "reef", True),
+        ("data center access", "enter", False),
+        ("data center access", "data cent", True),
+        ("transport, ports", "port", True),
+        ("transport", "port", False),
+        ("circular 150", "circular 15", False),
+        ("circular 15/2024", "circular 15", True),
+        ("form 7a", "form 7", True),
+        ("进口许可证指南", "许可", True),
+        ("permit", "permits", False),
+    ],
+)
+def test_holds_beginning(text: str, words: str, expected: bool) -> None:
+    assert holds_beginning(text, words) is expected
