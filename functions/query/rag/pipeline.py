@@ -73,12 +73,11 @@ class Draft:
 class Pipeline:
     """One profile's slots. A slot that a profile lacks is None or an empty tuple.
 
-    ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer
-    when there is none; ``retry_below`` is the cosine below which hits of a detected filter count as nothing;
-    ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``refine`` chooses among what was found, by
-    what retrieval knows; ``learn`` (by feedback), ``order`` and ``rerank`` put what is left in order, so that no vote
-    moves the gate. ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` (what is kept of a response) are
-    optional: when one fails, the answer names it in ``skipped``.
+    ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer when there is
+    none; ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``refine`` chooses of what is found,
+    by what retrieval knows (hits of a detected filter that the gate would then decline count as nothing); ``learn`` (by
+    feedback), ``order`` and ``rerank`` put what is left in order, so that no vote moves the gate. ``conversation``,
+    ``cache``, ``learn``, ``rerank`` and ``feedback`` (what is kept of a response) may fail: see ``Answer.skipped``.
     """
 
     profile: str
@@ -89,7 +88,6 @@ class Pipeline:
     query_stages: tuple[QueryStage, ...]
     cache: CacheSlot | None = None
     retrieve: Retriever
-    retry_below: float = -1.0
     refine: tuple[Refine, ...] = ()
     learn: Refine | None = None
     order: tuple[Refine, ...] = ()
@@ -197,7 +195,8 @@ class Pipeline:
 
     def _retrieved(self, draft: Draft, run: Run) -> Draft:
         question = draft.question
-        query, hits = run.time("retrieval", RetryUnfiltered(self.retrieve, self.retry_below), draft.query)
+        search = RetryUnfiltered(self.retrieve, partial(self._enough, question))
+        query, hits = run.time("retrieval", search, draft.query)
         for refine in self.refine:
             hits = run.time("refine", refine, hits, question)
         if self.learn:
@@ -211,6 +210,12 @@ class Pipeline:
         # Of the query only its trail: the cache knows the question by its filters as they were looked up.
         asked = replace(draft.query, trail=(*query.trail, *order_notes(hits)))
         return replace(draft, query=asked, decision=decision, context=context)
+
+    def _enough(self, question: Question, hits: tuple[Hit, ...]) -> bool:
+        """Whether the gate lets an answer rest on ``hits``: it knows its scale and the request's own threshold."""
+        for refine in self.refine:
+            hits = refine(hits, question)
+        return isinstance(self.gate(hits, question), Proceed)
 
     def _reranked(self, decision: Proceed, rerank: LlmRerank, question: Question, run: Run) -> Proceed:
         hits = run.soft("rerank", partial(rerank, decision.hits, question, run), decision.hits)

@@ -112,7 +112,6 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         ),
         cache=answer_cache(knobs, services, bar),
         retrieve=DenseRetriever(deps.index, cosine_scale),
-        retry_below=bar,
         learn=services.learn(),
         order=(NewerFirst(knobs.recency_width),),
         rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)

@@ -17,7 +17,7 @@ class AtLeast:
         """Proceed with the hits, or Decline with the reason."""
         if len(hits) >= self.count:
             return Proceed(hits, len(hits))
-        return Decline(f"{len(hits)} chunks passed the threshold, {self.count} needed")
+        return Decline(f"{_chunks(len(hits))} passed the threshold, {self.count} needed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Coverage:
     """Proceeds when at least ``count`` hits have a cosine of ``threshold``, and the best one has ``best``.
 
     Both read the plain dense cosine (-1..1), never a fused score. The request's own threshold replaces both. Who asks
-    for fewer chunks than ``count`` gets an answer that rests on those, if all of them cover the question.
+    for fewer chunks than ``count``, or whose own filters leave fewer, gets an answer that rests on those, if they
+    all cover the question.
     """
 
     count: int
@@ -37,10 +38,13 @@ class Coverage:
         asked = question.threshold
         threshold, best = (self.threshold, self.best) if asked is None else (asked, asked)
         count = min(self.count, question.top_k or self.count)
+        if question.filters:
+            count = min(count, max(1, len(hits)))
         cosines = [hit.parts["dense"] for hit in hits]
         passed = sum(cosine >= threshold for cosine in cosines)
         if passed < count:
-            return Decline(f"{passed} chunks cover the question (cosine >= {threshold:g}), {count} needed")
+            verb = "covers" if passed == 1 else "cover"
+            return Decline(f"{_chunks(passed)} {verb} the question (cosine >= {threshold:g}), {count} needed")
         if max(cosines) < best:
             return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {best:g} needed")
         return Proceed(hits, passed)
@@ -64,3 +68,7 @@ class TopScore:
         if max(cosines) < bar:
             return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {bar:g} needed")
         return Proceed(hits, sum(cosine >= bar for cosine in cosines))
+
+
+def _chunks(number: int) -> str:
+    return "1 chunk" if number == 1 else f"{number} chunks"

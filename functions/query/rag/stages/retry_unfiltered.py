@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rag.ports import Retriever
@@ -12,12 +13,12 @@ from rag.types import Hit, SearchQuery, Where
 class RetryUnfiltered:
     """Searches with the request's own and the detected filter, then, if that finds nothing, without the detected one.
 
-    A filter that the request asked for is never dropped. Hits below ``floor`` (plain cosine, -1..1) count as
-    nothing: set to the gate's bar, a rule that fired on the wrong word costs a second search instead of the answer.
+    A filter that the request asked for is never dropped. Hits that are not ``enough`` for an answer count as
+    nothing: a rule that fired on the wrong word costs a second search instead of the answer.
     """
 
     search: Retriever
-    floor: float = -1.0
+    enough: Callable[[tuple[Hit, ...]], bool] = bool
 
     def __call__(self, query: SearchQuery) -> tuple[SearchQuery, tuple[Hit, ...]]:
         """The query as it was answered, its trail saying so, and the hits.
@@ -29,7 +30,7 @@ class RetryUnfiltered:
             return query, self.search(query)
         filtered = replace(query, where=both(query.where, query.detected), detected=None)
         hits = self.search(filtered)
-        if any(hit.parts["dense"] >= self.floor for hit in hits):
+        if self.enough(hits):
             return filtered, hits
         trail = (*query.trail, "the detected filter left nothing: searched again without it")
         unfiltered = replace(query, detected=None, trail=trail)

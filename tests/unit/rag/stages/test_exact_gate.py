@@ -39,7 +39,7 @@ def test_titles_and_headings_count() -> None:
 @pytest.mark.parametrize("question", ["SAP", "Is SAP available?", '"Dissolve"', "Retry-Before"])
 def test_words_that_no_chunk_holds_are_a_decline(question: str) -> None:
     hits = (hit("The header Retry-After says so. Try to retry. Before noon, wait.", 0.3), FAR)
-    assert decide(question, *hits) == Decline("1 chunks cover the question (cosine >= 0.25), 2 needed")
+    assert decide(question, *hits) == Decline("1 chunk covers the question (cosine >= 0.25), 2 needed")
 
 
 def test_all_words_must_stand_in_one_chunk() -> None:

@@ -88,7 +88,10 @@ class Searches:
 
 
 def found(search: Searches, *, floor: float = -1.0, **query: object) -> tuple[SearchQuery, list[int]]:
-    used, hits = RetryUnfiltered(search, floor)(SearchQuery(text="q", top_k=8, trail=("before",), **query))  # type: ignore[arg-type]
+    def enough(hits: tuple[Hit, ...]) -> bool:
+        return any(hit.score >= floor for hit in hits)
+
+    used, hits = RetryUnfiltered(search, enough)(SearchQuery(text="q", top_k=8, trail=("before",), **query))  # type: ignore[arg-type]
     return used, [hit.chunk.number for hit in hits]
 
 
@@ -116,7 +119,7 @@ def test_the_requests_own_filter_is_never_dropped() -> None:
     assert len(search.asked) == 1
 
 
-def test_hits_below_the_floor_are_nothing() -> None:
+def test_hits_that_are_not_enough_are_nothing() -> None:
     assert found(Searches((ABO, DOCS)), detected=DETECTED, floor=0.5)[1] == [1]
     assert found(Searches((ABO, DOCS)), detected=DETECTED, floor=0.6)[1] == [2, 1]
 

@@ -82,9 +82,9 @@ def hits(*cosines: float) -> tuple[Hit, ...]:
     [
         ([0.4, 0.25], 2),
         ([0.6, 0.5, 0.1], 2),
-        ([0.4], "1 chunks cover the question (cosine >= 0.25), 2 needed"),
+        ([0.4], "1 chunk covers the question (cosine >= 0.25), 2 needed"),
         ([0.39, 0.3], "the best chunk's cosine is 0.39, 0.4 needed"),
-        ([0.5, 0.249], "1 chunks cover the question (cosine >= 0.25), 2 needed"),
+        ([0.5, 0.249], "1 chunk covers the question (cosine >= 0.25), 2 needed"),
         ([], "0 chunks cover the question (cosine >= 0.25), 2 needed"),
     ],
 )
@@ -98,5 +98,5 @@ def test_a_threshold_of_the_request_decides_alone() -> None:
     gate = Coverage(2, 0.25, 0.4)
     assert gate(hits(0.3, 0.28), Question(text="?", threshold=0.27)) == Proceed(hits(0.3, 0.28), 2)
     assert gate(hits(0.9, 0.6), Question(text="?", threshold=0.7)) == Decline(
-        "1 chunks cover the question (cosine >= 0.7), 2 needed"
+        "1 chunk covers the question (cosine >= 0.7), 2 needed"
     )
