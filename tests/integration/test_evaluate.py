@@ -83,6 +83,28 @@ def test_evaluate_measures_every_mode(run: Run, files: dict[str, Path]) -> None:
     assert bm25["recall@10"] < 1  # no word of q3 is in any document
 
 
+def test_evaluate_finds_records_of_a_title_alone_and_tells_what_it_could_not_read(
+    run: Run, files: dict[str, Path], tmp_path: Path
+) -> None:
+    corpus, asked = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl"
+    lines = [
+        '{"_id": "t1", "title": "Solar eclipse basics", "text": ""}',
+        '{"_id": "t2"}',
+        '{"_id": "d", "text": "x y"}',
+    ]
+    corpus.write_text("\n".join(lines), encoding="utf-8")
+    asked.write_text('\ufeff{"_id": "q1", "text": "When is the next solar eclipse?"}', encoding="utf-8")
+    (tmp_path / "qrels.tsv").write_text("q1 0 t1 1.0\n", encoding="utf-8")
+    options = {"--corpus": corpus, "--queries": asked, "--qrels": tmp_path / "qrels.tsv", "--index": tmp_path / "i"}
+
+    told = run("evaluate", *flat(options), "--mode", "bm25", "--json")
+
+    assert told["metrics"]["bm25"]["ndcg@10"] == 1
+    assert told["documents"] == 2
+    assert told["failed"] == [{"path": f"{corpus}:2", "error": "has no 'text'"}]
+    assert "failed" not in run("evaluate", *flat(files), "--mode", "bm25", "--json")
+
+
 def test_evaluate_measures_the_modes_that_were_asked_for(run: Run, files: dict[str, Path]) -> None:
     told = run("evaluate", *flat(files), "--mode", "bm25", "--mode", "dense", "--json")
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from ragctl.failures import CommandFailed
 
-QRELS_HEADER = ("query-id", "corpus-id", "score")
+BEIR_FIELDS = 3
+TREC_FIELDS = 4
+
+_WHOLE = re.compile(r"([+-]?\d+)(?:\.0*)?")
+"""A relevance: judgements are whole numbers, which some tools write as floats."""
 
 
 def read_queries(path: Path) -> list[tuple[str, str]]:
@@ -33,26 +38,47 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Query id -> document id -> relevance (0 is none) of a judgements file, its header left out.
 
+    A line is ``query-id, corpus-id, score`` with tabs (BEIR), or ``query-id, iteration, corpus-id, score`` with tabs or
+    spaces (TREC). Line 1 is a header, whatever it calls the columns, when its last field is no number; as ids mostly
+    have digits and names of columns none, one with digits is a judgement gone wrong.
+
     Raises:
         CommandFailed: it cannot be read, or a line is no judgement; the message names the line.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
-        fields = tuple(field.strip() for field in line.split("\t"))
-        if number == 1 and fields == QRELS_HEADER:
-            continue
-        try:
-            query_id, doc_id, relevance = fields
-            qrels.setdefault(query_id, {})[doc_id] = int(relevance)
-        except ValueError as exc:
-            raise _bad_line(path, number, "not a judgement query-id, corpus-id, score, with tabs") from exc
+        judgement = _judgement(line)
+        if judgement is not None:
+            query_id, doc_id, relevance = judgement
+            qrels.setdefault(query_id, {})[doc_id] = relevance
+        elif number > 1 or not _is_header(line):
+            raise _bad_line(path, number, "not a judgement query-id, corpus-id, score, with tabs")
     return qrels
+
+
+def _judgement(line: str) -> tuple[str, str, int] | None:
+    fields = _fields(line)
+    if len(fields) == TREC_FIELDS:
+        del fields[1]  # the iteration, which nobody reads
+    if len(fields) != BEIR_FIELDS or not (relevance := _WHOLE.fullmatch(fields[-1])):
+        return None
+    return fields[0], fields[1], int(relevance[1])
+
+
+def _is_header(line: str) -> bool:
+    return len(_fields(line)) in (BEIR_FIELDS, TREC_FIELDS) and not any(map(str.isdigit, line))
+
+
+def _fields(line: str) -> list[str]:
+    tabbed = [field.strip() for field in line.split("\t")]
+    spaced = line.split()
+    return spaced if len(tabbed) != BEIR_FIELDS and len(spaced) == TREC_FIELDS else tabbed
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers from 1."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # with or without a byte order mark
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
         raise CommandFailed(f"{path} cannot be read: {reason}", code="source_unreadable") from exc

@@ -14,7 +14,7 @@ import typer
 from ragctl.beir import read_qrels, read_queries
 from ragctl.console import emit_json, note, show
 from ragctl.failures import CommandFailed
-from ragctl.ingest import progress
+from ragctl.ingest import failures, progress
 from ragctl.modes import Mode, Search, best_documents, searcher
 from ragctl.options import Json, Profile, cores, read_settings
 
@@ -56,7 +56,7 @@ def evaluate(
         raise CommandFailed(f"No question in {queries} has a relevant document in {qrels}", code="source_unreadable")
     place = index or f".index/eval-{_digest(corpus)}"
     settings = read_settings(index=place, profile=profile)
-    summary = _ingest(corpus, settings)
+    failed, summary = _ingest(corpus, settings)
 
     from knowledge.embedding import MiniLM
     from knowledge.index import open_index
@@ -68,7 +68,8 @@ def evaluate(
             metrics[chosen] = _measure(searcher(chosen, opened, profile=settings.profile), asked, judged)
     sizes = {"queries": len(asked), "documents": summary.documents, "chunks": summary.chunks}
     if as_json:
-        emit_json({"metrics": metrics, **sizes, "index": place})
+        unread = {"failed": failed} if failed else {}
+        emit_json({"metrics": metrics, **sizes, **unread, "index": place})
     else:
         _print(metrics, sizes)
 
@@ -102,22 +103,24 @@ def _measure(search: Search, asked: Sequence[tuple[str, str]], qrels: Qrels) -> 
     return {**rounded, "msPerQuery": round(MS_PER_S * seconds / len(asked), 2)}
 
 
-def _ingest(corpus: Path, settings: Settings) -> Summary:
+def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Summary]:
+    """What of the corpus could not be read, as ``ragctl ingest`` tells it, and what the index then holds."""
     from knowledge.documents import read
     from knowledge.embedding import MiniLM
     from knowledge.ingest import ingest
     from knowledge.source import folder_of, read_manifest
 
     reading = read([corpus])
-    for failure in reading.failed:
-        note(f"Failed: {failure.path}: {failure.error}")
+    failed = failures(reading)
+    for failure in failed:
+        note(f"Failed: {failure['path']}: {failure['error']}")
     target, embedder = folder_of(settings.index_place), MiniLM(threads=cores())
     there = read_manifest(target)
     if there is not None and not _may_replace(there, reading.documents, embedder.model):
         sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"
         raise CommandFailed(sentence, code="index_in_use")
     with progress() as on_progress:
-        return ingest(
+        return failed, ingest(
             reading.documents,
             target=target,
             embedder=embedder,

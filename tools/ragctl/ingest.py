@@ -37,7 +37,7 @@ def ingest(
     except KeyboardInterrupt as exc:
         sentence = "Interrupted; the index is as it was"
         raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-    failed, warnings = _failed(reading), _warnings(reading, summary)
+    failed, warnings = failures(reading), _warnings(reading, summary)
     if as_json:
         counts = {name: getattr(summary, name) for name in COUNTS}
         seconds = round(summary.seconds, 3)
@@ -68,7 +68,7 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
                 on_progress=on_progress,
             )
     except SourceUnreadable as exc:
-        failed = _failed(reading)
+        failed = failures(reading)
         _report(failed, _warnings(reading))
         raise CommandFailed(str(exc), code=exc.code, failed=failed) from exc
     except (EmbeddingFailed, EmbeddingUnavailable) as exc:
@@ -78,7 +78,8 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     return reading, summary
 
 
-def _failed(reading: Reading) -> list[dict[str, str]]:
+def failures(reading: Reading) -> list[dict[str, str]]:
+    """What could not be read, for JSON: ``{path, error}`` each."""
     return [{"path": failure.path, "error": failure.error} for failure in reading.failed]
 
 

@@ -30,7 +30,7 @@ def records(text: str) -> Iterator[Record | BadLine]:
     """Read the lines of ``text``, blank ones left out.
 
     ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
-    Without a title the ``_id`` is the title.
+    Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
     """
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -50,10 +50,14 @@ def _record(number: int, line: str) -> Record:
     doc_id, text = found.pop("_id", None), found.pop("text", None)
     if isinstance(doc_id, bool) or not isinstance(doc_id, (str, int)) or not str(doc_id).strip():
         raise ValueError("has no '_id'")
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError("has no 'text'")
+    text = "" if text is None else text
+    if not isinstance(text, str):
+        raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
     metadata = found.pop("metadata", None)
     meta = fields({**(metadata if isinstance(metadata, dict) else {}), **found})
     doc_id = str(doc_id).strip()
-    text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip()
+    # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
+    text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or meta.title
+    if not text:
+        raise ValueError("has no 'text'")
     return Record(number, text, replace(meta, doc_id=doc_id, title=meta.title or doc_id))

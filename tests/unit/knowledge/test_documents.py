@@ -432,6 +432,26 @@ def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
     assert (second.doc_id, second.title, second.url) == ("12", "12", "https://b.test")
 
 
+@pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": None}, {"text": " \n"}])
+def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Path, text: dict[str, object]) -> None:
+    line = json.dumps({"_id": "t1", "title": "Solar  eclipse basics", **text})
+
+    reading = read([write(tmp_path, {"corpus.jsonl": line})])
+
+    assert reading.failed == ()
+    assert [(d.title, d.text) for d in reading.documents] == [("Solar eclipse basics", "Solar eclipse basics")]
+
+
+@pytest.mark.parametrize(
+    "record", [{}, {"title": " ", "text": ""}, {"title": None, "text": None}, {"title": "a", "text": 7}, {"text": []}]
+)
+def test_a_record_of_a_corpus_with_neither_title_nor_text_fails(tmp_path: Path, record: dict[str, object]) -> None:
+    reading = read([write(tmp_path, {"corpus.jsonl": json.dumps({"_id": "t1", **record})})])
+
+    assert [failure.error for failure in reading.failed] == ["has no 'text'"]
+    assert reading.documents == ()
+
+
 def test_bad_lines_of_a_corpus_are_named_and_the_rest_read(tmp_path: Path) -> None:
     lines = ['{"_id": "a", "text": "one"}', "{", "[]", '{"text": "x"}', '{"_id": "b"}', '{"_id": true, "text": "x"}',
              '{"_id": "a", "text": "again"}', '{"_id": "c", "text": "two", "metadata": [1]}',
