@@ -26,22 +26,13 @@ class TitleCiter:
     min_contained: int
 
     def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
-        """The matched citations in the order of the answer, one per title."""
-        citations = []
+        """The matched citations in the order of the answer, one per matched title, whatever the labels call it."""
+        citations: dict[str, Citation] = {}
         for label in find_labels(answer):
             hit = self._match(label, hits)
             if hit is not None:
-                citations.append(
-                    Citation(
-                        raw=label.raw,
-                        title=label.title,
-                        section=label.section,
-                        position=label.position,
-                        hit=hit,
-                        source_urls=source_urls(hit.chunk),
-                    )
-                )
-        return tuple(citations)
+                citations.setdefault(_key(hit.chunk.title), _citation(label, hit))
+        return tuple(citations.values())
 
     def _match(self, label: Label, hits: tuple[Hit, ...]) -> Hit | None:
         wanted = label.title.casefold()
@@ -52,7 +43,7 @@ class TitleCiter:
             lambda title: dice(title, wanted) > self.min_dice,
         )
         for matches in tiers:
-            same = [hit for hit in hits if matches(safe(hit.chunk.title).casefold())]
+            same = [hit for hit in hits if matches(_key(hit.chunk.title))]
             if same:
                 return _by_section(label.section, same)
         return None
@@ -71,6 +62,22 @@ def source_urls(chunk: Chunk) -> tuple[str, ...]:
 def is_http(url: str) -> bool:
     """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
     return url.lower().startswith(("http://", "https://"))
+
+
+def _citation(label: Label, hit: Hit) -> Citation:
+    return Citation(
+        raw=label.raw,
+        title=label.title,
+        section=label.section,
+        position=label.position,
+        hit=hit,
+        source_urls=source_urls(hit.chunk),
+    )
+
+
+def _key(title: str) -> str:
+    """Equal for titles that labels cannot tell apart."""
+    return safe(title).casefold()
 
 
 def _by_section(section: str, hits: list[Hit]) -> Hit:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.cite import TitleCiter, is_http, source_urls
+from rag.stages.references import citations_markdown
 from rag.text.labels import make_label, safe
 from rag.types import Hit
 
@@ -119,6 +120,32 @@ def test_citations_come_in_the_order_of_the_answer_once_a_title_and_unmatched_on
         ("[Carriers]", "Carriers", "", 2, hits[1]),
         ("[Import permits > Fees]", "Import permits", "Fees", 29, hits[0]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "raw"),
+    [
+        (
+            "Apply [Singapore Import Permits and TradeNet > Fees]. Wait [Import Permits and TradeNet].",
+            ["[Singapore Import Permits and TradeNet > Fees]"],
+        ),
+        ("[Singapore] [TradeNet]", ["[Singapore]"]),
+        (
+            "[Import permit]. Noon [Carrier calls]. [SINGAPORE IMPORT PERMITS AND TRADENET > Fees] [Carriers' calls]",
+            ["[Import permit]", "[Carrier calls]"],
+        ),
+    ],
+)
+def test_a_document_is_cited_once_whatever_the_labels_call_it(answer: str, raw: list[str]) -> None:
+    found = cite(answer, hits_titled("Singapore Import Permits and TradeNet", "Carrier calls at the port"))
+    assert [citation.raw for citation in found] == raw
+    assert citations_markdown(found).count("\n") == len(raw) - 1
+
+
+def test_documents_of_one_title_are_one_citation_however_it_is_written() -> None:
+    hits = (make_hit(number=1, doc_id="a", section="Fees"), make_hit(number=2, doc_id="b", section="Times"))
+    assert cited("[Import permits > Times]. [Import permits > Fees].", hits) == [2]
+    assert cited("[Import permits > Times]. [Import permit > Fees].", hits) == [2]
 
 
 def test_full_width_brackets_cite_too() -> None:
