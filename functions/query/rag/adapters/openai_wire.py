@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import Enum, auto
 
@@ -17,6 +18,11 @@ QUOTA_CODES = frozenset({"insufficient_quota"})
 
 _PASSING_STATUSES = frozenset({408, 409, 429})
 _OPERATOR_STATUSES = frozenset({401, 402, 403})
+
+# What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
+# max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
+_REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
+_REASONING_END = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$\s*", re.MULTILINE | re.IGNORECASE)
 
 
 class Verdict(Enum):
@@ -58,10 +64,11 @@ def spends_tokens_on_reasoning(model: str) -> bool:
 def read_completion(body: bytes, *, model: str) -> Completion:
     """Read the first choice of a completion; ``model`` is the one asked for, used when the body names none.
 
-    The finish reason, and the usage unless all three counts are there, become None when missing.
+    Reasoning before the answer is left out. The finish reason, and the usage unless all three counts are there, become
+    None when missing.
 
     Raises:
-        LlmFailed: the body is not JSON, not a completion, or holds no text.
+        LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning.
     """
     try:
         data = json.loads(body)
@@ -73,7 +80,8 @@ def read_completion(body: bytes, *, model: str) -> Completion:
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(text, str) or not text.strip():
+    text = _without_reasoning(text) if isinstance(text, str) else ""
+    if not text.strip():
         raise LlmFailed("Unreadable completion: no text")
     return Completion(
         text=text,
@@ -81,6 +89,15 @@ def read_completion(body: bytes, *, model: str) -> Completion:
         finish_reason=_text(choice.get("finish_reason")),
         usage=_usage(data.get("usage")),
     )
+
+
+def _without_reasoning(text: str) -> str:
+    """``text`` from where the answer begins."""
+    if opened := _REASONING.match(text):
+        return text[opened.end() :]
+    closed = _REASONING_END.search(text)
+    # An end with a beginning before it is an example within the answer.
+    return text[closed.end() :] if closed and "<think" not in text[: closed.start()].lower() else text
 
 
 def _text(value: object) -> str | None:

@@ -75,6 +75,37 @@ def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
         read_completion(body, model="m")
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<think>The user asks for X.\n</think>I don't know based on the MD.", "I don't know based on the MD."),
+        ("\n<think>\n\n</think>\n\nPress Start [id_3].\n", "Press Start [id_3].\n"),
+        ("<THINK>a</THINK> <think>b</think> Yes.", "Yes."),
+        ("<thinking>a <think> b</thinking>Yes.", "Yes."),
+        ("<reasoning>a</reasoning>\n\nYes.", "Yes."),
+        # The template has opened the block within the prompt.
+        ("The user asks for X.\n</think>\n\nYes.", "Yes."),
+        # What an answer says of such tags, or says in markup, stays.
+        ("Reasoning stands in <think>...</think>.", "Reasoning stands in <think>...</think>."),
+        ("`<think>` begins it and `</think>` ends it.", "`<think>` begins it and `</think>` ends it."),
+        ("So:\n```\n<think>\na\n</think>\n```", "So:\n```\n<think>\na\n</think>\n```"),
+        ("</think> ends it.", "</think> ends it."),
+        ("<thinker>a</thinker> Yes.", "<thinker>a</thinker> Yes."),
+        (" Yes.\n", " Yes.\n"),
+    ],
+)
+def test_reasoning_before_the_answer_is_left_out(content: str, text: str) -> None:
+    assert read_completion(json.dumps(completion(content)).encode(), model="m").text == text
+
+
+@pytest.mark.parametrize(
+    "content", ["<think>cut by max_tok", "<think>a</think>\n", "<think>" * 100_000, "a\n</think>\n"]
+)
+def test_reasoning_alone_is_no_completion(content: str) -> None:
+    with pytest.raises(LlmFailed, match="no text"):
+        read_completion(json.dumps(completion(content)).encode(), model="m")
+
+
 @given(JSON)
 def test_any_json_is_read_or_unreadable(data: object) -> None:
     try:
