@@ -3,10 +3,11 @@
 Every sentence gets
 
     cos(question, sentence) + .4 x idf share of the question's words in it + .5 x cos(question, its chunk)
-    + .1 / (1 + rank of its passage)
+    + .1 / (1 + rank of its passage) + .3 / (1 + sentences before it) under a heading with all words of the question
 
-so that what recency, feedback or a re-ranking did to the order decides between sentences that are alike. The weights
-were chosen on the sample questions, SQuAD and ClapNQ; what is quoted is flat around them.
+so that what recency, feedback or a re-ranking did to the order decides between sentences that are alike, and that what
+opens a section is taken to be about its heading, whose words it need not repeat ("Press Start"). The weights were
+chosen on the sample questions, SQuAD and ClapNQ; what is quoted is flat around them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ KEEP_SHARE = 0.72
 _WORDS_WEIGHT = 0.4
 _CHUNK_WEIGHT = 0.5
 _RANK_WEIGHT = 0.1
+_HEADING_WEIGHT = 0.3
 _NEAR_COSINE = 0.95
 """Above it two sentences are one statement, or two versions of it: a deadline and the deadline of the year before."""
 
@@ -45,15 +47,16 @@ _NEGATIONS = frozenset(("cannot", "neither", "never", "no", "none", "nor", "not"
 class Sentence:
     """A sentence that may be quoted.
 
-    ``heading`` is what stands above it, ``date`` its document's as yyyymmdd (None: unknown), ``rank`` its passage's in
-    the context, from 0, ``chunk_cosine`` (-1..1) its chunk's with the question. ``place`` sorts sentences for reading:
-    its section's rank, its chunk in the document, its number there.
+    ``title`` and ``section`` (a heading path) stand above it, ``date`` is its document's as yyyymmdd (None: unknown),
+    ``rank`` its passage's in the context, from 0, ``chunk_cosine`` (-1..1) its chunk's with the question. ``place``
+    sorts sentences for reading: its section's rank, its chunk in the document, its number there.
     """
 
     text: str
     citation: str
     document: str
-    heading: str
+    title: str
+    section: str
     date: int | None
     rank: int
     chunk_cosine: float
@@ -84,11 +87,13 @@ def choose(
     ``vectors``, one a row, and ``asked``, the question's, have unit length.
     """
     words = _word_shares(question, sentences)
+    wanted = content_stems(question)
     scores = [
         float(cosine)
         + _WORDS_WEIGHT * share
         + _CHUNK_WEIGHT * sentence.chunk_cosine
         + _RANK_WEIGHT / (1 + sentence.rank)
+        + _HEADING_WEIGHT * _is_headed(sentence, wanted) / (1 + sentence.place[2])
         for cosine, share, sentence in zip(vectors @ asked, words, sentences, strict=True)
     ]
     left = _settled(question, sentences, scores, vectors @ vectors.T > _NEAR_COSINE)
@@ -133,8 +138,13 @@ def _settled(question: str, sentences: Sequence[Sentence], scores: list[float], 
     return left
 
 
+def _is_headed(sentence: Sentence, wanted: set[str]) -> bool:
+    """Whether the sentence's own heading holds all of the stems ``wanted``, and they are any."""
+    return bool(wanted) and wanted <= content_stems(sentence.section.rsplit(" > ", 1)[-1])
+
+
 def _stems(sentence: Sentence) -> set[str]:
-    return content_stems(f"{sentence.heading} {sentence.citation} {sentence.text}")
+    return content_stems(f"{sentence.title} {sentence.section} {sentence.citation} {sentence.text}")
 
 
 def _facts(text: str) -> Counter[str]:

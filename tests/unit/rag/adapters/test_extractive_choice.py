@@ -22,7 +22,8 @@ def sentence(text: str, rank: int, **fields: Any) -> Sentence:
     defaults: dict[str, Any] = {
         "citation": f"[{rank}]",
         "document": f"d{rank}",
-        "heading": "Reporting guide",
+        "title": "Guide",
+        "section": "",
         "date": None,
         "chunk_cosine": 0.5,
         "place": (rank, 0, 0),
@@ -69,14 +70,33 @@ def test_the_better_ranked_version_inherits_the_better_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "heading"),
+    ("question", "title"),
     [("What was the reporting deadline in 2023?", "Reporting guide 2023"), ("Deadline for Macon?", "Macon")],
 )
-def test_what_the_question_names_is_quoted_although_a_newer_document_contradicts_it(
-    question: str, heading: str
-) -> None:
-    guides = sentence(NEW, 0, date=20250000), sentence(OLD, 1, date=20230000, heading=heading)
+def test_what_the_question_names_is_quoted_although_a_newer_document_contradicts_it(question: str, title: str) -> None:
+    guides = sentence(NEW, 0, date=20250000), sentence(OLD, 1, date=20230000, title=title)
     assert f"{OLD} [1]" in chosen(*guides, question=question)
+
+
+OPENS = "Choose Tracker and press the green button."
+LATER = "The clock runs on our servers."
+STARTED = "A start that was late can be corrected."
+
+
+@pytest.mark.parametrize(
+    ("section", "first"),
+    [("Starting a timer", OPENS), ("Using the app > Starting a timer", OPENS), ("Servers > Corrections", STARTED)],
+)
+def test_what_opens_a_section_is_about_its_heading(section: str, first: str) -> None:
+    # Given a sentence that says a word of the question, and two that do not under a heading that says them all
+    texts = (OPENS, LATER, STARTED)
+    lines = [
+        sentence(text, 0, section="Corrections" if text == STARTED else section, place=(text == STARTED, 0, n))
+        for n, text in enumerate(texts)
+    ]
+    vectors = np.array([[0.3, 0.95, 0], [0.3, 0, 0.95], [0.4, 0.65, 0.65]], dtype=np.float32)
+    quoted = choose("How do I start a timer?", lines, vectors, ASKED)
+    assert quoted[0].text == first
 
 
 @pytest.mark.parametrize(
