@@ -81,7 +81,8 @@ def to_chunk(metadata: Mapping[str, object], *, number: int, text: str) -> Chunk
 def merge_types(fields: Mapping[str, str], metadata: Mapping[str, object]) -> dict[str, str]:
     """``fields`` (name -> str, int, float, bool or mixed) widened by one more chunk's metadata.
 
-    int and float together are "float": Chroma compares them with each other.
+    int and float together are "float": Chroma compares them with each other, but cuts a fraction that it is asked for
+    to a whole number before it compares with one (``rag.stages.filter`` makes up for that).
     """
     merged = dict(fields)
     for name, value in metadata.items():

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeGuard
 
-from knowledge.metadata import FIELD_TYPES, where_all
+from knowledge.metadata import FIELD_TYPES
 from rag.errors import InvalidParameter
 from rag.stages.retry_unfiltered import both
 from rag.text.surrogates import replace_surrogates
-from rag.types import Question, SearchQuery
+from rag.types import Question, SearchQuery, Where
 
 OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
 _ORDERED = {"$gte", "$lte", "$gt", "$lt"}
+_WIDE = {"float", "mixed"}
+"""Fields that may hold whole numbers and fractions."""
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gte": operator.ge,
+    "$gt": operator.gt,
+    "$lte": operator.le,
+    "$lt": operator.lt,
+}
 _INT64 = 2**63
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\- ]{0,63}")
 _ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ", ".join(OPERATORS) + " with a scalar"
@@ -43,36 +56,61 @@ class RequestFilter:
             return query
         fields = self.fields()
         known = {**FIELD_TYPES, **fields} if fields else {}
-        own = where_all({name: _condition(name, wanted, known) for name, wanted in question.filters.items()})
-        where = both(own, query.where)
+        clauses: list[Where | None] = [_clause(name, wanted, known) for name, wanted in question.filters.items()]
+        where = reduce(both, [*clauses, query.where])
         trail = f"filtered by the request's own filters: {', '.join(question.filters)}"
         return replace(query, where=where, trail=(*query.trail, trail))
 
 
-def _condition(name: str, wanted: object, known: Mapping[str, str]) -> dict[str, object]:
+def _clause(name: str, wanted: object, known: Mapping[str, str]) -> Where:
     if not _FIELD.fullmatch(name):
         raise InvalidParameter(
             "filters: a field name starts with a letter and holds letters, digits, '_', '-', '.' or spaces"
         )
     if known and name not in known:
         raise InvalidParameter(f"filters: unknown field {name!r}; this index knows: {', '.join(sorted(known))}")
-    kind = known.get(name, "mixed")
+    kind = known.get(name, "")
     if isinstance(wanted, Mapping):
         if len(wanted) != 1 or next(iter(wanted)) not in OPERATORS:
             raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-        operator, value = next(iter(wanted.items()))
-        if operator in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
-            raise InvalidParameter(f"filters.{name}: {operator} compares numbers" + _holds(kind))
-        if operator in _ORDERED and kind == "int" and _is_fraction(value):
+        sign, value = next(iter(wanted.items()))
+        if sign in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
+            raise InvalidParameter(f"filters.{name}: {sign} compares numbers" + _holds(kind))
+        if sign in _ORDERED and kind == "int" and _is_fraction(value):
             # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
-            value = math.ceil(value) if operator in {"$gte", "$lt"} else math.floor(value)
-        return {operator: _scalar(name, value, kind)}
+            value = math.ceil(value) if sign in {"$gte", "$lt"} else math.floor(value)
+        return _compared(name, sign, _scalar(name, value, kind), kind)
     if isinstance(wanted, list):
         values = [_scalar(name, value, kind) for value in wanted]
         if not values or len({type(value) for value in values}) != 1:
             raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-        return {"$in": values}
-    return {"$eq": _scalar(name, wanted, kind)}
+        return _among(name, values, kind)
+    return _compared(name, "$eq", _scalar(name, wanted, kind), kind)
+
+
+def _compared(name: str, sign: str, value: str | float, kind: str) -> Where:
+    """``sign`` (with ``$eq``) and ``value`` as in arithmetic, for a field that may hold whole numbers and fractions.
+
+    Chroma 1.5.9 cuts a fraction off before it compares with a whole number, so that it takes 5 for 5.2 and -5 for
+    -5.2. That one number is then judged wrongly by half of the operators: it is named, as the whole number it is.
+    """
+    clause = {name: {sign: value}}
+    if kind not in _WIDE or not _is_fraction(value):
+        return clause
+    cut = math.trunc(value)
+    compare = _COMPARE[sign]
+    if compare(cut, value) == compare(cut, cut):
+        return clause
+    if compare(cut, value):
+        return {"$or": [clause, {name: {"$eq": cut}}]}
+    return {"$and": [clause, {name: {"$ne": cut}}]}
+
+
+def _among(name: str, values: Sequence[str | float], kind: str) -> Where:
+    """Any of ``values``, but not the whole numbers that Chroma takes for one of them (see ``_compared``)."""
+    clause = {name: {"$in": list(values)}}
+    cut = {math.trunc(value) for value in values if _is_fraction(value)} - set(values)
+    return {"$and": [clause, {name: {"$nin": sorted(cut)}}]} if cut and kind in _WIDE else clause
 
 
 def _scalar(name: str, value: object, kind: str) -> str | int | float | bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rag.errors import IndexMissing, InvalidParameter
 from rag.stages.filter import RequestFilter
+from rag.stages.retry_unfiltered import both
 from rag.types import Question, SearchQuery
 
 FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}
@@ -60,6 +61,39 @@ def test_conditions(filters: Mapping[str, object], expected: object) -> None:
 def test_a_fraction_is_compared_with_whole_numbers_as_in_arithmetic(operator: str, value: float, expected: int) -> None:
     # Chroma 1.5.9 would cut 7.5 to 7 and then find 7 for "$gte 7.5".
     assert where({"year": {operator: value}}) == {"year": {operator: expected}}
+
+
+@pytest.mark.parametrize("field", ["weight", "odd"])
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        ({"$gte": 5.2}, {"$ne": 5}),
+        ({"$lt": 5.2}, {"$eq": 5}),
+        ({"$gt": 5.2}, None),
+        ({"$lte": 5.2}, None),
+        ({"$lte": -5.2}, {"$ne": -5}),
+        ({"$gt": -5.2}, {"$eq": -5}),
+        ({"$lt": -5.2}, None),
+        ({"$gte": -5.2}, None),
+        ({"$gte": 0.5}, {"$ne": 0}),
+        ({"$lte": -0.5}, {"$ne": 0}),
+        ({"$eq": 5.5}, {"$ne": 5}),
+        ({"$ne": 5.5}, {"$eq": 5}),
+        ({"$in": [5.5, 6.5, 6.0]}, {"$nin": [5]}),
+        ({"$in": [6.0, 7.0]}, None),
+        ({"$gte": 5.0}, None),
+    ],
+)
+def test_the_whole_number_that_chroma_takes_for_a_fraction_is_named(
+    field: str, wanted: dict[str, object], named: dict[str, object] | None
+) -> None:
+    asked = wanted.get("$eq", wanted.get("$in", wanted))
+    clause: object = {field: wanted}
+    if named is not None:
+        clause = {"$or" if "$eq" in named else "$and": [clause, {field: named}]}
+    found = where({field: asked})
+    assert str(found) == str(clause)  # the number named is an int
+    assert where({field: asked, "region": "SG"}) == both(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
 
 
 def test_types_are_kept() -> None:
