@@ -21,9 +21,17 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # In front matter, months and days may have one digit, and the year may come last.
 _YEAR_FIRST = re.compile(r"(?<!\d)((?:19|20)\d\d)([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)(?!\d)")
-_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})[. ]+([A-Za-z]{3,9})\.?,? +((?:19|20)\d\d)(?!\d)")
-_MONTH_FIRST = re.compile(r"\b([A-Za-z]{3,9})\.? +(?:(\d{1,2})(?:st|nd|rd|th)?,? +)?((?:19|20)\d\d)(?!\d)")
+_MONTH_YEAR = re.compile(r"(?<!\w)(\d{1,2})[-/.]((?:19|20)\d\d)(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAMED_MONTH = f"((?:{'|'.join(_MONTHS)})[a-z]{{0,6}})"
+_DAY_FIRST = re.compile(
+    r"(?<!\d)(\d{1,2})(?:(?:st|nd|rd|th)(?: +(?:day +)?of)?)?[-./ ]+"
+    rf"{_NAMED_MONTH}\.?,?[-/ ]+((?:19|20)\d\d)(?!\d)",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"\b{_NAMED_MONTH}\.?[-/ ]+(?:(?:the +)?(\d{{1,2}})(?:st|nd|rd|th)?,?[-/ ]+)?((?:19|20)\d\d)(?!\d)", re.IGNORECASE
+)
 
 
 def chunk_date(chunk: Chunk) -> int | None:
@@ -38,7 +46,7 @@ def chunk_date(chunk: Chunk) -> int | None:
 
 
 def text_date(text: str) -> int | None:
-    """The date that ``text`` states: ISO (``2024-03-17T10:00``), ``2024/3/17``, ``17 March 2024``, ``2024`` ...
+    """The date that ``text`` states: ISO (``2024-03-17T10:00``), ``2024/3/17``, ``17th of March 2024``, ``03/2024`` ...
 
     With slashes the month comes first (``03/17/2024``), with dots and dashes the day does, unless that is no date.
     """
@@ -51,6 +59,8 @@ def text_date(text: str) -> int | None:
         return _number(match[3], _month(match[2]), match[1])
     if match := _MONTH_FIRST.search(text):
         return _number(match[3], _month(match[1]), match[2])
+    if match := _MONTH_YEAR.search(text):
+        return _number(match[2], match[1], None)
     return name_date(text.replace("/", "-"))
 
 
@@ -77,6 +87,5 @@ def _number(year: str, month: str | int | None, day: str | None) -> int | None:
     return y * 10_000 + m * 100 + (d if m else 0)
 
 
-def _month(name: str) -> int | None:
-    prefix = name[:3].lower()
-    return _MONTHS.index(prefix) + 1 if prefix in _MONTHS else None
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1
