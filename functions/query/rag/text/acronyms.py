@@ -10,6 +10,7 @@ or, as CSV, a row each: acronym, long form and, where only the exact case counts
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rag.errors import ConfigurationError
+from rag.text.acronym_titles import is_header
 from rag.text.ordinary import ORDINARY
 
 MIN_ANY_CASE_CHARS = 3
@@ -146,14 +148,24 @@ def parse_csv(text: str) -> AcronymTable:
         ConfigurationError: a row has other columns, or an acronym is there twice.
     """
     entries = []
-    for number, row in enumerate(csv.reader(text.lstrip("\ufeff").splitlines()), start=1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or (number == 1 and cells[0].lower() in {"acronym", "short"}):
-            continue
+    rows = ([_one_line(cell) for cell in row] for row in _csv_rows(text))
+    filled = [(number, cells) for number, cells in enumerate(rows, start=1) if any(cells)]
+    for number, cells in filled[1:] if filled and is_header(filled[0][1]) else filled:
         if len(cells) not in {2, 3} or (len(cells) == 3 and cells[2].lower() not in {"", "exact"}):
             raise ConfigurationError(f"Row {number} of the acronyms file must be: acronym, long form[, exact]")
         entries.append(Acronym(cells[0], cells[1], exact_case=len(cells) == 3 and cells[2] != ""))
     return _table(entries)
+
+
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""))  # a quoted cell may hold line breaks
+    except csv.Error as exc:
+        raise ConfigurationError("The acronyms file is not valid CSV") from exc
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _acronym(short: str, value: object) -> Acronym:
@@ -163,7 +175,7 @@ def _acronym(short: str, value: object) -> Acronym:
         raise ConfigurationError(
             f'Acronym {short!r} must have a text as its long form, or {{"long": text, "exactCase": true or false}}'
         )
-    return Acronym(short.strip(), long.strip(), exact)
+    return Acronym(_one_line(short), _one_line(long), exact)
 
 
 def _table(entries: Iterable[Acronym]) -> AcronymTable:

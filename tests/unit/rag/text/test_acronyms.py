@@ -143,6 +143,32 @@ def test_csv_says_the_same_as_json() -> None:
     assert parse_csv("") == AcronymTable()
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_quoted_cell_may_hold_line_breaks(newline: str) -> None:
+    rows = f'ABC,"Alpha{newline}  Beta"{newline}"DEF","Delta, Echo"{newline}'
+    assert parse_csv(rows).entries == (Acronym("ABC", "Alpha Beta"), Acronym("DEF", "Delta, Echo"))
+    assert parse_json('{"ABC": "Alpha\\n Beta"}').entries == (Acronym("ABC", "Alpha Beta"),)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["acronym,long form,case", "Abbreviation,Meaning", "abbr,full_name", "Abbrev,Stands for", "term,expansion",
+     "TERM,DEFINITION,exact", "short,long", "Acronyms,Was es heisst", "Short Form,Long Form", "\n\nkey,value"],
+)  # fmt: skip
+def test_a_header_row_is_no_acronym(header: str) -> None:
+    assert parse_csv(f"{header}\nABC,Alpha Beta").entries == (Acronym("ABC", "Alpha Beta"),)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("TERM", "Tenant Equity Review Meeting"), ("SHORT", "Student Housing Repair Team"), ("KEY", "Kent Energy"),
+     ("ABBR", "Atlanta Bus and Bike Routes"), ("CODE", "Council of Deans")],
+)  # fmt: skip
+def test_an_acronym_that_is_spelt_like_a_title_is_kept(short: str, long: str) -> None:
+    assert parse_csv(f"{short},{long}\nABC,Alpha Beta").entries[0] == Acronym(short, long)
+    assert parse_csv(f"ABC,Alpha Beta\n{short},{long}").entries[1] == Acronym(short, long)
+
+
 @pytest.mark.parametrize(
     "body",
     ["[]", "{", '{"A": 1}', '{"A": ""}', '{"": "b"}', '{"A": {"long": "b", "x": 1}}', '{"A": {"exactCase": true}}',
@@ -153,7 +179,7 @@ def test_a_table_that_is_none_is_refused(body: str) -> None:
         parse_json(body)
 
 
-@pytest.mark.parametrize("body", ["A", "A,b,c", "A,b\nA,c", ",b"])
+@pytest.mark.parametrize("body", ["A", "A,b,c", "A,b\nA,c", ",b", "term", f'A,"{"b" * 140_000}"'])
 def test_rows_that_are_none_are_refused(body: str) -> None:
     with pytest.raises(ConfigurationError, match=r"[Aa]cronym"):
         parse_csv(body)
