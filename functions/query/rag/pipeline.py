@@ -167,7 +167,7 @@ class Pipeline:
         # What the model did not see it cannot have drawn on.
         seen = tuple(passage.hit for passage in draft.context.used)
         citations = run.time("citation", self.cite, text, seen)
-        text = text if has_words(text) else self.decline_text
+        text = text if citations or has_words(text) else self.decline_text
         refused = is_refusal(text)
         citations = () if refused else citations  # a refusal may cite what it did not find the answer in
         confidence = NOT_ANSWERED if refused else run.time("confidence", self.score, text, draft.decision, citations)

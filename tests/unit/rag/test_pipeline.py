@@ -105,8 +105,24 @@ def test_a_refusal_is_one_whatever_it_cites() -> None:
     assert (answer.citations, answer.sources) == ((), ())
 
 
-@pytest.mark.parametrize("text", ["[Import permits]", "- [Import permits], [Carriers].\n"])
-def test_an_answer_without_words_is_a_refusal(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("[Import permits > Fees]", [1]),
+        ("【Import permits】", [1]),
+        ("**[Carriers]**", [2]),
+        ("- [Import permits], [Carriers].\n", [1, 2]),
+        ("[Nowhere] [Ports]", [3]),
+    ],
+)
+def test_an_answer_of_nothing_but_citations_is_one(text: str, numbers: list[int]) -> None:
+    answer = ask(FakeChat(text))
+    assert (answer.text, answer.refused, answer.confidence.level) == (text, False, "High")
+    assert [citation.hit.chunk.number for citation in answer.citations] == numbers
+
+
+@pytest.mark.parametrize("text", ["[Nowhere]", "- 【Tea】, **[Nowhere > Fees]**.\n", "...", "**"])
+def test_an_answer_without_words_and_without_citations_of_what_was_found_is_a_refusal(text: str) -> None:
     answer = ask(FakeChat(text))
     assert (answer.text, answer.refused, answer.confidence) == (waypoint.DECLINE, True, NOT_ANSWERED)
     assert (answer.citations, answer.sources) == ((), ())

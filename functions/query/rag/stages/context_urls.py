@@ -13,6 +13,7 @@ from rag.ports import TokenCounter
 from rag.stages.cite import is_http, source_urls
 from rag.text.cutting import cut_to
 from rag.text.labels import safe
+from rag.text.refusal import has_words
 from rag.types import Chunk, Citation, Context, Hit, Passage
 
 SEPARATOR = "\n\n---\n\n"
@@ -87,7 +88,10 @@ class UrlCiter:
 
     def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
         """One citation per source, in the order of the answer."""
-        return tuple(_named(answer, hits)) or tuple(self._drawn_on(answer, hits))
+        named = tuple(_named(answer, hits))
+        if named or not has_words(answer):  # an address that the model made up has words of sources too
+            return named
+        return tuple(self._drawn_on(answer, hits))
 
     def _drawn_on(self, answer: str, hits: tuple[Hit, ...]) -> Iterator[Citation]:
         passages = [_stems(f"{hit.chunk.title} {hit.chunk.section} {hit.chunk.text}") for hit in hits]

@@ -124,3 +124,8 @@ def test_two_chunks_of_one_page_are_one_citation() -> None:
 def test_any_answer_survives(answer: str) -> None:
     for citation in CITE(answer, HITS):
         assert answer[citation.position :].startswith(citation.raw)
+
+
+def test_a_made_up_address_draws_on_nothing() -> None:
+    assert CITE("https://b.example/reporting/form/choose/activity", HITS) == ()
+    assert CITE("Choose the activity in the form: https://b.example/reporting", HITS) != ()
