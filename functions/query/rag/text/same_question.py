@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from rag.text import same_question_words as words
-from rag.text.normalise import normalise
+from rag.text.normalise import normalise, with_raised_spelt
 
 _CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 _LETTER = re.compile(r"(?<=\S )A\b")
@@ -40,7 +40,7 @@ def _form(question: str) -> str:
 
 def _spelt_out(question: str) -> str:
     """``question`` with its contractions in full, in lower case but for what is a name only in capitals."""
-    text = " ".join(unicodedata.normalize("NFKC", question).replace("\u2019", "'").split())
+    text = " ".join(unicodedata.normalize("NFKC", with_raised_spelt(question)).replace("\u2019", "'").split())
     if not text.isupper():
         text = _CAPITALS.sub(_named, text)
         text = _LETTER.sub("letter_a", text)  # "vitamin A" is not "a vitamin"

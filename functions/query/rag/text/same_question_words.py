@@ -51,7 +51,7 @@ WORDINGS = tuple(
     for pattern, one in (
         (rf"^{_COURTEOUSLY}(?:(?:can|could|would) you )?{_COURTEOUSLY}tell me (?=wh|how|if)", ""),
         (r"\bcannot\b", "can not"),
-        (r"\be mail(s?)\b", r"email\1"),
+        (r"\be (?:sign45 )?mail(s?)\b", r"email\1"),  # "e-mail": normalise spells the hyphen
         (r"\b(?:u s a|u s|usa|united states of america|united states)\b", "name_us"),
         (r"\b(?:u k|united kingdom)\b", "uk"),
         (r"\ba (few|little)\b", r"a_\1"),  # not "few"

@@ -110,6 +110,11 @@ What does a red light mean? | What is a red light?
 Does the deadline of the grant change? | Does the grant change the deadline?
 Can I bring a bottle of wine? | Can I bring a wine bottle?
 What happens if I have an accident? | What happens when I have an accident?
+Are you open Mon-Fri? | Are you open Mon, Fri?
+Does the plan cover Q1 - Q3? | Does the plan cover Q1, Q3?
+Is a 6′ pipe allowed? | Is a 6″ pipe allowed?
+Is 10² the limit? | Is 102 the limit?
+Is 1½ the limit? | Is 11 2 the limit?
 """
 SAME = """
 What is the deadline? | What's the deadline?
@@ -127,6 +132,8 @@ What is the cost of shipping? | What is the shipping price?
 How can I purchase a licence? | How do I buy a licence?
 Do you ship to the USA? | Do you ship to the US?
 How do I send an e-mail? | How do I send an email?
+How do I send e-mails? | How do I send an e mail?
+Is a 6" pipe allowed? | Is a 6″ pipe allowed?
 What does demurrage mean? | What is demurrage?
 Is it possible to amend a bill of lading? | Can I amend a bill of lading?
 How many days may I take? | How many days can I take?
