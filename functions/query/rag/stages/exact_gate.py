@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rag.text.exact_words import ExactWords, exact_words
+from rag.text.exact_words import exact_words
 from rag.types import Chunk, Decline, Hit, Proceed, Question
 
 
@@ -16,7 +16,8 @@ class ExactOr:
     One hit that holds all of them is enough. Plain keywords must be rare, which is that the hit's ``parts["fused"]`` is
     at least ``rare`` (deviations above the collection's mean); and as several words may stand together by chance, the
     hit must then have a cosine of ``cosine`` as well. A code that no hit holds is a decline, however near the others
-    are. The request's own threshold asks for cosines, and so for ``otherwise``.
+    are, unless something else is asked about ("weekly report W45"): then the others decide, as plain keywords do. The
+    request's own threshold asks for cosines, and so for ``otherwise``.
     """
 
     otherwise: Callable[[tuple[Hit, ...], Question], Proceed | Decline]
@@ -30,18 +31,23 @@ class ExactOr:
         if wanted is None:
             return decision
         texts = [_words(hit.chunk) for hit in hits]
-        if unknown := wanted.codes.intersection(wanted.missing_from(texts)):
+        unknown = wanted.codes.intersection(wanted.missing_from(texts))
+        if unknown and wanted.codes_alone:
             return Decline(f"no chunk holds {', '.join(sorted(unknown))}")
         if isinstance(decision, Proceed):
             return decision
-        holding = sum(self._tells(hit, wanted) and wanted.held_by(text) for hit, text in zip(hits, texts, strict=True))
+        left = wanted.without(unknown) if unknown else wanted
+        holding = sum(
+            self._tells(hit, plain=left.plain, single=wanted.single) and left.held_by(text)
+            for hit, text in zip(hits, texts, strict=True)
+        )
         return Proceed(hits, holding) if holding else decision
 
-    def _tells(self, hit: Hit, wanted: ExactWords) -> bool:
+    def _tells(self, hit: Hit, *, plain: bool, single: bool) -> bool:
         """Whether it means something that this hit holds the words."""
-        if not wanted.plain:
+        if not plain:
             return True
-        return hit.parts.get("fused", 0.0) >= self.rare and (wanted.single or hit.parts["dense"] >= self.cosine)
+        return hit.parts.get("fused", 0.0) >= self.rare and (single or hit.parts["dense"] >= self.cosine)
 
 
 def _words(chunk: Chunk) -> str:

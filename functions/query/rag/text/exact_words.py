@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from unicodedata import normalize
 
 from rag.text.intent import GRAMMAR, KEYWORDS_MAX_WORDS, QUOTED, is_exact
@@ -29,6 +30,14 @@ working works wo yes
 """
 _ASKING = GRAMMAR | frozenset(_ASKING_WORDS.split())
 """They ask without saying about what."""
+_GENERIC_WORDS = """
+api appear article case cause chapter code detail display error fail failure figure fix form get give got handle id
+identifier info information invalid issue item key label line message name new no number occur option page paragraph
+problem reason receive ref reference resolve result return row screen section see shown solve standard status step table
+text throw ticket troubleshoot type unknown value version warning
+"""
+"""Beside a code they say what kind of thing it is, or what happens to it; alone they ask about nothing else."""
+_NUMBER = re.compile(r"[IVX]+|[\W\d]+")
 _LINKS = frozenset(("and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"))
 """Between keywords they do not make a sentence: "export to Excel"."""
 
@@ -51,6 +60,17 @@ class ExactWords:
     def single(self) -> bool:
         """Whether it is one word."""
         return len(self.phrases) + len(self.words) == 1
+
+    @property
+    def codes_alone(self) -> bool:
+        """Whether nothing of substance is asked beside the codes: "error ERR-4711", but not "weekly report W45"."""
+        others = [phrase for phrase in self.phrases if phrase not in self.codes and not _NUMBER.fullmatch(phrase)]
+        return bool(self.codes) and self.words.union(stems(" ".join(others))) <= _generic()
+
+    def without(self, codes: Collection[str]) -> ExactWords:
+        """What is left to hold when ``codes`` are incidental: plain, as it is weaker evidence without them."""
+        left = tuple(phrase for phrase in self.phrases if phrase not in codes)
+        return replace(self, phrases=left, codes=self.codes.difference(codes), plain=True)
 
     def held_by(self, text: str) -> bool:
         """Whether ``text`` holds all of them."""
@@ -109,3 +129,8 @@ def _unit(word: str, *, first: bool) -> _Unit:
     acronym = len(word) > 1 and word.isupper() and word.isalpha()
     exact = acronym or is_exact(word) or not _JOINTS.isdisjoint(word)
     return _Unit(word, exact=exact, name=not exact and not first and word[0].isupper())
+
+
+@cache
+def _generic() -> frozenset[str]:
+    return frozenset(stems(_GENERIC_WORDS))

@@ -55,6 +55,32 @@ def test_a_code_that_no_chunk_holds_is_a_decline_however_near_the_others_are(que
     assert decide(question, *near) == Decline(f"no chunk holds {code}")
 
 
+@pytest.mark.parametrize(
+    "question", ["weekly report W45", "Q3 report export", "hourly rate EUR 50", "export CSV 3 reports", "kiosk CW12"]
+)
+def test_an_incidental_code_that_no_chunk_holds_leaves_it_to_the_cosines(question: str) -> None:
+    near = (hit("It shows a week of the team.", 0.5), hit("Reports show time.", 0.3))
+    assert decide(question, *near) == Proceed(near, 2)
+    far = (hit("It shows a week of the team.", 0.39), hit("Reports show time.", 0.3))
+    assert isinstance(decide(question, *far), Decline)
+
+
+def test_beside_an_incidental_code_the_other_words_may_open_the_gate_as_plain_ones() -> None:
+    text = "Send the invoice as a PDF."
+    near = (hit(text, 0.25, fused=3.0), FAR)
+    assert decide("invoice PDF A4", *near) == Proceed(near, 1)
+    assert isinstance(decide("invoice PDF A4", hit(text, 0.25, fused=2.9), FAR), Decline)
+    assert isinstance(decide("invoice PDF A4", hit(text, 0.24, fused=3.0), FAR), Decline)
+    assert isinstance(decide("invoice A4", hit(text, 0.24, fused=3.0), FAR), Decline)
+    assert isinstance(decide("invoice PDF A4", hit("Send the invoice.", 0.3), FAR), Decline)
+
+
+@pytest.mark.parametrize("question", ["error code CHR-9999", "fix CHR-9999", "CHR-4003 CHR-9999"])
+def test_generic_words_and_known_codes_do_not_save_an_unknown_code(question: str) -> None:
+    near = (hit("The error CHR-4003 means that the Entity ID differs.", 0.6), hit("CHR-4007 is another.", 0.5))
+    assert decide(question, *near) == Decline("no chunk holds CHR-9999")
+
+
 def test_a_long_question_is_not_decided_by_its_code() -> None:
     near = (hit("CHR-4003 means that the Entity ID differs.", 0.6), hit("CHR-4007 means another thing.", 0.5))
     question = "Our script gets CHR-9999 from the kiosk after an update, how long should it wait?"

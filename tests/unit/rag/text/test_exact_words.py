@@ -88,6 +88,42 @@ def test_plain_keywords_are_told_from_codes_and_names(question: str, plain: bool
 
 
 @pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("CHR-9999", True),
+        ("CHR 9999", True),
+        ("What does CHR-9999 mean?", True),
+        ("error CHR-9999", True),
+        ("fixing errors: E-999", True),
+        ("unknown status code E-9999", True),
+        ("Forms CL-98, CL-99", True),
+        ("SOC 9 Type II", True),
+        ("page A4 2027", True),
+        ("Does it support IPv6?", True),
+        ("API E-999", True),
+        ("weekly report W45", False),
+        ("Q3 report export", False),
+        ("hourly rate EUR 50", False),
+        ("export CSV 3 reports", False),
+        ("iPhone15 mobile app timer", False),
+        ("invoice PDF A4", False),
+        ("VAT Q4", False),
+        ('"Copy last week" W45', False),
+        ("SSO", False),
+        ("holidays 2027", False),
+    ],
+)
+def test_whether_codes_are_all_that_is_asked_about(question: str, alone: bool) -> None:
+    assert wanted(question).codes_alone is alone
+
+
+def test_without_incidental_codes_the_rest_must_be_held_as_plain_words() -> None:
+    left = wanted("invoice PDF A4").without({"A4"})
+    assert left == ExactWords(phrases=("PDF",), words=frozenset({"invoic"}), codes=frozenset(), plain=True)
+    assert left.held_by("Invoices are PDF files.")
+
+
+@pytest.mark.parametrize(
     ("question", "text", "held"),
     [
         ("CHR 1042", "It is refused with `CHR-1042`.", True),
