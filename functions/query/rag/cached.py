@@ -8,7 +8,7 @@ from typing import Any
 from rag.records import CachedAnswer
 from rag.types import Answer, Chunk, Citation, Completion, Confidence, Hit, Question, RelatedDoc, Source
 
-RECIPE = 2
+RECIPE = 3
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
@@ -58,7 +58,6 @@ def thaw(kept: CachedAnswer, *, question: Question, profile: str, response_id: s
 
 
 def _citation_parts(citation: Citation) -> dict[str, object]:
-    chunk = citation.hit.chunk
     return {
         "raw": citation.raw,
         "title": citation.title,
@@ -67,23 +66,31 @@ def _citation_parts(citation: Citation) -> dict[str, object]:
         "urls": list(citation.source_urls),
         "id": citation.chunk_id,
         "support": citation.support,
-        "score": citation.hit.score,
-        "dense": citation.hit.parts["dense"],
-        "number": chunk.number,
-        "chunk": {name: getattr(chunk, name) for name in _TEXT_FIELDS},
+        "hits": [_hit_parts(hit) for hit in (citation.hit, *citation.also)],
     }
 
 
 def _citation(item: Mapping[str, Any]) -> Citation:
-    chunk = Chunk(number=item["number"], text="", chunk_index=0, chunk_count=1, **item["chunk"])
-    score = item["score"]
+    hit, *also = map(_hit, item["hits"])
     return Citation(
         raw=item["raw"],
         title=item["title"],
         section=item["section"],
         position=item["position"],
-        hit=Hit(chunk=chunk, score=score, distance=1 - score, parts={"dense": item["dense"]}),
+        hit=hit,
+        also=tuple(also),
         source_urls=tuple(item["urls"]),
         chunk_id=item["id"],
         support=item["support"],
     )
+
+
+def _hit_parts(hit: Hit) -> dict[str, object]:
+    chunk = {name: getattr(hit.chunk, name) for name in _TEXT_FIELDS}
+    return {"score": hit.score, "dense": hit.parts["dense"], "number": hit.chunk.number, "chunk": chunk}
+
+
+def _hit(item: Mapping[str, Any]) -> Hit:
+    chunk = Chunk(number=item["number"], text="", chunk_index=0, chunk_count=1, **item["chunk"])
+    score = item["score"]
+    return Hit(chunk=chunk, score=score, distance=1 - score, parts={"dense": item["dense"]})

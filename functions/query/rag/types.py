@@ -131,8 +131,8 @@ class Citation:
     """A citation in the answer that was matched to a retrieved chunk.
 
     ``position`` is the character offset of ``raw`` in the answer. ``score`` is the chunk's, on the profile's
-    scale. ``chunk_id`` names the chunk where the profile cites chunks. ``support`` is the verdict of a
-    citation check, None where none was made.
+    scale. ``also`` are the other chunks of the source that the answer draws on. ``chunk_id`` names the chunk where the
+    profile cites chunks. ``support`` is the verdict of a citation check, None where none was made.
     """
 
     raw: str
@@ -140,6 +140,7 @@ class Citation:
     section: str
     position: int
     hit: Hit
+    also: tuple[Hit, ...] = ()
     source_urls: tuple[str, ...] = ()
     chunk_id: str | None = None
     support: Literal["supported", "partial", "unsupported"] | None = None

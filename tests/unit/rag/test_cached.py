@@ -10,7 +10,7 @@ from fakes import make_hit
 from rag.adapters.store_format import decode_answer, encode_answer
 from rag.cached import freeze, thaw
 from rag.records import CachedAnswer
-from rag.replies import query_reply
+from rag.replies import query_reply, question_reply
 from rag.types import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source, Usage
 
 HITS = (
@@ -70,6 +70,13 @@ def test_the_reply_is_the_same_but_for_ids_and_metadata() -> None:
     assert after["responseId"] == "r2"
     for name in ("query", "profile", "chunksRetrieved", "chunksUsed", "model", "finishReason"):
         assert after["metadata"][name] == before["metadata"][name], name
+
+
+def test_all_the_chunks_that_a_citation_stands_for_are_told_again() -> None:
+    (citation,) = ANSWER.citations
+    answer = replace(ANSWER, citations=(replace(citation, also=HITS[1:]),))
+    before, after = (question_reply(this, debug=False) for this in (answer, round_trip(answer)))
+    assert before["sources"] == after["sources"] == ["id_7", "id_9"]
 
 
 def test_nobody_wrote_it_anew() -> None:

@@ -16,11 +16,13 @@ from rag.types import Answer, Context, Hit
 def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
     """The chunks that ``answer`` rests on, best first: those that it cites, else all that its writer saw.
 
+    A source that is cited may have several chunks: those that the answer draws on.
+
     What was found and not used has earned neither praise nor blame: were it moved together with what was used, a vote
     would change no order.
     """
     seen = tuple(passage.hit for passage in context.used) if context else ()
-    cited = {citation.hit.chunk.number for citation in answer.citations}
+    cited = {hit.chunk.number for citation in answer.citations for hit in (citation.hit, *citation.also)}
     return tuple(hit for hit in seen if hit.chunk.number in cited) or seen
 
 

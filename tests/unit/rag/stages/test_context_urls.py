@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rag.stages.context_urls import UrlCiter, UrlPacker, source_name
 from rag.text.tokens import RoughTokens
+from rag.types import Hit
 
 REPORT = make_hit(
     "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
@@ -118,6 +119,65 @@ def test_two_chunks_of_one_page_are_one_citation() -> None:
     twin = make_hit("The form has four pages.", number=9, title="Reporting", url="https://ga.example.edu/reporting")
     answer = "Open the reporting form and choose the activity. The form has four pages."
     assert [citation.hit.chunk.number for citation in CITE(answer, (REPORT, twin))] == [1]
+
+
+FEES, HELMETS = "https://velo.example.org/fees", "https://velo.example.org/helmets"
+
+
+def fees(text: str, number: int, section: str) -> Hit:
+    return make_hit(text, number=number, title="Rental fees", url=FEES, section=section)
+
+
+CARGO = fees("A cargo bike costs 22 euros per day. A deposit of 150 euros is needed for a cargo bike.", 11, "Cargo")
+CITY = fees("A city bike costs 9 euros per day and 45 euros per week.", 10, "City")
+LATE = fees("A bike that comes back late costs 5 euros for every hour that has begun.", 12, "Late")
+KIDS = make_hit("Children under 12 years must wear a helmet.", number=20, title="Helmets", url=HELMETS, section="Age")
+RENTAL = (CARGO, CITY, LATE, KIDS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (f"{LATE.chunk.text} (Source: {FEES})", [(12, [])]),
+        (f"A bike that comes back late costs 5 euros every hour (Source: {FEES}).", [(12, [])]),
+        (f"See the [fees for a late return]({FEES}).", [(12, [])]),
+        (f"(Source: {FEES}) Late bikes cost 5 euros for every hour.", [(12, [])]),
+        (f"According to {FEES}:\n- late bikes cost 5 euros for every hour begun", [(12, [])]),
+        (f"Late bikes cost 5 euros for every hour begun. Mind the clock. (Source: {FEES})", [(12, [])]),
+        ("The city bike costs 9 euros per day (Source: rental fees).", [(10, [])]),
+        # What is said elsewhere with the same source goes with the first citation, and with no other source.
+        (f"{CITY.chunk.text} (Source: {FEES}) {CARGO.chunk.text} (Source: {FEES}) {LATE.chunk.text} (Source: {FEES})",
+         [(10, [11, 12])]),
+        (f"- City bike: 9 euros per day, 45 euros per week\n- Late: every hour costs 5 euros\n\n(Source: {FEES})",
+         [(12, [10])]),
+        (f"{KIDS.chunk.text} (Source: {HELMETS}) {LATE.chunk.text} (Source: {FEES})", [(20, []), (12, [])]),
+        (f"{KIDS.chunk.text} {LATE.chunk.text}\n\n- [Helmets]({HELMETS})\n- [Fees]({FEES})", [(20, []), (12, [])]),
+        # A sentence that names its source draws on no other; one that names none may.
+        (f"A cargo bike costs 22 euros per day (Source: {HELMETS}). See {FEES}.", [(20, []), (11, [])]),
+        (f"{LATE.chunk.text} (Source: {FEES}) {KIDS.chunk.text}", [(12, [])]),
+        (f"{LATE.chunk.text} (Source: {FEES}) {CITY.chunk.text}", [(12, [10])]),
+        # Nothing to tell by: the best ranked.
+        (f"(Source: {FEES})", [(11, [])]),
+        (f"You pay extra for tardiness (Source: {FEES}).", [(11, [])]),
+        # No marks at all.
+        (f"{LATE.chunk.text} {CITY.chunk.text} {KIDS.chunk.text}", [(12, [10]), (20, [])]),
+    ],
+)  # fmt: skip
+def test_of_a_page_in_several_chunks_those_that_the_answer_draws_on(
+    answer: str, expected: list[tuple[int, list[int]]]
+) -> None:
+    citations = CITE(answer, RENTAL)
+    found = [(c.hit.chunk.number, [hit.chunk.number for hit in c.also]) for c in citations]
+    assert found == expected
+    assert [c.section for c in citations] == [c.hit.chunk.section for c in citations]
+    assert all(answer[c.position :].startswith(c.raw) for c in citations)
+
+
+def test_two_documents_of_one_title_are_told_apart_by_what_is_said() -> None:
+    old = make_hit("Helmets were optional for members.", number=1, title="Policy", url="https://x.org/2022")
+    new = make_hit("Helmets are compulsory on night rides.", number=2, title="Policy", url="https://x.org/2024")
+    (citation,) = CITE("Helmets are compulsory on night rides (Source: Policy).", (old, new))
+    assert citation.source_urls == ("https://x.org/2024",)
 
 
 @given(st.text("(Source: htps/[]x.org\n)!.", max_size=200))

@@ -84,6 +84,12 @@ def test_an_answer_rests_on_what_it_cites_else_on_what_its_writer_saw(
     assert [hit.chunk.number for hit in grounds(answer, context)] == expected
 
 
+def test_of_a_cited_source_it_rests_on_every_chunk_that_it_draws_on() -> None:
+    (citation,) = cites(1).citations
+    answer = replace(ANSWER, citations=(replace(citation, also=(make_hit(number=3),)),))
+    assert [hit.chunk.number for hit in grounds(answer, CONTEXT)] == [3, 1]
+
+
 def test_a_response_is_kept_with_what_it_rests_on() -> None:
     kept = Kept()
     kept.answered()
