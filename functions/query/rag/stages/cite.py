@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rag.text.dice import dice
-from rag.text.labels import ARROW, Label, find_labels, safe
+from rag.text.labels import ARROW, Label, find_labels, find_outer_labels, safe
 from rag.text.words import holds_beginning, holds_words
 from rag.types import Chunk, Citation, Hit
 
@@ -19,7 +19,8 @@ class TitleCiter:
     the other from the start of a word on: ``[Import permit]`` means "Import permits", ``[Enter]`` does not mean "Data
     Center Access". One that stands there as whole words goes first.
     Within the matched title the chunk of the cited section is preferred. Labels that match nothing are
-    left out.
+    left out. Brackets around brackets are one label where that is a title (``[Policy [v2] > Fees]``) or no inner one
+    matches.
     """
 
     min_dice: float
@@ -28,11 +29,32 @@ class TitleCiter:
     def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
         """The matched citations in the order of the answer, one per matched title, whatever the labels call it."""
         citations: dict[str, Citation] = {}
-        for label in find_labels(answer):
+        for label, hit in sorted(self._matched(answer, hits), key=lambda pair: pair[0].position):
+            citations.setdefault(_key(hit.chunk.title), _citation(label, hit))
+        return tuple(citations.values())
+
+    def _matched(self, answer: str, hits: tuple[Hit, ...]) -> Iterator[tuple[Label, Hit]]:
+        rest, end = [], 0
+        tried: dict[str, Hit | None] = {}
+        for label in find_outer_labels(answer):
+            if label.raw not in tried:
+                tried[label.raw] = self._match_outer(label, hits)
+            if hit := tried[label.raw]:
+                yield label, hit
+                rest += [answer[end : label.position], " " * len(label.raw)]
+                end = label.position + len(label.raw)
+        for label in find_labels("".join((*rest, answer[end:]))):
             hit = self._match(label, hits)
             if hit is not None:
-                citations.setdefault(_key(hit.chunk.title), _citation(label, hit))
-        return tuple(citations.values())
+                yield label, hit
+
+    def _match_outer(self, label: Label, hits: tuple[Hit, ...]) -> Hit | None:
+        wanted = label.title.casefold()
+        if not any(_key(hit.chunk.title) == wanted for hit in hits):
+            inner = find_labels(label.raw[1:-1])
+            if any(self._match(one, hits) for one in inner):
+                return None
+        return self._match(label, hits)
 
     def _match(self, label: Label, hits: tuple[Hit, ...]) -> Hit | None:
         wanted = label.title.casefold()

@@ -152,6 +152,32 @@ def test_full_width_brackets_cite_too() -> None:
     assert cited("Five days【Import permits > Times】.", hits_titled("Import permits")) == [1]
 
 
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("Free [Policy [v2] > Fees].", [("[Policy [v2] > Fees]", "Fees", 1)]),
+        ("Free 【Policy [v2] > Fees】.", [("【Policy [v2] > Fees】", "Fees", 1)]),
+        ("[Claims [drafts]], [draft]", [("[Claims [drafts]]", "", 2), ("[draft]", "", 3)]),
+        (
+            "[Singapore Import Permits and TradeNet [nested]]",
+            [("[Singapore Import Permits and TradeNet [nested]]", "", 4)],
+        ),
+        ("[Draft notes > Table [A]]", [("[Draft notes > Table [A]]", "Table (A)", 3)]),
+        # The inner one is the label where the outer is no title.
+        ("[[Draft notes > Fees]]", [("[Draft notes > Fees]", "Fees", 3)]),
+        ("[[Draft notes]](https://a.example)", [("[Draft notes]", "", 3)]),
+        ("[see [Draft notes > Fees] on this]", [("[Draft notes > Fees]", "Fees", 3)]),
+        ("[[Draft notes] [Policy (v2)]]", [("[Draft notes]", "", 3), ("[Policy (v2)]", "", 1)]),
+        ("[Nowhere [at all]] [ [ ] Draft notes]", []),
+    ],
+)
+def test_brackets_around_brackets(answer: str, found: list[tuple[str, str, int]]) -> None:
+    hits = hits_titled("Policy [v2]", "Claims [drafts]", "Draft notes", "Singapore Import Permits and TradeNet")
+    citations = cite(answer, hits)
+    assert [(citation.raw, citation.section, citation.hit.chunk.number) for citation in citations] == found
+    assert all(answer[citation.position :].startswith(citation.raw) for citation in citations)
+
+
 def test_no_hits_no_citations() -> None:
     assert cite("See [Import permits].", ()) == ()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.labels import Label, find_labels, make_label, mute, safe
+from rag.text.labels import Label, find_labels, find_outer_labels, make_label, mute, safe
 
 ANY = st.text(max_size=60)
 TRICKY = st.text("ab>[]【】›\n\t ", max_size=20)
@@ -59,7 +61,7 @@ def test_muted_brackets_look_alike(text: str, muted: str) -> None:
 
 @given(ANY | TRICKY)
 def test_a_muted_text_holds_no_label_and_is_as_long(text: str) -> None:
-    assert find_labels(mute(text)) == ()
+    assert find_labels(mute(text)) == find_outer_labels(mute(text)) == ()
     assert len(mute(text)) == len(text)
 
 
@@ -94,3 +96,31 @@ def test_the_first_of_a_title_wins_whatever_the_case() -> None:
 )
 def test_odd_brackets(answer: str, titles: list[str]) -> None:
     assert [label.title for label in find_labels(answer)] == titles
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels"),
+    [
+        ("a [Policy [v2] > Fees [b]] c", [Label("[Policy [v2] > Fees [b]]", "Policy (v2)", "Fees (b)", 2)]),
+        ("[[Permits]]", [Label("[[Permits]]", "(Permits)", "", 0)]),
+        ("[[[Permits]]]", [Label("[[Permits]]", "(Permits)", "", 1)]),
+        ("【a [b]] [c [d】]", [Label("【a [b]]", "a (b)", "", 0), Label("[c [d】]", "c (d)", "", 8)]),
+        ("[Permits] [a [b] [ [ ] c] [a [] b] [ > [a]]", []),
+    ],
+)
+def test_outer_labels(answer: str, labels: list[Label]) -> None:
+    assert find_outer_labels(answer) == tuple(labels)
+
+
+@pytest.mark.parametrize("unit", ["[", "[a", "[ ", "[a]", "[[a]", "[a [b] ", "]", "[[a]]"])
+@pytest.mark.parametrize("before", ["", "["])
+def test_many_brackets_are_read_in_no_time(before: str, unit: str) -> None:
+    text = before + unit * (100_000 // len(unit))
+    started = perf_counter()
+    find_labels(text)
+    find_outer_labels(text)
+    assert perf_counter() - started < 5  # a fraction of a second; minutes if it were not linear
+
+
+def test_deep_brackets_are_muted() -> None:
+    assert mute("[" * 1500 + "a" + "]" * 1500) == "\uff3b" * 1500 + "a" + "\uff3d" * 1500
