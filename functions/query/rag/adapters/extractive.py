@@ -18,7 +18,7 @@ from rag.text.exact_words import ExactWords, exact_words, holds
 from rag.text.excerpts import split_excerpts
 from rag.text.labels import mute
 from rag.text.recency import chunk_date
-from rag.text.sentences import split_sentences
+from rag.text.statements import split_statements
 from rag.types import Completion, Context, Deadline, Embedder, Passage, Question
 
 MODEL = "extractive"
@@ -102,18 +102,19 @@ def _sentences(context: Context, wanted: ExactWords | None) -> list[Sentence]:
 
 
 def _quotable(passage: Passage, wanted: ExactWords | None) -> Sequence[str]:
-    """What of a passage fits into an answer: its sentences, else excerpts.
+    """What of a passage fits into an answer: its sentences and lists, else excerpts.
 
-    Where only excerpts (rows of a table) hold a phrase that the question hangs on, these and then the sentences.
+    Where only excerpts (rows of a table) hold a phrase that the question hangs on, these and then the others.
     """
     room = MAX_CHARS - len(passage.citation) - 2
     if room < MIN_EXCERPT_CHARS:  # beside a huge title
         return ()
-    sentences = split_sentences(passage.text, continued=passage.hit.chunk.chunk_index > 0)
-    fitting = tuple(sentence for sentence in sentences if len(sentence) <= room)
+    size = min(room, EXCERPT_CHARS)
+    statements = split_statements(passage.text, max_chars=size, continued=passage.hit.chunk.chunk_index > 0)
+    fitting = tuple(statement for statement in statements if len(statement) <= room)
     unsaid = wanted.missing_from(fitting) if wanted else ()
     if fitting and not unsaid:
         return fitting
-    excerpts = split_excerpts(passage.text, max_chars=min(room, EXCERPT_CHARS))
+    excerpts = split_excerpts(passage.text, max_chars=size)
     telling = (excerpt for excerpt in excerpts if any(holds(excerpt, phrase) for phrase in unsaid))
     return (*telling, *fitting) if fitting else excerpts

@@ -8,6 +8,7 @@ from itertools import groupby, pairwise, zip_longest
 
 from rag.text.inline import reveal, without_holes
 from rag.text.markdown_blocks import Block, Kind, split_blocks
+from rag.text.sentences import split_paragraph
 from rag.text.words import count_words
 
 MIN_WORDS = 2
@@ -28,14 +29,13 @@ def split_excerpts(markdown: str, *, max_chars: int) -> tuple[str, ...]:
     """
     found: list[str] = []
     introduction = ""
-    for kind, run, following in _runs(markdown):
+    for kind, run, following in _runs(split_blocks(markdown)):
         if kind == "code":
             code = "\n".join(line for block in run for line in block.parts)
             front = f"{introduction}\n" if introduction else ""
             found += (front + part for part in _cut(code, _LINE, max_chars - len(front)))
         elif kind == "item":
-            items = [item for block in run if (item := _said(block.parts[0]).rstrip(_ITEM_END))]
-            found += _listed(introduction, items, max_chars)
+            found += _listed(introduction, _items(run), max_chars)
         elif kind == "row":
             found += [part for row in filter(_says_something, _rows(run)) for part in _cut(row, _CLAUSE, max_chars)]
         introduction = ""
@@ -50,13 +50,34 @@ def split_excerpts(markdown: str, *, max_chars: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _runs(markdown: str) -> Iterator[tuple[Kind, tuple[Block, ...], Kind]]:
+def block_lists(blocks: Sequence[Block], *, max_chars: int) -> Iterator[tuple[int, str]]:
+    """The lists of ``blocks`` whose items are no sentences, each with the number of its first block.
+
+    A list comes with the line that introduces it ("You need: a permit; an invoice"), and in several pieces if it is
+    longer than ``max_chars``. Items that are sentences stand for themselves.
+    """
+    number = 0
+    introduction = ""
+    for kind, run, _ in _runs(blocks):
+        if kind == "item":
+            items = _items([block for block in run if not any(split_paragraph(block.parts[0], complete=False))])
+            yield from ((number, part) for part in _listed(introduction, items, max_chars))
+        last = _said(run[-1].parts[0]) if kind == "text" else ""
+        introduction = last if len(last) <= max_chars // 2 else ""
+        number += len(run)
+
+
+def _items(run: Sequence[Block]) -> list[str]:
+    return [item for block in run if (item := _said(block.parts[0]).rstrip(_ITEM_END))]
+
+
+def _runs(blocks: Sequence[Block]) -> Iterator[tuple[Kind, tuple[Block, ...], Kind]]:
     """Neighbours of one kind (a table's ruler is of its rows'), and the kind of what follows them."""
 
     def kind_of(block: Block) -> Kind:
         return "row" if block.kind == "ruler" else block.kind
 
-    runs = [(kind, tuple(run)) for kind, run in groupby(split_blocks(markdown), kind_of)]
+    runs = [(kind, tuple(run)) for kind, run in groupby(blocks, kind_of)]
     for (kind, run), (following, _) in pairwise([*runs, ("break", ())]):
         yield kind, run, following
 

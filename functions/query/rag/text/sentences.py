@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rag.text.cutting import ELLIPSIS
 from rag.text.inline import is_code, reveal, without_holes
-from rag.text.markdown_blocks import split_blocks
+from rag.text.markdown_blocks import Block, split_blocks
 from rag.text.words import count_words
 
 MIN_WORDS = 2
@@ -42,16 +42,20 @@ def split_sentences(markdown: str, *, continued: bool = False) -> tuple[str, ...
     A list item counts when it is a sentence of its own. A sentence that has a hole (an image or a template's value in
     it is not known) does not. ``continued`` says that the text may begin inside a sentence.
     """
-    found: list[str] = []
+    blocks = split_blocks(markdown.removesuffix(f" {ELLIPSIS}"))
+    return tuple(sentence for _, sentence in block_sentences(blocks, continued=continued))
+
+
+def block_sentences(blocks: Sequence[Block], *, continued: bool) -> Iterator[tuple[int, str]]:
+    """The whole sentences of ``blocks``, each with its block's number; see ``split_sentences``."""
     complete = not continued  # what stands before: else a paragraph with a small letter first goes on with it
-    for block in split_blocks(markdown.removesuffix(f" {ELLIPSIS}")):
+    for number, block in enumerate(blocks):
         if block.kind in ("text", "item"):
-            sentences = tuple(split_paragraph(block.parts[0], complete=complete and block.kind == "text"))
-            found += sentences
+            for sentence in split_paragraph(block.parts[0], complete=complete and block.kind == "text"):
+                yield number, sentence
             complete = _ends(block.parts[0])
         else:
             complete = block.kind == "break"
-    return tuple(found)
 
 
 def split_paragraph(text: str, *, complete: bool) -> Iterator[str]:
