@@ -101,6 +101,11 @@ def listing(items: Sequence[str], start: str | None) -> str:
     return "\n".join(lines)
 
 
+def in_cell(code: str) -> str:
+    """``code`` for a pipe table's cell; a fenced block, which no cell can hold, as it is."""
+    return code if "\n" in code else _BARE_PIPE.sub(r"\\|", code)
+
+
 def table(rows: Sequence[Sequence[str]]) -> str:
     """A pipe table; its first row is the heading."""
     cells = [[_BARE_PIPE.sub(r"\\|", one_line(cell)) for cell in row] for row in rows if row]

@@ -1,8 +1,9 @@
 """HTML in a model's answer to Markdown.
 
 Formatting becomes Markdown, scripts and frames go with what they hold, other tags are unwrapped, character references
-are decoded. Code, fenced or inline, is not touched. What is converted is read again until nothing is left to convert,
-so that the result is stable: converting it once more changes nothing.
+are decoded. Code, fenced, indented or inline, is not touched (but for pipes in the cells of an HTML table). What is
+converted is read again until nothing is left to convert, so that the result is stable: converting it once more changes
+nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 
 from rag.text import html_blocks as blocks
 from rag.text import html_names as names
-from rag.text.html_tokens import Token, attribute, decode, tokens
+from rag.text.html_rows import flat_rows
+from rag.text.html_tokens import Token, attribute, decode, has_html_attributes, tokens
 
 MAX_PASSES = 4
 MAX_DEPTH = 40
@@ -56,7 +58,7 @@ class _Converter:
     """One pass over a text. Code waits in ``stash``, out of reach of everything done to the text around it."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = list(tokens(text))
+        self.tokens = flat_rows(list(tokens(text)))
         self.last_close = {token.name: i for i, token in enumerate(self.tokens) if token.kind == "close"}
         stray = (run for token in self.tokens if token.kind == "text" for run in _TICKS.findall(token.raw))
         self.stray_ticks = {len(run) for run in stray}
@@ -91,9 +93,7 @@ class _Converter:
             return formatting or (tag.kind == "close" and self.within(tag.name))
         if "=" in tag.attributes or tag.name in names.DROPPED:
             return True
-        return (tag.name in names.KNOWN or tag.name in self.last_close) and names.BOOLEANS.issuperset(
-            tag.attributes.split()
-        )
+        return (tag.name in names.KNOWN or tag.name in self.last_close) and has_html_attributes(tag)
 
     def within(self, *names: str) -> bool:
         return any(frame.tag.name in names for frame in self.frames)
@@ -123,6 +123,10 @@ class _Converter:
 
     def unstash(self, text: str) -> str:
         return _STASHED.sub(lambda match: self.stash[int(match[1])], text)
+
+    def in_cell(self, text: str) -> str:
+        """``text`` of a table's cell: there a pipe divides even inline code, unless it is escaped."""
+        return _STASHED.sub(lambda match: self.keep(blocks.in_cell(self.stash[int(match[1])])), text)
 
     def holds_block(self, text: str) -> bool:
         """Whether a fenced block stands in ``text``: nothing may share its lines."""
@@ -223,7 +227,7 @@ class _Converter:
         if name == "li":
             return blocks.listing([held.strip()], None)
         if name == "table":
-            return f"{held.strip()}\n\n{blocks.table(frame.rows)}"
+            return f"{held.strip()}\n\n{blocks.table([[self.in_cell(cell) for cell in row] for row in frame.rows])}"
         if name == "tr":
             return " ".join(cell.strip() for cell in frame.cells)
         return held

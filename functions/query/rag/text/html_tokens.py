@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from html.entities import html5
 from typing import Literal
 
+from rag.text import html_names as names
+from rag.text.html_indents import Span, indented_runs
+
 type Kind = Literal["code", "open", "close", "text"]
 
 _FENCE = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
@@ -20,7 +23,10 @@ _ATTRIBUTE = re.compile(r"""([A-Za-z][\w:-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)"
 _ENTITY = re.compile(
     r"&((?:(?:amp|\#0{0,5}38|\#[xX]0{0,5}26);)*)([A-Za-z][A-Za-z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
 )
+_CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9-]*)")
 _LOOK_BACK_CHARS = 200
+_MAX_OPEN = 40
+_HOLDING = names.FRAMED | names.BLOCKS
 # Decoded, these would be Markdown, part of a tag or of another reference: any renderer shows the reference as well.
 _ACTIVE = frozenset("#;*_`[]\\~|!/?\n\t\r")
 
@@ -36,12 +42,25 @@ class Token:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """``text`` in order: fenced and inline code, tags, and the text between. Comments and declarations are left out."""
-    for is_code, piece in segments(text):
-        if is_code:
-            yield Token("code", piece)
+    """``text`` in order: code (fenced, inline or indented), tags, and the text between. Comments and declarations are
+    left out."""
+    fences = list(_fences(text))
+    blocks = [(span, False) for span in fences] + [(span, True) for span in indented_runs(text, fences)]
+    elements = _OpenElements(text)
+    position = 0
+    for (start, end), indented in sorted(blocks):
+        yield from map(elements.seen, _tokens(text[position:start]))
+        if indented and elements.open:
+            yield from map(elements.seen, _tokens(text[start:end]))
         else:
-            yield from _tags(piece)
+            yield Token("code", text[start:end])
+        position = end
+    yield from _tokens(text[position:])
+
+
+def has_html_attributes(tag: Token) -> bool:
+    """Whether the attributes of ``tag`` may be HTML's: those of a reader's "<your name>" are not."""
+    return "=" in tag.attributes or names.BOOLEANS.issuperset(tag.attributes.split())
 
 
 def attribute(tag: Token, name: str) -> str:
@@ -63,14 +82,51 @@ def decode(text: str) -> str:
 def segments(text: str) -> Iterator[tuple[bool, str]]:
     """Fenced blocks, inline code and the rest of ``text``, in order, each with whether it is code."""
     position = 0
+    for start, end in _fences(text):
+        yield from _inline(text[position:start])
+        yield True, text[start:end]
+        position = end
+    yield from _inline(text[position:])
+
+
+class _OpenElements:
+    """The elements that are open at a place of ``text``, in which an indented line is HTML's, not code."""
+
+    def __init__(self, text: str) -> None:
+        self.closed = {name.lower() for name in _CLOSING.findall(text)}
+        self.open: list[str] = []
+
+    def seen(self, token: Token) -> Token:
+        """``token``, which is the next of the text."""
+        if token.kind == "close" and token.name in self.open:
+            while self.open.pop() != token.name:
+                pass
+        elif token.kind == "open" and has_html_attributes(token):
+            while self.open and self.open[-1] in names.CLOSES.get(token.name, ()):
+                self.open.pop()
+            holds = token.name in _HOLDING
+            wraps = token.name in self.closed and token.name not in names.UNWRAPPED
+            if (holds or wraps) and len(self.open) < _MAX_OPEN:
+                self.open.append(token.name)
+        return token
+
+
+def _fences(text: str) -> Iterator[Span]:
+    position = 0
     while opening := _FENCE.search(text, position):
-        yield from _inline(text[position : opening.start()])
         mark = opening[1]
         closing = re.compile(rf"^[ \t]*(?:>[ \t]?)*{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
         end = closing.search(text, opening.end())
         position = end.end() if end else len(text)
-        yield True, text[opening.start() : position]
-    yield from _inline(text[position:])
+        yield opening.start(), position
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    for is_code, piece in _inline(text):
+        if is_code:
+            yield Token("code", piece)
+        else:
+            yield from _tags(piece)
 
 
 def _inline(text: str) -> Iterator[tuple[bool, str]]:

@@ -20,6 +20,12 @@ _TAGS = (
 _OTHERS = "&lt;|&amp;|&gt;|&nbsp;|&amp;lt;|&#65;|&#60;|`|``|\n```\n|\n~~~\n|\n|\n\n|  |text"
 _GLUE = "a*b|**|<|<<|>|\\|-->|x|0|- |1. |b>|/b>|lt;|amp;|#|\x00|    | "
 FRAGMENTS = [f"<{tag.replace('_', ' ')}>" for tag in _TAGS.split(" ")] + f"{_OTHERS}|{_GLUE}|<!--".split("|")
+_INDENTED = re.compile(r"^(?: {4}| {0,3}\t).*", re.MULTILINE)
+BLOCKS = [
+    "\n\n", "\n", "    ", "      ", "\t", "- a", "1. ", "> ", "# ", "```\n", "* * *", "| a | b |\n| - | - |\n", "| c",
+    "<br>", "<b>", "</b>", "<p>", "</p>", "<ul>", "</ul>", "<li>", "</li>", "<pre>", "</pre>", "<code>", "</code>",
+    "<table><tr><td>", "</table>", "<td>", "&amp;", "x", "`", "<foo>", "</foo>", "<script>", "</script>", "|",
+]  # fmt: skip
 MESS = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
 
 
@@ -97,6 +103,115 @@ def test_markdown_and_code_stay(text: str) -> None:
     assert html_to_markdown(text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run this:\n\n    <b>x</b> &amp; y\n\nDone.",
+        "Run this:\n\n\t<b>x</b> &amp; y",
+        "Run this:\n  \n    <p>\n\n\n      &lt;i&gt; ` \n    </p>\nDone ` so.",
+        "- item\n\n      <b>code</b>",
+        "1. item\n\n       <b>code</b>\n\n2. next",
+        "- a\n  - b\n\n        <b>code</b>\n\nend\n\n    <b>code</b>",
+        "- item\n\nText.\n\n    <br>",
+        "- item\n# Heading\n\n    <br>",
+        "* * *\n\n    <br>",
+        "```\n<p>\n```\n\n    <br>",
+        "The tag `<div>` opens.\n\n    <div>&amp;",
+        "<your name> and 3 < 4\n\n    <b>x</b>",
+    ],
+)
+def test_indented_code_stays(text: str) -> None:
+    assert html_to_markdown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("given_text", "result"),
+    [
+        ("<p>Run:</p>\n\n    <b>x</b> &amp; y\n\n<p>Done.</p>", "Run:\n\n    <b>x</b> &amp; y\n\nDone."),
+        ("Run:<br>\n\n    <b>x</b>\n    y\n<i>z</i>", "Run:  \n\n    <b>x</b>\n    y\n*z*"),
+    ],
+)
+def test_indented_code_stays_beside_html(given_text: str, result: str) -> None:
+    assert html_to_markdown(given_text) == result
+
+
+@pytest.mark.parametrize(
+    ("given_text", "result"),
+    [
+        ("a paragraph\n    <b>goes on</b>", "a paragraph\n    **goes on**"),
+        ("- item\n\n    <b>goes on</b>", "- item\n\n    **goes on**"),
+        ("10. item\n\n      <b>goes on</b>", "10. item\n\n      **goes on**"),
+        ("- a\n  - b\n\n      <b>goes on</b>", "- a\n  - b\n\n      **goes on**"),
+        ("- a\n\n  text\n\n    <b>goes on</b>", "- a\n\n  text\n\n    **goes on**"),
+        ("- - a\n\n      <b>goes on</b>", "- - a\n\n      **goes on**"),
+        ("x[^1]\n\n[^1]: note\n\n    <b>goes on</b>", "x[^1]\n\n[^1]: note\n\n    **goes on**"),
+        ("- a\n\n  ```\n  <b>\n  ```\n\n    <b>goes on</b>", "- a\n\n  ```\n  <b>\n  ```\n\n    **goes on**"),
+        ("<ul>\n\n    <li>one</li>\n\n    <li>two</li>\n\n</ul>", "- one\n- two"),
+        ("<div>\n\n    <p><b>x</b></p>\n\n</div>\nafter", "**x**\n\nafter"),
+        ("<answer>Yes:\n\n    <b>x</b>\n</answer>", "Yes:\n\n    **x**"),
+        ("a <script>\n\n    alert(1)</script> b", "a  b"),
+        ("    <b>x</b> at the top", "    **x** at the top"),
+        ("\n\n    <script>x</script>at the top", "    at the top"),
+    ],
+)
+def test_what_is_indented_but_no_code_is_converted(given_text: str, result: str) -> None:
+    assert html_to_markdown(given_text) == result
+
+
+_TABLE = "| Who | What |\n| --- | --- |\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "result"),
+    [
+        ("| Riders | front<br>back |\n| Under 16 | an adult |", "| Riders | front back |\n| Under 16 | an adult |"),
+        ("| Riders | <b>front<br/>back</b> |", "| Riders | **front back** |"),
+        ("| Riders | <p>front</p><p>back</p> |", "| Riders | front back  |"),
+        ("| Riders | <ul><li>front</li><li>back</li></ul> |\n\nEnd", "| Riders | - front - back  |\n\nEnd"),
+        ("| Riders | <pre><code>a &amp; b</code></pre> |", "| Riders | `a & b` |"),
+        ("| Riders | `<br>` or a\\|b<br>c |", "| Riders | `<br>` or a\\|b c |"),
+        ("| Riders | <code>a<p>b</code><br>c |", "| Riders | `a<p>b` c |"),
+        ("| Riders<br>all | x |<br>after", "| Riders all | x |  \nafter"),
+        ("| Riders | <your name> <center stage> |", "| Riders | <your name> <center stage> |"),
+    ],
+)
+def test_a_row_of_a_pipe_table_stays_one_line(row: str, result: str) -> None:
+    assert html_to_markdown(f"{_TABLE}{row}") == f"{_TABLE}{result}"
+    assert html_to_markdown(f"Intro<br>one\n\n{_TABLE}{row}") == f"Intro  \none\n\n{_TABLE}{result}"
+
+
+@pytest.mark.parametrize(
+    ("given_text", "result"),
+    [
+        ("Who | What<br>else\n:-- | --:\nRiders | a<br>b", "Who | What else\n:-- | --:\nRiders | a b"),
+        ("> | A | B |\n> |---|---|\n> | a<br>b | c |", "> | A | B |\n> |---|---|\n> | a b | c |"),
+        ("|x| is a norm<br>of x", "|x| is a norm  \nof x"),
+        ("a | b<br>c\n\n---", "a | b  \nc\n\n---"),
+        (f"{_TABLE}| a | b |\n\na | b<br>c", f"{_TABLE}| a | b |\n\na | b  \nc"),
+        ("<pre>\n| A |\n| - |\n| a<br>b |\n</pre>", "```\n| A |\n| - |\n| a\nb |\n```"),
+    ],
+)
+def test_what_is_a_pipe_tables_row(given_text: str, result: str) -> None:
+    assert html_to_markdown(given_text) == result
+
+
+@pytest.mark.parametrize(
+    ("cell", "result"),
+    [
+        ("<code>a|b</code>", "`a\\|b`"),
+        ("`a|b` or c|d", "`a\\|b` or c\\|d"),
+        ("<b><kbd>|</kbd></b>", "**`\\|`**"),
+        ("<pre>a|b</pre>", "``` a\\|b ```"),
+        ("<code>a\\|b</code>", "`a\\|b`"),
+    ],
+)
+def test_a_pipe_in_code_does_not_divide_a_tables_cell(cell: str, result: str) -> None:
+    assert html_to_markdown(f"<table><tr><th>A</th></tr><tr><td>{cell}</td></tr></table>") == (
+        f"| A |\n| --- |\n| {result} |"
+    )
+    assert html_to_markdown("<code>a|b</code>") == "`a|b`"
+
+
 def test_code_stays_beside_html() -> None:
     text = '<p>Run:</p>\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n<ul><li>see `<li>`</li></ul>'
     assert html_to_markdown(text) == 'Run:\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n\n- see `<li>`'
@@ -111,7 +226,15 @@ def test_code_is_marked_so_that_a_lonely_tick_cannot_open_it() -> None:
 def test_converting_twice_is_converting_once(text: str) -> None:
     once = html_to_markdown(text)
     assert html_to_markdown(once) == once
-    assert "<script" not in re.split("`|~~~", once)[0]  # what follows may be code, which stays as it is
+    # What follows these marks may be code, which stays as it is; so does what is indented.
+    assert "<script" not in _INDENTED.sub("", re.split("`|~~~", once)[0])
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(BLOCKS), max_size=12).map("".join))
+def test_converting_blocks_twice_is_converting_once(text: str) -> None:
+    once = html_to_markdown(text)
+    assert html_to_markdown(once) == once
 
 
 @given(st.text())
@@ -127,7 +250,24 @@ def test_fenced_code_is_untouched_whatever_stands_around_it(around: str, code: s
 
 
 @pytest.mark.parametrize(
-    "piece", ["<b>", "<", "&amp;", "<ul><li>", "<!--", "a &gt; ", '<a href="', "<td>x", "\n \n<b>"]
+    "piece",
+    [
+        "<b>",
+        "<",
+        "&amp;",
+        "<ul><li>",
+        "<!--",
+        "a &gt; ",
+        '<a href="',
+        "<td>x",
+        "\n \n<b>",
+        "\n\n    <b>",
+        "- ",
+        "- a\n\n",
+        "| a<br>",
+        "|a|\n|-|\n",
+        "<b></i>",
+    ],
 )
 def test_long_and_hostile_texts_are_finished(piece: str) -> None:
     assert len(html_to_markdown(piece * 5_000)) <= 200_000
