@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.text.source_names import CITED, NAMED, mark_names, name_sources
+
 _TICK = re.compile(r"(?<=\w)[`\u00b4\u2018\u2019\u02bc\u2032\uff07](?=\w)")
 # Citations of all profiles: [id_2], [Title > Section], [text](address), (Source: ...), bare addresses and ids.
-_CITED = "\ufdd0"
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{0,600}\)")
 _MARK = re.compile(
     r"\\?[\[\u3010\uff3b][^\[\]\u3010\u3011\uff3b\uff3d\n]{0,300}[\]\u3011\uff3d]"
@@ -16,15 +17,18 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\([^()\n]{0,300}\)")
-_LATE_MARK = re.compile(rf"([.!?])\s*({_CITED}[{_CITED}\s,]*)")
+_LATE_MARK = re.compile(rf"([.!?])\s*({CITED}[{CITED}\s,]*)")
 _MARKUP = str.maketrans("", "", '*_#>~`"\u201c\u201d\u201e\u00ab\u00bb|\\')
 _DOTTED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx)\.", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-+*\u2022]|\d{1,3}[.)])\s")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?=\S)[^.!?]+)*[.!?]*")
 _SUBJECT = r"(?:i|we|you|it|they|there|this|that|these|the|please)\b"
+# "No. It does not say": the no is to the question, as in "No, it does not say".
+_NO = re.compile(r"^no[.!] (?=\w)")
 _CUT = re.compile(
     rf";|\s[-\u2013\u2014]{{1,2}}\s|\u2014|:\s|,?\s(?:but|however|although|though|except|instead)\b,?"
-    rf"|,\s(?:and|or|nor)\s(?={_SUBJECT})|,\s(?:so|yet)\s",
+    rf"|,\s(?:and|or|nor)\s(?={_SUBJECT})|,\s(?:so|yet)\s"
+    r"|,?\sand\s(?=(?:do|does|did)(?:n't|\snot)\s(?:mention|say|tell|specify|state|describe|discuss|explain|contain)\b)",
 )
 
 
@@ -48,16 +52,18 @@ def split_clauses(answer: str) -> Iterator[Clause]:
     Cut at the ends of lines and sentences, at colons, semicolons and dashes, and before "but" and its like.
     """
     announced = False
-    for line in answer.replace(_CITED, "").splitlines():
+    for line in answer.replace(CITED, "").replace(NAMED, "").splitlines():
         bare = _TICK.sub("'", " ".join(line.split()))
         bullet = _BULLET.match(bare)
         listed = announced and bullet is not None
-        bare = _MARK.sub(_CITED, _LINK.sub(rf"\1{_CITED}", bare[bullet.end() if bullet else 0 :]))
-        bare = _LATE_MARK.sub(r" \2\1 ", _DOTTED.sub("", _ASIDE.sub("", bare)))
-        bare = " ".join(bare.translate(_MARKUP).lower().split())
+        bare = _LINK.sub(rf"\1{CITED}", bare[bullet.end() if bullet else 0 :])
+        bare = _MARK.sub(lambda mark: mark_names(mark[0]), bare)
+        bare = " ".join(_DOTTED.sub("", _ASIDE.sub("", bare)).translate(_MARKUP).split())
+        bare = _LATE_MARK.sub(r" \2\1 ", name_sources(bare))
+        bare = _NO.sub("no, ", " ".join(bare.lower().split()))
         for sentence in _SENTENCE.findall(bare):
             for part in _CUT.split(sentence):
-                text = " ".join(part.replace(_CITED, " ").split()).strip(" .!?,:;-")
-                yield Clause(text, _CITED in part, sentence.endswith("?"), listed)
+                text = " ".join(part.replace(CITED, " ").split()).strip(" .!?,:;-")
+                yield Clause(text, CITED in part, sentence.endswith("?"), listed)
         if bare:
             announced = listed or bare.endswith(":")

@@ -16,70 +16,112 @@ def _table(*patterns: str) -> re.Pattern[str]:
 # --- the parts of a refusal
 
 _VERB = r"(?:SAY|TELL|HOLD|HAVE|MENTION|go into|touch on)\b"
-_DONE = r"(?:SAID|HELD|GIVEN|MENTION|determined|confirmed|verified|located|clear|known)\b"
+_DONE = r"(?:SAID|HELD|FOUND|GIVEN|MENTION|determined|confirmed|verified|clear|known)\b"
 _INFO = r"(?:DET )?(?:\S+ )?(?:INFO|MENTION)\b"
+_ABOUT = r"(?:about|on|of|for|regarding|concerning)\b"
+_OF_IT = rf"(?:$| {_ABOUT}| to\b| ASKING\b)"
 _QUESTION = r"(?:questions?|topic|query|subject)\b"
 _ASKED = rf"DET (?:\S+ )?(?:INFO|MENTION|{_QUESTION})(?: (?:to|about|on|for)(?: \S+){{1,8}}?)?"
 _SUBJECT = r"(?!IF\b)\S+ (?:(?!ASKING\b|IF\b|,)\S+ ){0,15}?"
 _IN = r"(?:in|by|within|from|on|among|under|of|based on|with|using)"
 _IN_S = rf"(?: {_IN}(?: \S+ (?:in|of|from|by))? S\b)"
-_NO = r"(?:there BE (?:no|not)|no) (?:\S+ )?"
+_SPEAK = r"(?:SAY|TELL|MENTION)\b"
+_SPEAK_OF_IT = rf"(?:{_SPEAK}|(?:HOLD|HAVE) (?:(?:DET|it)$|{_INFO}))"
+_FAILS = r"(?:FIND|MENTION|SAY|TELL|determine|verify)\b"
+# "No information about members is shared" is a fact.
+_NO_MORE = (
+    r"(?!(?:(?!ASKING\b|that\b)\S+ )+?BE "
+    r"(?!SAID|HELD|FOUND|made|possible|in S\b|GIVEN(?:$| (?:about|on|in|for|here)\b)))"
+)
+_NO = rf"(?:there BE (?:no|not)|{_NO_MORE}no) (?:\S+ )?"
 _TOPIC = (
-    r"(?: or MENTION)?(?: BE)?(?: (?:HELD|GIVEN|SAID|made))?"
+    r"(?: or MENTION)?(?: BE)?(?: (?:HELD|FOUND|GIVEN|SAID|made))?"
     r"(?:$| ,| S\b| (?:about|on|of|regarding|concerning|related|relating|as to|here|for|ASKING)\b"
     r"| (?:in|within|from) [SP]\b| to DET(?: question)?(?:$| in S\b)"
     r"| (?:to|that) (?:MENTION|SAY|TELL|HOLD|determine|support)\b)"
 )
 # "There is no mention of your name in the shared report" is a fact about the report.
-_NOWHERE_ELSE = r"(?!.* in (?![SP]\b|PAPER\b|(?:DET|it)$))"
+_NOWHERE_ELSE = r"(?:(?=.* in S\b)|(?!.* in (?!P\b|(?:DET|it)$)))"
+_BEYOND = r"(?:outside|beyond|out of|not within)(?: of)?"
+_OWN_SCOPE = r"(?:(?:DET )?scope(?:$| ,| (?:of|for) (?:ASKING )?S\b)|(?:ASKING )?S\b|DET INFO$)"
+_NOT_POSSIBLE = r"it BE (?:not possible|impossible) (?:for me )?to (?:TELL|know|determine|MENTION)"
 
 REFUSES = _table(
     # The documentation (for the API) does not say how. This page does not mention it. The text has no details.
     rf"S(?: (?:from|of|for|in|on|about)(?: \S+){{1,5}}?)? (?:DO|HAVE|CAN|would|will) not {_VERB}",
-    rf"P (?:DO|CAN) not (?:(?:SAY|TELL|MENTION)\b|(?:HOLD|HAVE) (?:DET(?:$| {_QUESTION})|{_INFO}))",
-    rf"[SP] (?:(?:HOLD|HAVE|make|makes) )?no {_INFO}",
-    rf"[SP] (?:BE silent|BE (?:not |un)clear|(?:TELL|HOLD|HAVE) nothing|not {_VERB}|fails? to {_VERB})",
-    rf"(?:none of|nothing in|neither of|no part of|no) (?:S|SOURCE|PAPER) (?:BE )?{_VERB}",
-    # (There is) no information about it. There is no mention of it. There is nothing about it.
-    rf"{_NO}INFO{_TOPIC}",
-    rf"{_NO}MENTION{_TOPIC}{_NOWHERE_ELSE}",
-    r"there BE nothing (?:about|on|regarding|in S)\b",
+    rf"P (?:DO|CAN) not (?:{_SPEAK}|(?:HOLD|HAVE) (?:DET(?:$| {_QUESTION})|{_INFO}{_OF_IT}))",
+    rf"S (?:(?:HOLD|HAVE|make|makes) )?no {_INFO}|P (?:(?:HOLD|HAVE|makes?) )?no {_INFO}{_OF_IT}",
+    rf"[SP] (?:BE silent|BE (?:not |un)clear|not {_VERB}|fails? to {_VERB})",
+    r"[SP] (?:(?:TELL|HOLD|HAVE|MENTION) )?(?:nothing|neither)\b",
+    rf"(?:none of|nothing in|neither(?: of)?|no part of|no) (?:S|SOURCE|PAPER) (?:BE )?{_VERB}",
+    r"(?:none of|neither(?: of)?|no) S BE$",  # relevant
+    # (There is) no information about it. There is no mention of it. There is nothing about it. No relevant snippets.
+    rf"{_NO}(?:INFO|MENTION|S){_TOPIC}{_NOWHERE_ELSE}",
+    r"there BE nothing (?:(?:here|SAID|HELD|FOUND|GIVEN) )?(?:about|on|regarding|in S)\b",
+    rf"nothing(?: {_ABOUT}(?: \S+){{1,6}}?)?(?: BE)?(?: (?:SAID|HELD|FOUND|GIVEN))? in S$",
     r"no (?:\S+ ){1,4}?SAID in [SP]",
     # GPS is not mentioned in the documentation. This is not specified. Not found. It is outside the scope.
     rf"{_SUBJECT}(?:BE|HAVE BE) not(?: BE)?(?: {_DONE})?{_IN_S}",
-    rf"{_SUBJECT}CAN not BE {_DONE}{_IN_S}",
+    rf"(?:{_SUBJECT})?CAN not BE {_DONE}{_IN_S}",
     rf"{_SUBJECT}BE (?:missing|absent) from (?:S\b|P$)",
     rf"{_SUBJECT}BE not SAID$",
     rf"(?:{_SUBJECT}BE not (?:BE )?(?:SAID|GIVEN)|{_ASKED} BE not (?:BE )?{_DONE}) (?:in|by|within|from|on) P(?:$| ,)",
-    rf"{_ASKED} (?:BE|CAN) not (?:BE )?{_DONE}$|(?:DET|it) CAN not BE {_DONE}$",
-    rf"not {_DONE}(?:$|{_IN_S}$)",
+    rf"{_ASKED} (?:(?:BE|CAN) not (?:BE )?{_DONE}|BE unavailable)$|(?:DET|it) CAN not BE {_DONE}$",
+    rf"not {_DONE}$|not(?: {_DONE}| part)?{_IN_S}$",
     rf"{_SUBJECT}BE (?:not related|unrelated|not relevant) to S\b",
-    rf"{_SUBJECT}(?:BE|falls?|goes) (?:outside|beyond|out of|not within)(?: of)? (?:DET )?(?:scope|S)\b",
+    rf"(?:{_SUBJECT}(?:BE|falls?|goes) )?{_BEYOND} {_OWN_SCOPE}",
     # I don't know. We have no information. I couldn't find it. I'm not sure. I can only answer questions about ...
-    r"i DO not know\b|DO not know$|not sure$|no idea$|n/a$|DET INFO BE limited",
+    r"i DO not know\b|DO not know$|not sure$|no (?:idea|clue)$|n/a$|DET INFO BE limited",
+    rf"we (?:DO not know|BE (?:not sure|unsure))(?:$| DET$|{_IN_S})",
     rf"(?:i|we) (?:DO not HAVE|(?:HAVE )?no) (?:{_INFO}|S\b)",
     r"i (?:DO not HAVE|(?:HAVE )?no) (?:DET )?(?:access|idea|way|PAPER|evidence)\b",
     rf"i DO not (?:think|believe) (?:S\b|{_SUBJECT}BE {_DONE}{_IN_S})",
     rf"i (?:CAN|DO) not FIND\b|we CAN not FIND\b|we DO not FIND {_INFO}",
-    r"i HAVE not HELD|i (?:(?:HAVE )?HELD|FIND) (?:no|nothing)",
+    r"i HAVE not (?:HELD|FOUND)|i (?:(?:HAVE )?(?:HELD|FOUND)|FIND|HAVE) (?:no|nothing)\b",
     r"i CAN not (?:MENTION|TELL|SAY|HOLD|determine|verify|help|assist|respond|comment|advise|share)\b",
     r"we CAN not (?:MENTION|determine)\b",
     r"i CAN only (?:MENTION|HOLD|help|assist|respond)\b",
     r"i BE (?:not sure|not certain|not aware|not familiar|unsure|uncertain|unaware|unfamiliar)\b",
+    # Couldn't find it in the docs.
+    rf"(?:CAN|DO|HAVE) not (?:{_FAILS}|FOUND)(?: \S+){{0,15}}?{_IN_S}",
     # It is not possible to tell. It is unclear from the MD. Unknown. That is not something I can answer.
-    r"it BE (?:not possible|impossible) (?:for me )?to (?:TELL|know|determine|MENTION)"
-    r"(?:$| (?:DET|it|from|based|with|ASKING)\b)",
+    rf"{_NOT_POSSIBLE}(?:$| (?:DET|it)(?: (?:INFO|MENTION|question))?$|.*{_IN_S})",
     rf"it BE (?:not clear|unclear|unknown|uncertain)(?:$|{_IN_S})",
     rf"(?:(?:{_ASKED}|DET) BE )?(?:unknown|unanswerable|unclear)(?:$|{_IN_S}$)",
     r"(?:DET|it) BE not something (?:i|we|S)\b",
 )
 
-REFUSES_TOO = re.compile(rf"(?:it|they) (?:DO|CAN) not (?:(?:SAY|TELL|MENTION)\b|(?:HOLD|HAVE) (?:DET$|{_INFO}))")
-"""Refuses where "it" and "they" are the sources: after a clause about those."""
+UNDECIDED = re.compile(rf"{_NOT_POSSIBLE} (?:DET|it|from|based|with|ASKING|IF)\b(?!.* IF\b)")
+"""Refuses unless it is cited by itself: "it is not possible to determine the location [id_3]" is of the product."""
+
+REFUSES_UNCITED = _table(
+    rf"{_NO}INFO{_TOPIC}",
+    # No results. Nothing found. Details about GPS are not available. This is outside the scope of the question.
+    rf"no (?:\S+ )?(?:results?|matches)(?:$| {_ABOUT})",
+    rf"no (?:\S+ )?(?:results?|match|matches|PAPER) (?:BE )?FOUND(?:$| {_ABOUT})",
+    rf"nothing(?: (?:about|on|regarding)(?: \S+){{1,6}}?)? (?:BE )?(?:SAID|FOUND)(?:$| {_ABOUT})",
+    rf"(?:INFO|MENTION)(?: {_ABOUT}(?: \S+){{1,8}}?)? (?:(?:BE |CAN )?not (?:BE )?{_DONE}|BE (?:missing|unavailable))$",
+    rf"{_SUBJECT}(?:BE|falls?|goes) {_BEYOND} (?:DET )?scope\b",
+    r"we (?:DO not know|BE (?:not sure|unsure)) (?:(?:ASKING|IF) (?:DET|it)|DET MENTION)\b",
+    # Couldn't find any information. Unable to answer this question. Cannot be determined.
+    rf"(?:(?:CAN|DO) not FIND|HAVE not FOUND|DO not HAVE|FOUND no) (?:DET$|it$|{_INFO}{_OF_IT})",
+    rf"FOUND nothing(?:$| {_ABOUT})|CAN not (?:help|assist)(?:$| with DET)",
+    rf"CAN not (?:{_FAILS}|help|assist)(?: (?:DET|it))?(?: {_QUESTION})?$",
+    r"CAN not BE (?:SAID|FOUND|determined|confirmed|verified|known)$|(?:undocumented|unspecified|undetermined)$",
+)
+"""Refuses unless it is cited: then it tells of what the documentation is about."""
+
+REFUSES_TOO = _table(
+    rf"(?:(?:it|they) (?:DO|CAN)|DO) not {_SPEAK_OF_IT}",
+    rf"(?:neither|none)(?: of (?:DET(?: two)?|them))? (?:DO )?{_SPEAK_OF_IT}",
+)
+"""Refuses where "it", "they", "neither" or nothing names the sources: after a clause about those."""
 
 # --- what may stand before and beside it
 
 OPENS = _table(
+    # No, the documentation doesn't mention that: no to the question only where the sources say so.
+    r"no , (?=(?:i|we|there BE) |.*\bS\b)",
     # Unfortunately, ... I'm sorry, but ... It seems that ...
     r"(?:unfortunately|regrettably|honestly|to BE honest|however|therefore|thus|hence|currently|overall|strictly|well"
     r"|in short|so|and|or|but|hello|hi|sorry(?: (?:about|for) (?:DET|it))?|i BE (?:\S+ )?(?:sorry|afraid)"
@@ -100,6 +142,7 @@ _ELSEWHERE = r"(?:support|administrators?|admins?|team|specialists?|experts?|off
 _ADVICE = r"(?:(?:you|it) (?:CAN|should|would)(?: \S+){0,4}? |i (?:would )?(?:recommend|suggest|advise) (?:\S+ )?)"
 
 COURTEOUS = _table(
+    r"no (?:\S+ )?(?:PAPER|S|MENTION|citations?)(?: BE)?(?: (?:cited|used|needed|applicable|HELD|FOUND|GIVEN))?$",
     r"thank|thanks|hello|hi\b|sorry|i BE (?:\S+ )?sorry|(?:i )?apologi[sz]e|(?:my|DET) apologies|let me know|feel free",
     r"i hope|i (?:would|will|'ll) be (?:\S+ )?(?:happy|glad)|i CAN help|BE there INFO else|DO you HAVE another",
     r"(?:CAN|would|will) you (?:\S+ )?(?:HOLD|MENTION|share|clarify|rephrase|SAY|TELL|like)",
@@ -110,6 +153,12 @@ COURTEOUS = _table(
     rf"for (?:\S+ ){{1,4}}?(?:, )?(?:please|visit|{_REFER})",
     r"i (?:HAVE )?(?:looked|checked|searched|reviewed|read|examined|consulted|went) ",
 )
+
+TOPICS = re.compile(
+    r"(?:the )?cited snippets (?:(?:both|all|only) )*(?:discuss|cover|describe|address|concern|focus|deal|relate|talk"
+    r"|is(?: only)? (?:about|related)|are(?: only)? (?:about|related))(?:e?s)?\b(?!.*(?:\bthat\b|\d))"
+)
+"""Says what sources named by their marks are about, over the words of the clause."""
 
 SOURCES = _table(
     r"S\b",
@@ -123,3 +172,14 @@ LABELS = frozenset(
     | {"source", "sources", "reference", "references", "citation", "citations"}
 )
 """What stands before a colon or above the answer."""
+
+FOOTER = re.compile(
+    r"(?:(?:cited|used|relevant) )?(?:sources?|references?|citations?|snippets?|documents?)"
+    r"(?: (?:used|cited|consulted))?"
+)
+"""What names the sources below an answer."""
+
+NO_SOURCES = re.compile(
+    r"(?:none|nil|null|n/?a|-|0|not applicable|not available)(?: (?:found|used|cited|available|applicable|needed))?"
+)
+"""What such a footer holds where there are none."""

@@ -54,6 +54,18 @@ def test_every_profiles_own_sentence_is_a_refusal(profile: object) -> None:
         ("I don't know. Press Start.", False),
         ("Press Start. I don't know how to stop it.", False),
         ("I don't know: is it the timer?", False),
+        # What sources named by their marks are about is no answer; what one of them says is.
+        ("[id_3] and [id_4] discuss timers, but neither mentions Tesla.", True),
+        ("[id_3] says that it costs 8 euros, but neither mentions Tesla.", False),
+        ("[id_3] covers up to 5 projects, but does not mention Tesla.", False),
+        # A footer without sources is part of neither.
+        ("I don't know.\n\nSources: none", True),
+        ("Press Start.\n\nSources: none", False),
+        ("I don't know.\n\nSources: the handbook of 2024", False),
+        # A qualified paper is a source unless the statement is cited: then it is of the product.
+        ("The PDF file has no details of rates.", True),
+        ("The PDF file has no details of rates [id_3].", False),
+        ("The text has no details of rates [id_3].", True),
         # Courtesy alone refuses nothing.
         ("Please contact support.", False),
         ("The documentation covers timers and reports.", False),
@@ -103,8 +115,13 @@ def test_words_beside_citations(answer: str, words: bool) -> None:
     assert has_words(answer) is words
 
 
-@pytest.mark.parametrize("opening", ["-", " ", "* ", "| --- ", "\t", "`", ". ", "Answer: "])
+@pytest.mark.parametrize("opening", ["-", " ", "* ", "| --- ", "\t", "`", ". ", "Answer: ", "Sources: ", "[]"])
 def test_a_long_run_of_marks_is_read_once(opening: str) -> None:
     # Quadratic or cubic backtracking over this would take minutes.
     assert not is_refusal(opening * 50_000 + "x")
     assert is_refusal(opening * 50_000 + "I don't know.")
+
+
+@pytest.mark.parametrize("opening", ["[id_3] ", "[id_3] and ", "in [id_3], ", "no ", "there is no ", "cannot find "])
+def test_a_long_run_of_words_is_read_once(opening: str) -> None:
+    assert not is_refusal(opening * 50_000 + "Press Start.")
