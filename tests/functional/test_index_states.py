@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import chromadb
 import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
@@ -223,6 +224,45 @@ def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, 
     # and its scores are on the same scale as everywhere: 2 cos - 1
     cosine = float(embedder.embed([CREDIT_QUESTION])[0] @ embedder.embed([texts["Payment terms"]])[0])
     assert body["citations"][0]["score"] == pytest.approx(2 * cosine - 1, abs=1e-3)
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+def test_a_folder_made_elsewhere_answers_in_every_profile(
+    start: Start, tmp_path: Path, embedder: MiniLM, profile: str
+) -> None:
+    # Given a folder with ids of its own kind and prices of both kinds of number
+    texts = [
+        "A wooden pallet costs 5 dollars to rent at the Jurong depot for one week.",
+        "A plastic pallet costs 5.5 dollars to rent at the Jurong depot for one week.",
+        "A steel pallet ZX-9 costs 6 dollars to rent at the Jurong depot for one week.",
+        "Cats sleep for most of the day, and dogs like to be walked in the park.",
+    ]
+    client = chromadb.PersistentClient(str(tmp_path))
+    client.create_collection("waypoint_kb", embedding_function=None).add(
+        ids=[f"page/{n}" for n in range(4)],
+        documents=texts,
+        metadatas=[
+            {"title": "Wood", "price": 5},
+            {"title": "Plastic", "price": 5.5},
+            {"title": "Steel", "price": 6},
+            {"title": "Pets"},
+        ],
+        embeddings=embedder.embed(texts),
+    )
+    client.close()  # type: ignore[attr-defined]
+    api = start(INDEX_URI=str(tmp_path), RAG_PROFILE=profile)
+    question = "What does it cost to rent a pallet ZX-9 at the Jurong depot?"
+    # When it is asked, then it answers from the text
+    body = api.ask(question).json
+    assert (body["refused"], body["metadata"]["profile"]) == (False, profile)
+    assert "6 dollars" in body["answer"]
+    # and its ids are the numbers of the sorted ids
+    assert body["citations"][0]["id"] in ("id_3", None)
+    # and the filters bind what is found
+    dear = api.ask(question, threshold=-1, filters={"price": {"$gte": 5.2}}).json
+    assert dear["metadata"]["chunksRetrieved"] == 2
+    assert "costs 5 dollars" not in dear["answer"]
+    assert api.health().json["index"]["manifest"] is False
 
 
 def test_a_database_that_is_none(start: Start, tmp_path: Path) -> None:

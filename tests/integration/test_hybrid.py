@@ -18,6 +18,7 @@ from knowledge.candidates import Candidates
 from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.index import Index, open_index
 from knowledge.ingest import ingest
+from knowledge.lexical import write_lexical
 from knowledge.plan import embed_text
 from knowledge.types import Document
 
@@ -271,14 +272,101 @@ def test_an_older_index_answers_dense_searches_and_is_rebuilt_without_embedding(
     index.close()
 
 
-def test_a_foreign_folder_has_no_bm25_side(tmp_path: Path) -> None:
+# Chroma folders made elsewhere
+
+
+def made_elsewhere(place: Path, ids: list[str], options: dict[str, Any]) -> Path:
+    """The documents of ``documents()`` with what an index of ours keeps of them, in a folder without a manifest."""
+    ours = documents(len(ids))
+    client = chromadb.PersistentClient(str(place))
+    client.create_collection("waypoint_kb", embedding_function=None, **options).add(
+        ids=ids,
+        embeddings=EMBEDDER.embed([embed_text(document.title, document.text) for document in ours]),
+        documents=[document.text for document in ours],
+        metadatas=[
+            {"title": document.title, "category": document.category, "year": 2000 + n}
+            for n, document in enumerate(ours)
+        ],
+    )
+    client.close()  # type: ignore[attr-defined]
+    return place
+
+
+@pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}, {"category": "none"}])
+@pytest.mark.parametrize(
+    ("ids", "options"),
+    [
+        ([f"id_{n}" for n in range(1, 61)], {}),
+        ([f"page-{n:02}" for n in range(60)], {"configuration": {"hnsw": {"space": "cosine"}}}),
+    ],
+)
+def test_a_folder_made_elsewhere_gives_the_candidates_of_our_own_index(
+    folder: Path, tmp_path: Path, ids: list[str], options: dict[str, Any], where: dict[str, object] | None
+) -> None:
+    ours, theirs = opened(folder), opened(made_elsewhere(tmp_path / "theirs", ids, options))
+    assert theirs.manifest is None
+
+    for text in ("tariff number35", "What of the customs rule, harbour?", "nothing known", "Document 7"):
+        expected, found = ask(ours, text, k=7, where=where), ask(theirs, text, k=7, where=where)
+        # Of equals another may be the nearest in theirs: the best scores are the same, if not the chunks.
+        for side in ("dense", "bm25"):
+            wanted, got = getattr(expected, side), getattr(found, side)
+            assert sorted(got.values)[-7:] == pytest.approx(sorted(wanted.values)[-7:], abs=HALF_PRECISION)
+            assert (got.mean, got.std) == pytest.approx((wanted.mean, wanted.std), abs=1e-4)
+            assert len(got.values) == len(found)
+
+    assert theirs.lexical is not None
+    assert theirs.lexical.scores("number59").argmax() == 59
+    ours.close()
+    theirs.close()
+
+
+def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def write(*args: Any) -> Any:
+        made.append(args)
+        return write_lexical(*args)
+
+    monkeypatch.setattr("knowledge.foreign.write_lexical", write)
+    index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))
+    assert made == []  # opening, and searching by vector, pay nothing
+    index.search(EMBEDDER.embed(["rule"])[0], k=3)
+    assert made == []
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda n: ask(index, f"number{n}", k=1), range(60)))
+
+    assert len(made) == 1
+    assert [int(one.numbers[int(np.argmax(one.bm25.values))]) for one in found] == list(range(1, 61))
+    index.close()
+
+
+def test_what_is_made_for_a_foreign_folder_goes_with_the_index_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+    place, scratch = made_elsewhere(tmp_path / "theirs", ["b", "a"], {}), tmp_path / "scratch"
+    scratch.mkdir()
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    index = open_index(place, embedder=EMBEDDER, scratch=scratch)
+
+    assert len(ask(index, "rule")) == 2
+    index.close()
+
+    assert list(scratch.iterdir()) == []
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    with pytest.raises(SearchFailed):
+        ask(index, "rule")
+
+
+def test_foreign_chunks_without_text_or_title_are_found_by_vector_alone(tmp_path: Path) -> None:
     client = chromadb.PersistentClient(str(tmp_path))
-    client.create_collection("waypoint_kb").add(ids=["x"], embeddings=EMBEDDER.embed(["x"]), documents=["x"])  # type: ignore[arg-type]
+    client.create_collection("waypoint_kb").add(ids=["x", "y"], embeddings=EMBEDDER.embed(["x", "y"]))
     client.close()  # type: ignore[attr-defined]
     index = opened(tmp_path)
 
-    with pytest.raises(IndexMismatch, match="no BM25 side"):
-        ask(index, "x")
+    found = ask(index, "untitled x")
+
+    assert found.numbers.tolist() == [1, 2]
+    assert found.bm25.values.tolist() == [0, 0]
     index.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -59,11 +59,22 @@ class Candidates:
         return len(self.numbers)
 
 
+def number_in(chunk_id: str) -> int:
+    """The number of the chunk whose id in one of our own collections is ``chunk_id``."""
+    return int(chunk_id.removeprefix("id_"))
+
+
 class Sides:
     """The dense and the lexical side of an index, with the same chunks in the same rows. Safe in several threads."""
 
-    def __init__(self, lexical: Lexical, vectors: VectorStore, numbers: NDArray[np.int64]) -> None:
-        """``numbers`` are those of the text store.
+    def __init__(
+        self,
+        lexical: Lexical,
+        vectors: VectorStore,
+        numbers: NDArray[np.int64],
+        number_of: Callable[[str], int] = number_in,
+    ) -> None:
+        """``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids.
 
         Raises:
             IndexDamaged: the BM25 side has other chunks.
@@ -73,6 +84,7 @@ class Sides:
         self.lexical = lexical
         self._vectors = vectors
         self._numbers = numbers
+        self._number_of = number_of
 
     @classmethod
     def open(cls, data: Path, manifest: Manifest, numbers: NDArray[np.int64]) -> Self | None:
@@ -112,7 +124,7 @@ class Sides:
 
     def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """The rows, ascending, of Chroma's ``ids``."""
-        numbers = np.sort(np.array([int(chunk_id.removeprefix("id_")) for chunk_id in ids], dtype=np.int64))
+        numbers = np.sort(np.array([self._number_of(chunk_id) for chunk_id in ids], dtype=np.int64))
         rows = np.searchsorted(self._numbers, numbers)
         if rows.size and (rows[-1] >= len(self._numbers) or not np.array_equal(self._numbers[rows], numbers)):
             raise SearchFailed("Chroma found a chunk that the index's texts do not have")

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from knowledge.candidates import Sides
 from knowledge.collection import Collection
-from knowledge.errors import IndexMismatch
+from knowledge.errors import IndexMismatch, SearchFailed
+from knowledge.lexical import LEXICAL_FOLDER, Lexical, write_lexical
 from knowledge.manifest import SPACE
 from knowledge.metadata import merge_types
+from knowledge.titled import embed_text
 from knowledge.types import Embedder
+from knowledge.vectors import VectorStore, write_vectors
 
 DIMENSIONS = 384
 """Of all-MiniLM-L6-v2, which is what Chroma's default embedding function is."""
@@ -78,3 +85,46 @@ def numbered(ids: list[str]) -> dict[int, str]:
     matches = [_CHUNK_ID.fullmatch(chunk_id) for chunk_id in ids]
     own = {int(match[1]): match[0] for match in matches if match}
     return own if len(own) == len(ids) else dict(enumerate(sorted(ids), start=1))
+
+
+def late_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Callable[[], Sides]:
+    """Both sides of a collection, made at the first call, below the folder ``scratch``; of several threads by one.
+
+    ``ids`` maps chunk numbers to Chroma's ids. BM25 reads what it reads of our own indexes: the text under its title.
+    """
+    lock = threading.Lock()
+    made: list[Sides] = []
+
+    def sides() -> Sides:
+        with lock:
+            if not made:
+                made.append(_make_sides(collection, ids, scratch))
+            return made[0]
+
+    return sides
+
+
+def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Sides:
+    numbers = sorted(ids)
+    number_of = {chunk_id: number for number, chunk_id in ids.items()}
+    row_of = {ids[number]: row for row, number in enumerate(numbers)}
+    texts = [""] * len(ids)
+    vectors = np.zeros((len(ids), DIMENSIONS), dtype=np.float32)
+    for record in collection.scan(with_vectors=True):
+        row = row_of[record.id]
+        title = record.metadata.get("title")
+        texts[row] = embed_text(title if isinstance(title, str) else "", record.document or "")
+        vectors[row] = record.vector
+    try:
+        # A folder of its own each time: forked processes share the one above it.
+        folder = Path(tempfile.mkdtemp(prefix="sides-", dir=scratch))
+        lexical = write_lexical(folder / LEXICAL_FOLDER, numbers, texts)
+        write_vectors(folder, vectors)
+    except OSError as exc:
+        raise SearchFailed(f"No place for the BM25 side of the index: {exc}") from exc
+    return Sides(
+        Lexical(folder / LEXICAL_FOLDER, lexical),
+        VectorStore(folder, rows=len(numbers), dimensions=DIMENSIONS),
+        np.array(numbers, dtype=np.int64),
+        number_of.__getitem__,
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from knowledge.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
 from knowledge.collection import BATCH_RECORDS, Collection, Record
 from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
-from knowledge.foreign import check, survey
+from knowledge.foreign import check, late_sides, survey
 from knowledge.lexical import Lexical
 from knowledge.manifest import SPACE, Manifest
 from knowledge.metadata import to_chunk
@@ -37,7 +37,7 @@ class Index:
         collection: Collection,
         embedder: Embedder,
         texts: TextStore | None,
-        sides: Sides | None,
+        sides: Callable[[], Sides | None],
         ids: Mapping[int, str],
         documents: int,
         fields: Mapping[str, str],
@@ -89,8 +89,8 @@ class Index:
 
     @property
     def lexical(self) -> Lexical | None:
-        """The BM25 side; None for a foreign folder, and for an index made before there was one."""
-        return self._sides.lexical if self._sides is not None else None
+        """The BM25 side; None for an index made before there was one."""
+        return sides.lexical if (sides := self._sides()) is not None else None
 
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
@@ -104,9 +104,9 @@ class Index:
             IndexMismatch: the index has no BM25 side that this program can read.
             SearchFailed: the filter is malformed, the vector unusable, or Chroma failed.
         """
-        if self._sides is None:
+        if (sides := self._sides()) is None:
             raise IndexMismatch("The index has no BM25 side for a hybrid search. Run: ragctl ingest PATH")
-        return self._sides.candidates(self._collection, text, vector, k=k, where=where)
+        return sides.candidates(self._collection, text, vector, k=k, where=where)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """The chunks of ``numbers``, in that order; SearchFailed when there is no such chunk, or Chroma failed."""
@@ -205,7 +205,7 @@ def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Inde
         collection=collection,
         embedder=embedder,
         texts=texts,
-        sides=sides,
+        sides=lambda: sides,
         ids={},
         documents=manifest.documents,
         fields=manifest.fields,
@@ -220,7 +220,7 @@ def _foreign(prepared: Prepared, collection: Collection, embedder: Embedder) -> 
         collection=collection,
         embedder=embedder,
         texts=None,
-        sides=None,
+        sides=late_sides(collection, found.ids, prepared.chroma),
         ids=found.ids,
         documents=found.documents,
         fields=found.fields,

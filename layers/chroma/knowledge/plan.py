@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from knowledge.chunking import split
 from knowledge.errors import SourceUnreadable
 from knowledge.metadata import to_metadata
+from knowledge.titled import embed_text as embed_text
 from knowledge.types import Chunk, Document
 
 if TYPE_CHECKING:
@@ -85,14 +86,6 @@ def plan(documents: Sequence[Document], *, previous: Previous, max_chars: int, o
             chunks.append(_chunk(document, number, piece.text, piece.section, index, len(pieces)))
     chunks.sort(key=lambda chunk: chunk.number)
     return Plan(chunks=tuple(chunks), next_number=next_number, counts=tuple(counts))
-
-
-def embed_text(title: str, text: str) -> str:
-    """What is embedded of a chunk: its document's title, then its text; the title once if the text begins with it."""
-    first = text.partition("\n")[0].strip()
-    if not title or (first.startswith("#") and first.lstrip("#").strip() == title.strip()):
-        return text
-    return f"{title}\n{text}"
 
 
 def embed_key(title: str, text: str) -> bytes:
