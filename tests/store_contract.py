@@ -146,7 +146,7 @@ class MemoryContract:
     """Wants the fixtures ``memory`` (with the default TTL) and ``clock``."""
 
     def test_turns_come_back_oldest_first(self, memory: Memory) -> None:
-        turns = [make_turn(number, sources=("https://example.org/a",)) for number in range(3)]
+        turns = [make_turn(number, sources=("https://example.org/a",), asked="And?" * number) for number in range(3)]
         for turn in turns:
             memory.remember(SESSION, turn)
         assert memory.recall(SESSION, limit=10) == tuple(turns)
@@ -204,15 +204,20 @@ class MemoryContract:
 
     def test_overlong_turns_are_cut(self, memory: Memory) -> None:
         memory.remember(
-            SESSION, make_turn(question="q" * 50_000, answer="a" * 500_000, sources=("u" * 501, *("url",) * 30))
+            SESSION,
+            make_turn(
+                question="q" * 50_000, asked="w" * 50_000, answer="a" * 500_000, sources=("u" * 501, *("url",) * 30)
+            ),
         )
         (turn,) = memory.recall(SESSION, limit=1)
         assert turn.question == "q" * (MAX_QUESTION_CHARS - 1) + "…"
+        assert turn.asked == "w" * (MAX_QUESTION_CHARS - 1) + "…"
         assert turn.answer == "a" * (MAX_ANSWER_CHARS - 1) + "…"
         assert turn.sources == ("url",) * 20
 
     def test_a_full_session_of_the_longest_turns_comes_back(self, memory: Memory) -> None:
-        long = [make_turn(number, answer="\U0001f600" * MAX_ANSWER_CHARS, question="\U0001f600" * MAX_QUESTION_CHARS)
+        long = [make_turn(number, answer="\U0001f600" * MAX_ANSWER_CHARS, question="\U0001f600" * MAX_QUESTION_CHARS,
+                          asked="\U0001f601" * MAX_QUESTION_CHARS)
                 for number in range(MAX_TURNS)]  # fmt: skip
         for turn in long:
             memory.remember(SESSION, turn)

@@ -94,7 +94,18 @@ def test_the_next_follow_up_leans_on_what_the_last_one_meant(serve: Serve) -> No
     session = api.ask(REPORTING).json["sessionId"]
     api.ask(FOLLOW_UP, sessionId=session)
     api.ask("What if I miss it?", sessionId=session)
-    assert f"User: {MEANT}" in system(asked(server.requests, "reframe")[1])
+    assert f"User: {FOLLOW_UP} (understood as: {MEANT})" in system(asked(server.requests, "reframe")[1])
+
+
+def test_the_history_holds_what_the_user_said_and_nothing_that_the_user_did_not(serve: Serve) -> None:
+    api, server = serve(env={"ENABLE_LLM_RERANKING": "false"}, write=model(reframe=lambda _: MEANT))
+    session = api.ask(REPORTING).json["sessionId"]
+    for text in (FOLLOW_UP, "What if I miss it?"):
+        api.ask(text, sessionId=session)
+    history = system(asked(server.requests, "answer")[2]).partition("CONVERSATION HISTORY:")[2]
+    said = [line for line in history.splitlines() if line.startswith("User:")]
+    assert said == [f"User: {REPORTING}", f"User: {FOLLOW_UP}"]
+    assert MEANT not in history
 
 
 @pytest.mark.parametrize("nonsense", ["", "   ", "The deadline is the tenth. " * 40])

@@ -76,12 +76,22 @@ class CacheHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A question and its answer. ``sources`` are URLs or titles that the answer cited."""
+    """A question and its answer. ``sources`` are URLs or titles that the answer cited.
+
+    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote, ``""`` where that is the
+    same.
+    """
 
     question: str
     answer: str
     at: float
     sources: tuple[str, ...] = ()
+    asked: str = ""
+
+    @property
+    def wording(self) -> str:
+        """The question in the user's own words."""
+        return self.asked or self.question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,7 @@ def encode_turn(turn: Turn) -> str:
     return _dump(
         {
             "question": clip(turn.question, MAX_QUESTION_CHARS),
+            "asked": clip(turn.asked, MAX_QUESTION_CHARS),
             "answer": clip(turn.answer, MAX_ANSWER_CHARS),
             "at": turn.at,
             "sources": [source for source in turn.sources if len(source) <= MAX_SOURCE_CHARS][:MAX_SOURCES],
@@ -103,11 +104,17 @@ def encode_turn(turn: Turn) -> str:
 
 
 def decode_turn(text: str) -> Turn | None:
-    """What ``encode_turn`` wrote."""
+    """What ``encode_turn`` wrote, and what it wrote before it knew ``asked``."""
     body = _load(text)
     if body is None:
         return None
-    return Turn(question=body["question"], answer=body["answer"], at=body["at"], sources=tuple(body["sources"]))
+    return Turn(
+        question=body["question"],
+        answer=body["answer"],
+        at=body["at"],
+        sources=tuple(body["sources"]),
+        asked=body.get("asked", ""),
+    )
 
 
 def encode_response(response: ResponseRecord) -> str:

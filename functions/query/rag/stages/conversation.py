@@ -41,11 +41,18 @@ class Conversation:
         return rewritten, history
 
     def remember(self, answer: Answer, standalone: str) -> None:
-        """Add the turn to its session, its question ``standalone``: the next follow-up may lean on this one.
+        """Add the turn to its session, as it was asked and as it was understood: the next follow-up may lean on that.
 
         Raises:
             StoreUnavailable: it cannot be written.
         """
         sources = tuple(source.url for source in answer.sources)
-        turn = Turn(question=standalone, answer=answer.text, at=self.now(), sources=sources)
+        asked = answer.question.text
+        turn = Turn(
+            question=standalone,
+            answer=answer.text,
+            at=self.now(),
+            sources=sources,
+            asked="" if asked == standalone else asked,
+        )
         self.memory.remember(answer.question.session_id or "", turn)

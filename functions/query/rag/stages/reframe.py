@@ -16,6 +16,8 @@ from rag.types import Deadline, Message, SearchQuery
 
 MAX_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class Reframe:
         chat = self.chat
         if chat is None:
             return self.fallback(query, history)
-        turns = [(turn.question, turn.answer) for turn in history]
+        turns = [(_told(turn), turn.answer) for turn in history]
         text = fill(
             self.template,
             {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
@@ -53,7 +55,7 @@ class Reframe:
         limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
         messages = (Message("user", replace_surrogates(text)),)
         completion = run.complete(lambda: chat.complete(messages, deadline=limit))
-        rewritten = " ".join(replace_surrogates(completion.text).split()).strip("\"'\u201c\u201d")
+        rewritten = _question(replace_surrogates(completion.text))
         if not rewritten or len(rewritten) > MAX_CHARS:
             return self.fallback(query, history)
         return _rewritten(query, rewritten)
@@ -61,6 +63,29 @@ class Reframe:
     def fallback(self, query: SearchQuery, history: Sequence[Turn]) -> SearchQuery:
         """``query`` with the conversation's missing topic words."""
         return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
+
+
+def _told(turn: Turn) -> str:
+    """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
+    return f"{turn.asked} (understood as: {turn.question})" if turn.asked else turn.question
+
+
+def _question(text: str) -> str:
+    """The first question of ``text``, without quotes around it; ``""`` when there is none.
+
+    What leads in to it ("Here it is:") and what stands below it is left out. A line that breaks off before a small
+    letter goes on in the next one.
+    """
+    lines = [" ".join(line.split()).strip(_QUOTES) for line in text.splitlines() if not line.startswith("```")]
+    lines = [line for line in lines if line]
+    while len(lines) > 1 and lines[0].endswith(":"):
+        lines.pop(0)
+    question = lines[0] if lines else ""
+    for line in lines[1:]:
+        if question.endswith(_ENDS) or not line[0].islower():
+            break
+        question = f"{question} {line}"
+    return question
 
 
 def _rewritten(query: SearchQuery, text: str) -> SearchQuery:

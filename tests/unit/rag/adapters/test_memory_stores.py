@@ -28,7 +28,7 @@ from rag.adapters.layered_cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCach
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
 from rag.adapters.store_format import decode_answer, decode_response, decode_turn, encode_answer
 from rag.errors import StoreUnavailable
-from rag.records import CacheHit, Layer, quantise
+from rag.records import CacheHit, Layer, Turn, quantise
 from rag.store_ports import AnswerCache
 
 
@@ -271,3 +271,10 @@ def test_any_vector_is_one_byte_a_dimension(vector: np.ndarray) -> None:
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def test_a_turn_of_before_the_users_own_words_were_kept_is_read() -> None:
+    text = '{"format":2,"question":"Which permit?","answer":"TradeNet.","at":1.5,"sources":["u"]}'
+    turn = decode_turn(text)
+    assert turn == Turn(question="Which permit?", answer="TradeNet.", at=1.5, sources=("u",))
+    assert turn.wording == "Which permit?"

@@ -73,11 +73,23 @@ def test_a_session_is_issued_only_where_there_is_none() -> None:
     assert issued == ["new-000000000000000001", "new-000000000000000002"]
 
 
-def test_a_turn_is_remembered_as_it_was_understood() -> None:
+def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None:
     this = conversation()
     this.remember(answer("The tenth.", SESSION), MEANT)
-    expected = Turn(question=MEANT, answer="The tenth.", at=1e9, sources=("https://a.example",))
-    assert this.memory.recall(SESSION, limit=5) == (expected,)
+    this.remember(answer("Indeed.", SESSION), "as asked")
+    turn = Turn(question=MEANT, asked="as asked", answer="The tenth.", at=1e9, sources=("https://a.example",))
+    alone = replace(turn, question="as asked", asked="", answer="Indeed.")
+    assert this.memory.recall(SESSION, limit=5) == (turn, alone)
+    assert [turn.wording for turn in (turn, alone)] == ["as asked", "as asked"]
+
+
+def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
+    this = conversation(turns=1)
+    asked = replace(answer("The tenth.", SESSION), question=Question(text=FOLLOW_UP, session_id=SESSION))
+    this.remember(asked, MEANT)
+    query, history = resolve(this, "And for volunteers?", SESSION)
+    assert query.text == "And for volunteers? (reporting deadline GaCounts)"
+    assert [turn.wording for turn in history] == [FOLLOW_UP]
 
 
 def test_a_follow_up_is_understood_from_its_own_session_only() -> None:

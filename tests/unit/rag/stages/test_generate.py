@@ -42,12 +42,13 @@ def test_system_prompt_with_the_context_then_the_question_as_it_is() -> None:
 @pytest.mark.parametrize(("history_chars", "wording"), [(0, "Which permit for food?"), (1000, "And for food?")])
 def test_a_follow_up_is_asked_as_understood_where_the_prompt_holds_no_history(history_chars: int, wording: str) -> None:
     asked = Question(text="And for food?", resolved="Which permit for food?")
-    before = (Turn(question="Which permit?", answer="TradeNet.", at=0.0),)
+    before = (Turn(question="Which permit?", asked="Which one?", answer="TradeNet.", at=0.0),)
     chat = FakeChat("x")
     ChatWriter(chat, "{context}{history}", history_chars)(asked, CONTEXT, deadline=deadline(), history=before)
     ((system, user),) = chat.asked
     assert user.content == wording
-    assert ("TradeNet" in system.content) == bool(history_chars)
+    assert ("User: Which one?\nAssistant: TradeNet." in system.content) == bool(history_chars)
+    assert "Which permit?" not in system.content
 
 
 def test_a_completion_that_cannot_be_encoded_is_mended() -> None:

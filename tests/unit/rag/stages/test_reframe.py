@@ -49,6 +49,42 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     )
 
 
+def test_the_model_sees_what_was_asked_and_how_it_was_understood() -> None:
+    chat = FakeChat(MEANT)
+    follow_up = Turn(asked="And for free?", question="Can I report in GaCounts for free?", answer="Yes.", at=2.0)
+    reframe(chat)(FOLLOW_UP, (HISTORY[0], follow_up), run())
+    ((message,),) = chat.asked
+    assert message.content.partition("\n\n")[2] == (
+        "User: And for free? (understood as: Can I report in GaCounts for free?)\nAssistant: Yes.\n"
+        "Question: And the deadline?"
+    )
+
+
+def test_without_a_model_the_topic_is_what_a_follow_up_was_understood_as() -> None:
+    earlier = Turn(asked="And for horses?", question="Which stalls are there for horses?", answer="Two.", at=1.0)
+    assert reframe(None)(FOLLOW_UP, (earlier,), run()).text == "And the deadline? (stalls horses)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'"{MEANT}"\nExplanation: the conversation is about reporting.',
+        f"{MEANT}\r\n\r\n(the topic was left out)",
+        f"\n \n{MEANT}\n\nIs there anything else?",
+        f"Here is the question:\n\n{MEANT}",
+        f"```text\n{MEANT}\n```",
+        f"{MEANT}\nand so on",
+    ],
+)
+def test_only_the_question_is_taken_of_what_the_model_wrote(text: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, run()).text == MEANT
+
+
+def test_a_rewriting_need_not_end_like_a_question() -> None:
+    chat = FakeChat("GaCounts reporting deadline\nExplanation: it was left out")
+    assert reframe(chat)(FOLLOW_UP, HISTORY, run()).text == "GaCounts reporting deadline"
+
+
 @pytest.mark.parametrize("text", [f'  "{MEANT}" \n', MEANT.replace(" the ", "\nthe "), f"\u201c{MEANT}\u201d"])
 def test_quotes_and_line_breaks_are_taken_off(text: str) -> None:
     assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, run()).text == MEANT
@@ -58,7 +94,7 @@ def test_a_question_that_is_repeated_is_left_as_it_is() -> None:
     assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, run()) is FOLLOW_UP
 
 
-@pytest.mark.parametrize("text", ["", '""', "x" * (MAX_CHARS + 1)])
+@pytest.mark.parametrize("text", ["", '""', "\n``\n", "x" * (MAX_CHARS + 1)])
 def test_what_is_no_rewriting_gives_way_to_the_fallback(text: str) -> None:
     stage = reframe(FakeChat(text))
     found = stage(FOLLOW_UP, HISTORY, run())
