@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from http import HTTPStatus
@@ -16,14 +17,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from knowledge.errors import IndexUnavailable
 from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
 from rag.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
-from rag.requests import (
-    BodyTooLarge,
-    InvalidJson,
-    UnsupportedMediaType,
-    parse_feedback,
-    parse_query,
-    parse_question,
-)
+from rag.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType, parse_feedback, parse_query, parse_question
 from rag.schema import FeedbackReply
 from rag.settings import Settings, load
 from rag.types import Deadline
@@ -126,18 +120,19 @@ def _as_request(event: Any) -> dict[str, Any]:
     return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(event), "requestContext": {}}
 
 
-def _json_body() -> str | None:
+def _json_body() -> str:
     event = app.current_event
     content_type = (event.headers.get("content-type") or "application/json").partition(";")[0].strip().lower()
     if content_type != "application/json" and not content_type.endswith("+json"):
         raise UnsupportedMediaType("Content-Type must be application/json")
+    encoded, body = event.is_base64_encoded, event.body or ""
     try:
-        body = event.decoded_body
+        raw = base64.b64decode(body) if encoded else body.encode("utf-8", "surrogatepass")
+        if len(raw) > MAX_BODY_BYTES:  # measured before it is read: too large is too large in any encoding
+            raise BodyTooLarge(f"Request body exceeds {MAX_BODY_BYTES // 1024} KiB")
+        return raw.decode() if encoded else body
     except ValueError as exc:
         raise InvalidJson("Request body must be JSON in UTF-8") from exc
-    if body and len(body.encode("utf-8", "surrogatepass")) > MAX_BODY_BYTES:
-        raise BodyTooLarge(f"Request body exceeds {MAX_BODY_BYTES // 1024} KiB")
-    return body
 
 
 def _deadline() -> Deadline:

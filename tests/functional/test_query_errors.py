@@ -15,6 +15,7 @@ TOO_LONG = {"error": "Query exceeds maximum length of 1000 characters", "code": 
 TOO_LARGE = {"error": "Request body exceeds 64 KiB", "code": "body_too_large"}
 NOT_JSON = {"error": "Content-Type must be application/json", "code": "unsupported_media_type"}
 
+NOT_UTF_8 = "Request body must be JSON in UTF-8"
 BODY_LIMIT = 64 * 1024
 
 
@@ -197,6 +198,14 @@ def test_64_kib_are_the_limit_of_a_body(api: Api) -> None:
     assert api.call(post(sized(BODY_LIMIT).encode())).status == 200
     refused(api.call(post(sized(BODY_LIMIT + 1))), 413, TOO_LARGE)
     refused(api.call(post(sized(BODY_LIMIT + 1).encode())), 413, TOO_LARGE)
+
+
+@pytest.mark.parametrize("byte", [b"\xff", b"\xe9", b"\x80"])
+def test_a_body_over_the_limit_is_too_large_whatever_its_bytes_mean(api: Api, byte: bytes) -> None:
+    refused(api.call(post(byte * (BODY_LIMIT + 1))), 413, TOO_LARGE)
+    refused(api.call(post(sized(BODY_LIMIT).encode() + byte)), 413, TOO_LARGE)
+    # while one within it is no JSON in UTF-8
+    refused(api.call(post(byte * BODY_LIMIT)), 400, {"error": NOT_UTF_8, "code": "invalid_json"})
 
 
 def test_the_limit_counts_bytes_not_characters(api: Api) -> None:
