@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,9 +95,10 @@ class Packer:
             yield self._text(draft)
 
     def _says_something(self, draft: _Draft) -> bool:
-        """False for an overlap followed by marks alone, such as the empty line of a quote."""
+        """False for an overlap followed by marks alone, such as the empty line of a quote in Markdown."""
         body = self.source.text[draft.floor : draft.end]
-        return draft.heading_only or draft.start == draft.floor or _MARK.fullmatch(body) is None
+        marks_alone = self._is_markdown and _MARK.fullmatch(body) is not None
+        return draft.heading_only or draft.start == draft.floor or not marks_alone
 
     def _room(self, draft: _Draft, unit: Unit) -> int:
         """How many characters of ``unit`` go into ``draft``."""
@@ -121,7 +123,8 @@ class Packer:
         """Where the text that is repeated before ``unit`` begins: at a sentence.
 
         Where none begins there it is the unit's own start: half a sentence would be quoted as a whole one. Only a text
-        that goes on inside a sentence itself repeats what is before it from a word on.
+        that goes on inside a sentence itself repeats what is before it from a word on, or, as in scripts without
+        spaces, from any character.
         """
         text, cut = self.source.text, unit.start
         start = max(floor, cut - min(self._overlap, room))
@@ -134,10 +137,18 @@ class Packer:
                 break
             else:
                 sentence = next(self.source.sentence_starts(start, cut), None)
-                word = _SPACE.search(text, start, cut) if unit.kind == "line" else None
-                start = sentence or (word.end() if word else cut)
+                start = sentence or (self._word_start(start, cut) if unit.kind == "line" else cut)
                 boundary = True
         return start if text[start:cut].strip() else cut
+
+    def _word_start(self, start: int, cut: int) -> int:
+        """Where the first word behind ``start`` begins, or, if none does before ``cut``, the first whole character."""
+        word = _SPACE.search(self.source.text, start, cut)
+        if word and word.end() < cut:
+            return word.end()
+        while start < cut and unicodedata.combining(self.source.text[start]):
+            start += 1
+        return start
 
     def _quotation(self, position: int) -> str:
         """The marks of the quotation that a text which begins at ``position``, inside a line, belongs to."""

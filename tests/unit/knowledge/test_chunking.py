@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,38 @@ def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
     overlap = next(second[:n] for n in range(40, 0, -1) if first.endswith(second[:n].rstrip()))
     assert 30 <= len(overlap) <= 40
     assert set(overlap.split()) <= {"alpha", "beta", "gamma"}
+
+
+@pytest.mark.parametrize("markdown", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{n:04}" for n in range(2250)),  # 9,000 characters, every four of them others
+        "".join(f"第{n}条规定，" for n in range(1200)),
+        "".join(f"กฎข้อที่{n}" for n in range(900)),
+    ],
+    ids=["no spaces", "commas only", "Thai"],
+)
+def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdown: bool) -> None:
+    pieces = [piece.text for piece in split(text, markdown=markdown)]
+
+    assert len(pieces) > 4
+    assert all(len(piece) <= 1600 for piece in pieces)
+    kept = pieces[0]
+    for before, piece in pairwise(pieces):
+        repeated = next(n for n in range(200, 0, -1) if before.endswith(piece[:n]))
+        assert 190 <= repeated <= 200
+        assert not unicodedata.combining(piece[0])
+        kept += piece[repeated:]
+    assert kept == text
+
+
+def test_a_word_too_long_for_the_overlap_is_repeated_in_part() -> None:
+    link = "x" * 90
+    first, second, *_ = (piece.text for piece in split(" ".join([link] * 6), max_chars=200, overlap=40))
+
+    assert first == f"{link} {link}"
+    assert second.startswith("x" * 39 + f" {link}")
 
 
 def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:
