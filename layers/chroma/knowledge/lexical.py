@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LEXICAL_FOLDER = "lexical"
 
-LEXICAL_RECIPE = 1
+LEXICAL_RECIPE = 2
 """Raise it when ``Terms`` or what is stored changes (PyStemmer's algorithm too): the BM25 side is then built anew."""
 
 METHOD = "lucene"
@@ -41,8 +41,9 @@ SCORES_NAME = "data.csc.index.npy"
 ROWS_NAME = "indices.csc.index.npy"
 STARTS_NAME = "indptr.csc.index.npy"
 
-_WORDS = re.compile(r"\b\w\w+\b|\b\d\b")
-"""bm25s' words, of two characters or more, and single digits: "Class 3" is not "Class 8"."""
+_WORDS = re.compile(r"\b\w\w+\b|\b\d\b|\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)")
+"""bm25s' words, of two characters or more, and single digits and letters: "Class 3" is not "Class 8", "Plan D" not
+"Plan E", "C#" neither "C" nor "C++". What "don't", "Denver's" and "U.S." leave behind is no letter of its own."""
 
 
 class Terms:

@@ -35,7 +35,13 @@ def built(folder: Path, texts: Sequence[str]) -> tuple[Lexical, Mapping[str, obj
     [
         ("Charging the charges, charged!", ["charg", "charg", "charg"]),
         ("ERR-4711 in Form 7", ["err", "4711", "form", "7"]),
-        ("a b c 7", ["7"]),  # single letters say nothing, single digits do
+        ("a b c 7", ["b", "c", "7"]),  # "a" is a stop word
+        ("Plan D, 'E' and vitamin B-6", ["plan", "d", "e", "vitamin", "b", "6"]),
+        ("C++ or C#; F#, C, G++.", ["c++", "c#", "f#", "c", "g++"]),
+        ("a C+D sum, c#x", ["c", "d", "sum", "c", "x"]),
+        ("Denver's dogs don’t; I'd, O'Brien", ["denver", "dog", "don", "brien"]),
+        ("In the U.S. at 5 p.m., e.g.", ["5"]),
+        ("β-blocker _ क", ["β", "blocker"]),
         ("ＦＵＬＬ ｗｉｄｔｈ cafe\u0301", ["full", "width", "café"]),
         ("Überprüfung ตรวจ", ["überprüfung", "ตรวจ"]),
         ("the of and to", []),
@@ -71,6 +77,20 @@ def test_scores_follow_the_formula(tmp_path: Path) -> None:
 
     assert lexical.scores("What does the terminal charge?") == pytest.approx(expected, rel=1e-5)
     assert expected[1] > expected[0] > expected[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "best"), [("Plan D", 1), ("the plan E?", 2), ("c++", 3), ("C# SDK", 4), ("F#", 5), ("Vitamin C", 6)]
+)
+def test_single_letters_tell_texts_apart(tmp_path: Path, question: str, best: int) -> None:
+    texts = ["Plan B", "Plan D", "Plan E", "C++ SDK", "C# SDK", "F# SDK", "Vitamin C", "Vitamin D", "It's Denver's"]
+    lexical, _ = built(tmp_path, texts)
+
+    scores = lexical.scores(question)
+
+    assert scores.argmax() == best
+    assert (scores == scores[best]).sum() == 1
+    assert scores[-1] == 0
 
 
 def test_a_repeated_word_counts_as_often(tmp_path: Path) -> None:

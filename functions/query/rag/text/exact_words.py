@@ -11,8 +11,8 @@ from unicodedata import normalize
 from rag.text.intent import GRAMMAR, KEYWORDS_MAX_WORDS, QUOTED, is_exact
 from rag.text.stems import stems
 
-# "Ctrl+Alt+T" and "billing@example.com" are one word; so is "CHR 1042".
-_WORD = re.compile(r"\b[A-Z]{2,} \d+(?:[.,]\d+)*\b|\w+(?:['’\-./:+@]\w+)*")
+# "Ctrl+Alt+T" and "billing@example.com" are one word; so are "CHR 1042" and "C++".
+_WORD = re.compile(r"\b[A-Z]{2,} \d+(?:[.,]\d+)*\b|\b[A-Za-z](?:\+{1,2}|#)(?![\w+#])|\w+(?:['’\-./:+@]\w+)*")
 _CODE = re.compile(r"[A-Z]{2,} \d\S*|[A-Za-z][A-Za-z0-9]*(?:[-_./][A-Za-z0-9]+)*")
 _PARTS = re.compile(r"\w+")
 # What may join the parts of one word, or the words of a phrase; not what ends a sentence.
@@ -127,7 +127,7 @@ def holds(text: str, phrase: str) -> bool:
 
 def _unit(word: str, *, first: bool) -> _Unit:
     acronym = len(word) > 1 and word.isupper() and word.isalpha()
-    exact = acronym or is_exact(word) or not _JOINTS.isdisjoint(word)
+    exact = acronym or is_exact(word) or not _JOINTS.isdisjoint(word.rstrip("+"))
     return _Unit(word, exact=exact, name=not exact and not first and word[0].isupper())
 
 

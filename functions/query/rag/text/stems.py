@@ -11,12 +11,13 @@ import Stemmer
 
 from rag.text.intent import GRAMMAR
 
-_WORD = re.compile(r"\b\w\w+\b|\b\d\b")
+# Those of knowledge.lexical, which this package does not import.
+_WORD = re.compile(r"\b\w\w+\b|\b\d\b|\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)")
 _LOCK = threading.Lock()  # a stemmer object is not thread-safe
 
 
 def stems(text: str) -> list[str]:
-    """The stems of ``text`` in their order, stop words too: words of two characters or more, and single digits."""
+    """The stems of ``text`` in their order, stop words too: words, single digits and single letters."""
     words = _WORD.findall(normalize("NFKC", text).lower())
     with _LOCK:
         found: list[str] = _stemmer().stemWords(words)

@@ -143,6 +143,11 @@ def test_without_incidental_codes_the_rest_must_be_held_as_plain_words() -> None
         ("SAML login", "SAML for the logins of all", True),
         ("SAML login", "SAML for all", False),
         ("log-in", "the login page", True),
+        ("Plan D", "Plans A, B and D", True),
+        ("Plan D", "Plans A, B and E", False),
+        ("C++", "The C++ SDK", True),
+        ("C++ SDK", "The C# SDK", False),
+        ("C# SDK", "the SDK for C#", True),
     ],
 )
 def test_whether_a_text_holds_all_of_it(question: str, text: str, held: bool) -> None:
