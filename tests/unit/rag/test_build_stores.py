@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-
-import pytest
 
 from rag.adapters.dynamodb_memory import DynamoDbMemory
 from rag.adapters.sqlite_stores import SqliteMemory
@@ -63,16 +60,3 @@ def test_renewing_forgets_what_this_process_cached_and_nothing_else(tmp_path: Pa
     made.renew()
     assert [hit.layer for hit in (cache.get("k"), cache.get("k")) if hit] == ["l2", "l1"]
     assert made.stores.cache is made.cache
-
-
-def test_a_renewed_table_makes_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "eu-central-1")
-    made = stores(TABLE_NAME="rag", TABLE_ENDPOINT="http://127.0.0.1:9")
-    assert made.table is not None
-    made.warm()
-    assert "boto3" in sys.modules
-    client = made.table._client
-    before = client._client()
-    made.renew()
-    assert client._client() is not before

@@ -1,0 +1,24 @@
+"""The client of the table that the settings name: made anew after a snapshot is restored."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from rag.settings import Settings, load
+from rag.wiring.stores import build_stores
+
+
+def test_a_renewed_table_makes_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "eu-central-1")
+    made = build_stores(load(Settings, {"TABLE_NAME": "rag", "TABLE_ENDPOINT": "http://127.0.0.1:9"}))
+    assert made is not None
+    assert made.table is not None
+    made.warm()
+    assert "boto3" in sys.modules
+    client = made.table._client
+    before = client._client()
+    made.renew()
+    assert client._client() is not before
