@@ -73,7 +73,8 @@ def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) ->
     import bm25s  # late: see above
     from bm25s.stopwords import STOPWORDS_EN
 
-    terms = Terms(STOPWORDS_EN)
+    stop_words = sorted({*STOPWORDS_EN, "i"})  # rare in documents and in every other question: it would decide
+    terms = Terms(stop_words)
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)] for text in texts]
     if not vocabulary:  # of texts without a single word bm25s makes no index
@@ -91,7 +92,7 @@ def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) ->
         "k1": K1,
         "b": B,
         "stemmer": STEMMER,
-        "stop_words": sorted(STOPWORDS_EN),
+        "stop_words": stop_words,
     }
 
 

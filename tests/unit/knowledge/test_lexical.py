@@ -93,6 +93,14 @@ def test_single_letters_tell_texts_apart(tmp_path: Path, question: str, best: in
     assert scores[-1] == 0
 
 
+def test_the_pronoun_i_decides_nothing(tmp_path: Path) -> None:
+    texts = ["Invoices are under Billing.", "Can I park here? If I lose my badge, I ask at the gate.", "Fees", "Trips"]
+    lexical, _ = built(tmp_path, texts)
+    scores = lexical.scores("Where do I find invoices?")
+    assert scores.argmax() == 0
+    assert scores[1] == 0
+
+
 def test_a_repeated_word_counts_as_often(tmp_path: Path) -> None:
     lexical, _ = built(tmp_path, TEXTS)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from rag.ports import ChatModel
 from rag.records import Turn
@@ -17,6 +19,8 @@ from rag.types import Deadline, Message, SearchQuery
 MAX_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s")
+_LABEL = re.compile(r"\W{0,3}\w+(?: \w+)?\W{0,2}:")
 _ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f")
 
 
@@ -73,19 +77,25 @@ def _told(turn: Turn) -> str:
 def _question(text: str) -> str:
     """The first question of ``text``, without quotes around it; ``""`` when there is none.
 
-    What leads in to it ("Here it is:") and what stands below it is left out. A line that breaks off before a small
-    letter goes on in the next one.
+    What leads in to it ("Here it is:") and what stands below it is left out. A question that breaks off goes on in the
+    next line, unless that begins with a label ("Explanation: ...").
     """
-    lines = [" ".join(line.split()).strip(_QUOTES) for line in text.splitlines() if not line.startswith("```")]
-    lines = [line for line in lines if line]
-    while len(lines) > 1 and lines[0].endswith(":"):
-        lines.pop(0)
-    question = lines[0] if lines else ""
-    for line in lines[1:]:
-        if question.endswith(_ENDS) or not line[0].islower():
+    found = [" ".join(line.split()) for line in text.strip().splitlines() if not line.startswith("```")]
+    lines = list(dropwhile(lambda line: not line, found))
+    while len(lines) > 1 and lines[0].endswith(":") and not _ITEM.match(lines[1]):
+        lines = list(dropwhile(lambda line: not line, lines[1:]))
+    question = ""
+    for line in lines:
+        if question and (not line or question.rstrip(_QUOTES).endswith(_ENDS) or _LABEL.match(line)):
             break
-        question = f"{question} {line}"
-    return question
+        question = f"{question} {line}".strip()
+    return _unquoted(question)
+
+
+def _unquoted(text: str) -> str:
+    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    return text
 
 
 def _rewritten(query: SearchQuery, text: str) -> SearchQuery:

@@ -48,8 +48,13 @@ _TOLD = (
     r"|listed|found|given|covered|discussed)"
 )
 _AS_TOLD = rf"(?:according to|as (?:is )?(?:also )?{_TOLD} (?:in|by|under))"
-_LOOK = r"(?:(?:please )?(?:also )?(?:see(?: also)?|refer to|consult|check|visit)|cf\.?)"
-_SEE = rf"(?:for (?:more|further|details|additional)[ \w]{{0,30}},? )?(?:{_LOOK}|(?:as )?per|based on)"
+_LOOK = r"(?:(?:please )?(?:also )?(?:see(?: also)?|refer to)|cf\.?)"
+# These may be what the reader has to do: "check @ before you start".
+_VISIT = r"(?:(?:please )?(?:also )?(?:consult|check|visit))"
+_SEE = (
+    rf"(?:for (?:more|further|details|additional)[ \w]{{0,30}},? )?"
+    rf"(?:{_LOOK}|{_VISIT}(?= [a-z ]{{0,22}}@(?:[.,;:!?)\]]|$))|(?:as )?per|based on)"
+)
 _FOR = r"[ \t]+(?:for|about|on|regarding|to|if|when)\b"
 _FOR_MORE = (
     r"[ \t]+(?:for|about|on) (?:(?:the|an?|some) )?"
@@ -117,12 +122,12 @@ _CLOSE = (
     _rule(rf"{_START}@ {_SAYS} that (\w)", _capital),
     _rule(rf"{_START}@ (?=(?:also )?{_SAYS}\b)", r"\1The documentation "),
     _rule(rf"({_JOINS})@ (?=(?:also )?{_SAYS}\b)", r"\1the documentation "),
-    _rule(rf"\b({_LOOK} {_NAME})@(?={_FOR_MORE})", r"\1the documentation"),
+    _rule(rf"\b((?:{_LOOK}|{_VISIT}) {_NAME})@(?={_FOR_MORE})", r"\1the documentation"),
     _rule(r"\b((?:based on|(?:comes?|came|taken|quoted|derived) from) )@(?!\w)", r"\1the documentation"),
     _rule(rf"\b({_TOLD}|find|read more|learn more)((?: \w+){{0,2}}) (in|by|under) @", r"\1\2 \3 the documentation"),
     # A line or a sentence of which nothing is left.
     _rule(r"(?<=[^\d\s][.!?])[ \t]+@[.!?]?(?=\s|\Z)"),
-    _rule(rf"\s*^{_ITEM}@{_END}\s*\Z|\A{_ITEM}@{_END}$\s*"),
+    _rule(rf"(?<!\s)\s*^{_ITEM}@{_END}\s*\Z|\A{_ITEM}@{_END}$\s*"),
     _rule(rf"\n[ \t]*\n{_ITEM}@{_END}(?=\n[ \t]*\n)|\n{_ITEM}@{_END}$"),
     _rule(r"(?<=[.!?])[ \t]+@[.!?](?=\s|\Z)"),
     _rule(rf"{_START}@[,;:][ \t]+(\w)", _capital),
@@ -132,7 +137,10 @@ _CLOSE = (
     _rule(r"(?<![ \t])(?:[ \t]*[;:\u2013\u2014]|(?<=\S)[ \t]+-{1,3})[ \t]*@(?=[.,;:!?)\]}]|\s*\Z)"),
     _rule(r"(?<![ \t])(?:[ \t]*[;\u2013\u2014]|(?<=\S)[ \t]+-{1,3})[ \t]*@[ \t]*$"),
     # The rest: with the white space before it, and with the comma that ends nothing.
-    _rule(r"(?<=[(\[{])@[ \t]*(?:[,;:][ \t]*)?|[ \t]*,?[ \t]*@(?=[.!?)\]}])|[ \t]*@(?=[,;:])|[ \t]+@(?=\s|\Z)"),
+    _rule(
+        r"(?<=[(\[{])@[ \t]*(?:[,;:][ \t]*)?"
+        r"|(?<![ \t])(?:[ \t]*(?:,[ \t]*)?@(?=[.!?)\]}])|[ \t]*@(?=[,;:])|[ \t]+@(?=\s|\Z))"
+    ),
     _rule(r"(?<=\w)@(?=\w)", " "),
     _rule(r"@"),
 )

@@ -21,7 +21,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # In front matter, months and days may have one digit, and the year may come last.
 _YEAR_FIRST = re.compile(r"(?<!\d)((?:19|20)\d\d)([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)(?!\d)")
-_MONTH_YEAR = re.compile(r"(?<!\w)(\d{1,2})[-/.]((?:19|20)\d\d)(?!\d)")
+_MONTH_YEAR = re.compile(r"(?<![\w.])(0?[1-9]|1[0-2])[-/.]((?:19|20)\d\d)(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMED_MONTH = f"((?:{'|'.join(_MONTHS)})[a-z]{{0,6}})"
 _DAY_FIRST = re.compile(

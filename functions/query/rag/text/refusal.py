@@ -67,8 +67,8 @@ def _parts(clause: Clause) -> Iterator[tuple[str, str]]:
     if not clause.text or clause.text in LABELS:
         return
     tags = f"{classify(clause.text[:MAX_CLAUSE_CHARS])} "
-    if not clause.cited:
-        tags = tags.replace("Q", "P")  # all other words are classes of their own, or in lower case
+    # All other words are classes of their own, or in lower case.
+    tags = tags.replace("Z", "Q") if clause.cited else tags.replace("Z", "S").replace("Q", "P")
     whole = tags
     while True:
         while opener := OPENS.match(tags):

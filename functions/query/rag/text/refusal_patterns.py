@@ -69,7 +69,8 @@ REFUSES = _table(
     rf"{_ASKED} (?:(?:BE|CAN) not (?:BE )?{_DONE}|BE unavailable)$|(?:DET|it) CAN not BE {_DONE}$",
     rf"not {_DONE}$|not(?: {_DONE}| part)?{_IN_S}$",
     rf"{_SUBJECT}BE (?:not related|unrelated|not relevant) to S\b",
-    rf"(?:{_SUBJECT}(?:BE|falls?|goes) )?{_BEYOND} {_OWN_SCOPE}",
+    rf"{_SUBJECT}(?:BE|falls?|goes) {_BEYOND} {_OWN_SCOPE}",
+    rf"{_BEYOND} (?:(?:DET )?scope(?: (?:of|for) (?:ASKING )?S)?|(?:ASKING )?S|DET INFO)$",
     # I don't know. We have no information. I couldn't find it. I'm not sure. I can only answer questions about ...
     r"i DO not know\b|DO not know$|not sure$|no (?:idea|clue)$|n/a$|DET INFO BE limited",
     rf"we (?:DO not know|BE (?:not sure|unsure))(?:$| DET$|{_IN_S})",
@@ -83,7 +84,7 @@ REFUSES = _table(
     r"i CAN only (?:MENTION|HOLD|help|assist|respond)\b",
     r"i BE (?:not sure|not certain|not aware|not familiar|unsure|uncertain|unaware|unfamiliar)\b",
     # Couldn't find it in the docs.
-    rf"(?:CAN|DO|HAVE) not (?:{_FAILS}|FOUND)(?: \S+){{0,15}}?{_IN_S}",
+    rf"(?:(?:CAN|HAVE) not (?:{_FAILS}|FOUND)|DO not FIND)(?: \S+){{0,15}}?{_IN_S}",
     # It is not possible to tell. It is unclear from the MD. Unknown. That is not something I can answer.
     rf"{_NOT_POSSIBLE}(?:$| (?:DET|it)(?: (?:INFO|MENTION|question))?$|.*{_IN_S})",
     rf"it BE (?:not clear|unclear|unknown|uncertain)(?:$|{_IN_S})",

@@ -81,8 +81,8 @@ _AFTER = r" (?:GIVEN|SOURCE|PAPER|i|we|you|HAVE|access|to|me|us|at|hand|BE GIVEN
 _OWN = r"[a-z]\S*'s? "
 _NAMED = r"(?:^|(?<=, ))(?!(?:while|although|though|whereas|since|because|as|so|neither|none|each|see|with)\b)"
 _SOURCE = re.compile(
-    rf"(?:\b(?:DET |(?:DET )?{_OWN})(?:{_BEFORE}){{0,3}}?|{_NAMED}(?:{_BEFORE}){{1,2}}?|\b(?:GIVEN )?)SOURCE\b"
-    rf"(?:{_AFTER}){{0,8}}"
+    rf"(?:\b(?:DET |(?:DET )?{_OWN})(?:{_BEFORE}){{0,3}}?|\b(?:GIVEN )?|{_NAMED}(?P<named>(?:{_BEFORE}){{1,2}}?))"
+    rf"SOURCE\b(?:{_AFTER}){{0,8}}"
     r"|\b(?:DET )?GIVEN (?:PAPER|INFO)\b(?: GIVEN\b)?"
     r"|\bDET (?:PAPER|INFO) (?:(?:i|you|we) )?(?:HAVE )?(?:BE )?GIVEN\b"
 )
@@ -99,6 +99,5 @@ def classify(clause: str) -> str:
     for pattern, by in _PATTERNS:
         clause = pattern.sub(by, clause)
     words = (word for word in _TOKEN.findall(clause) if word not in _LEFT_OUT)
-    return _PAPER.sub(
-        lambda found: "Q" if found[1] else "P", _SOURCE.sub("S", " ".join(_CLASS.get(word, word) for word in words))
-    )
+    tags = _SOURCE.sub(lambda found: "Z" if found["named"] else "S", " ".join(_CLASS.get(word, word) for word in words))
+    return _PAPER.sub(lambda found: "Q" if found[1] else "P", tags)

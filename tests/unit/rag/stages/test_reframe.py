@@ -90,6 +90,19 @@ def test_quotes_and_line_breaks_are_taken_off(text: str) -> None:
     assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, run()).text == MEANT
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Which fees did permits have in\n2024?", "Which fees did permits have in 2024?"),
+        ("How do I export a report to\nPDF?\n\nDone.", "How do I export a report to PDF?"),
+        ("What are the fees for:\n- permits\n- visas", "What are the fees for: - permits - visas"),
+        ("How do I set `billable`", "How do I set `billable`"),
+    ],
+)
+def test_a_question_that_breaks_off_goes_on_in_the_next_line(text: str, question: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, run()).text == question
+
+
 def test_a_question_that_is_repeated_is_left_as_it_is() -> None:
     assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, run()) is FOLLOW_UP
 

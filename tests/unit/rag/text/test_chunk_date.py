@@ -75,6 +75,7 @@ def test_file_names(path: str, number: int | None) -> None:
         ("edition 2 of March 2024", 20240300),
         ("version 2024", 20240000),
         ("soon", None),
+        ("updated 2024 (v 14.2010)", 20240000),
     ],
 )
 def test_front_matter(text: str, number: int | None) -> None:

@@ -56,6 +56,11 @@ from rag.text.holes import CODE_HOLE, HOLE, close_holes
         ("Press it (see @, also [id_3]). Source: @; see also [id_3].", "Press it (see [id_3]). Source: [id_3]."),
         ("Press it (source: @; page 4).", "Press it (page 4)."),
         ("Unlike @, [id_3] says so.", "[id_3] says so."),
+        # What the reader is told to do.
+        ("Please check @ before you start.", "Please check before you start."),
+        ("Check @ for errors. Then press it.", "Check for errors. Then press it."),
+        ("Please consult @.", ""),
+        ("Press it. Visit @ for more information.", "Press it. Visit the documentation for more information."),
         # What counts two of them.
         ("Both @ and [id_3] say so.", "[id_3] says so."),
         ("Both @ and @ say so.", "The documentation says so."),
@@ -139,3 +144,4 @@ def test_without_a_hole_nothing_changes(text: str) -> None:
 def test_long_runs_are_read_once(run: str) -> None:
     closed = close_holes(run * 20_000 + HOLE)
     assert HOLE not in closed
+    assert close_holes(f"x {HOLE} y{run * 20_000}z").startswith("x y")
