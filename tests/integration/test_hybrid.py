@@ -19,7 +19,7 @@ from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.index import Index, open_index
 from knowledge.ingest import ingest
 from knowledge.lexical import write_lexical
-from knowledge.plan import embed_text
+from knowledge.titled import embed_text
 from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()

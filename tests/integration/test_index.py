@@ -17,7 +17,6 @@ from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFa
 from knowledge.handle import IndexHandle, watch
 from knowledge.index import Index, open_index
 from knowledge.ingest import ingest
-from knowledge.metadata import where_all
 from knowledge.source import folder_of
 from knowledge.types import Document
 
@@ -113,7 +112,7 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
     ("where", "numbers"),
     [
         ({"year": {"$gte": 2018}}, {19, 20}),
-        ({"category": "03", "internal": False, "rate": {"$lt": 4}}, {4, 8}),
+        ({"$and": [{"category": "03"}, {"internal": False}, {"rate": {"$lt": 4}}]}, {4, 8}),
         ({"doc_id": {"$in": ["d0", "d19"]}}, {1, 20}),
         ({"chunk_number": 5}, {5}),
         ({"category": "none"}, set()),
@@ -125,7 +124,7 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
 def test_filters_hold(folder: Path, where: dict[str, object], numbers: set[int]) -> None:
     index = opened(folder)
 
-    assert set(ask(index, "rule", k=50, where=where_all(where))) == numbers
+    assert set(ask(index, "rule", k=50, where=where)) == numbers
     index.close()
 
 

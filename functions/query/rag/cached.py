@@ -66,7 +66,7 @@ def _citation_parts(citation: Citation) -> dict[str, object]:
         "urls": list(citation.source_urls),
         "id": citation.chunk_id,
         "support": citation.support,
-        "hits": [_hit_parts(hit) for hit in (citation.hit, *citation.also)],
+        "hits": [_hit_parts(hit) for hit in citation.hits],
     }
 
 

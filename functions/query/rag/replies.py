@@ -73,7 +73,7 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
     """The body of ``POST /v1/query``; ``debug`` fills ``metadata``."""
     reply = QuestionReply(
         answer=answer.text,
-        sources=list(dict.fromkeys(hit.chunk.id for cited in answer.citations for hit in (cited.hit, *cited.also))),
+        sources=list(dict.fromkeys(hit.chunk.id for citation in answer.citations for hit in citation.hits)),
         confidence=answer.confidence.score,
         refused=answer.refused,
         routing=_routing(answer.routing or _usual_routing(answer)),

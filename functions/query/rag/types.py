@@ -145,6 +145,11 @@ class Citation:
     chunk_id: str | None = None
     support: Literal["supported", "partial", "unsupported"] | None = None
 
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """All chunks of the source that the answer draws on, the one that it is about first."""
+        return (self.hit, *self.also)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

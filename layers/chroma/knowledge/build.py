@@ -16,9 +16,10 @@ from knowledge.collection import SQLITE_NAME, Collection
 from knowledge.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.manifest import MANIFEST_NAME, FileRecord, Manifest, Source, dumps
 from knowledge.metadata import merge_types, to_metadata
-from knowledge.plan import Plan, Previous, content_version, embed_key, embed_text
+from knowledge.plan import Plan, Previous, content_version, embed_key
 from knowledge.source import CHROMA_FOLDER, file_digest
 from knowledge.store import write_texts
+from knowledge.titled import embed_text
 from knowledge.types import Chunk, Document, Embedder
 from knowledge.vectors import write_vectors
 

@@ -67,7 +67,7 @@ class Index:
         """The ``k`` chunks nearest to the unit vector ``vector``, best first, equals by number.
 
         Their ``score`` is the plain cosine (-1..1) and ``distance`` is ``1 - cosine``, whatever the collection's
-        own space. ``where`` is a Chroma filter (several conditions: ``metadata.where_all``).
+        own space. ``where`` is a Chroma filter (several conditions: below ``$and``).
 
         Raises:
             SearchFailed: the filter is malformed, or Chroma failed.

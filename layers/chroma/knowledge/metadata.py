@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from knowledge.types import Chunk, Scalar, Where
+from knowledge.types import Chunk, Scalar
 
 TEXT_FIELDS = (
     "title",
@@ -91,17 +91,6 @@ def merge_types(fields: Mapping[str, str], metadata: Mapping[str, object]) -> di
         if kind != known:
             merged[name] = "float" if {kind, known} == {"int", "float"} else "mixed"
     return merged
-
-
-def where_all(conditions: Mapping[str, object]) -> Where | None:
-    """One Chroma ``where`` out of ``{field: condition}``, all of which must hold; None when there are none.
-
-    Chroma takes one key only: several are wrapped in ``$and``.
-    """
-    clauses: list[dict[str, object]] = [{name: condition} for name, condition in conditions.items()]
-    if len(clauses) > 1:
-        return {"$and": clauses}
-    return clauses[0] if clauses else None
 
 
 def _storable(value: object) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from knowledge.chunking import split
 from knowledge.errors import SourceUnreadable
 from knowledge.metadata import to_metadata
-from knowledge.titled import embed_text as embed_text
+from knowledge.titled import embed_text
 from knowledge.types import Chunk, Document
 
 if TYPE_CHECKING:

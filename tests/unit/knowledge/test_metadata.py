@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.metadata import FIELDS, merge_types, to_chunk, to_metadata, where_all
+from knowledge.metadata import FIELDS, merge_types, to_chunk, to_metadata
 from knowledge.types import Chunk
 
 TEXT = st.text(max_size=10)
@@ -108,9 +108,3 @@ def test_field_types_widen() -> None:
         fields = merge_types(fields, metadata)
 
     assert fields == {"a": "float", "b": "mixed", "c": "bool", "d": "float", "e": "mixed"}
-
-
-def test_conditions_are_joined_as_chroma_wants_them() -> None:
-    assert where_all({}) is None
-    assert where_all({"a": 1}) == {"a": 1}
-    assert where_all({"a": 1, "b": {"$gte": 2}}) == {"$and": [{"a": 1}, {"b": {"$gte": 2}}]}

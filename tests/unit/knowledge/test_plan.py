@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from knowledge.errors import SourceUnreadable
 from knowledge.metadata import to_metadata
-from knowledge.plan import Plan, Previous, content_version, embed_key, embed_text, plan
+from knowledge.plan import Plan, Previous, content_version, embed_key, plan
+from knowledge.titled import embed_text
 from knowledge.types import Document
 
 

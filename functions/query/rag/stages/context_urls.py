@@ -163,7 +163,7 @@ def _add(found: dict[str, Citation], citation: Citation) -> None:
     """The first citation of a source stands; what others are about goes with it."""
     name = source_name(citation.hit.chunk)
     first = found.setdefault(name, citation)
-    if citation.hit not in (first.hit, *first.also):
+    if citation.hit not in first.hits:
         found[name] = replace(first, also=(*first.also, citation.hit))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.text.cutting import ELLIPSIS
 from rag.text.inline import is_code, reveal, without_holes
-from rag.text.markdown_blocks import Block, split_blocks
+from rag.text.markdown_blocks import Block
 from rag.text.words import count_words
 
 MIN_WORDS = 2
@@ -36,18 +35,12 @@ _ABBREVIATION = re.compile(
 _ABBREVIATION_CHARS = 16
 
 
-def split_sentences(markdown: str, *, continued: bool = False) -> tuple[str, ...]:
-    """The whole sentences of ``markdown`` in order: no headings, tables, code, rulers or fragments.
+def block_sentences(blocks: Sequence[Block], *, continued: bool = False) -> Iterator[tuple[int, str]]:
+    """The whole sentences of ``blocks``, each with its block's number: no headings, tables, code or fragments.
 
     A list item counts when it is a sentence of its own. A sentence that has a hole (an image or a template's value in
     it is not known) does not. ``continued`` says that the text may begin inside a sentence.
     """
-    blocks = split_blocks(markdown.removesuffix(f" {ELLIPSIS}"))
-    return tuple(sentence for _, sentence in block_sentences(blocks, continued=continued))
-
-
-def block_sentences(blocks: Sequence[Block], *, continued: bool) -> Iterator[tuple[int, str]]:
-    """The whole sentences of ``blocks``, each with its block's number; see ``split_sentences``."""
     complete = not continued  # what stands before: else a paragraph with a small letter first goes on with it
     for number, block in enumerate(blocks):
         if block.kind in ("text", "item"):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag.profiles import clockify, gacounts, waypoint
+from rag.text.markdown_blocks import split_blocks
 from rag.text.refusal import has_words, is_refusal
-from rag.text.sentences import split_sentences
+from rag.text.sentences import block_sentences
 
 REPOSITORY = Path(__file__).parents[4]
 WORDINGS = [json.loads(line) for line in (REPOSITORY / "tests/golden/refusals.jsonl").read_text("utf-8").splitlines()]
@@ -80,7 +81,7 @@ def test_what_may_stand_beside_a_refusal(answer: str, refusal: bool) -> None:
 @pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
 def test_no_sentence_of_the_samples_is_a_refusal(profile: str) -> None:
     documents = [path.read_text(encoding="utf-8") for path in (REPOSITORY / "samples" / profile).rglob("*.md")]
-    sentences = [sentence for text in documents for sentence in split_sentences(text)]
+    sentences = [sentence for text in documents for _, sentence in block_sentences(split_blocks(text))]
     assert len(sentences) >= 100
     assert [sentence for sentence in sentences if is_refusal(sentence)] == []
 
@@ -91,7 +92,7 @@ def test_hardly_a_sentence_of_real_texts_is_a_refusal(name: str) -> None:
     if not path.exists():
         pytest.skip("the data sets are not part of the repository")
     texts = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()[:500]]
-    sentences = [sentence for text in texts for sentence in split_sentences(text)]
+    sentences = [sentence for text in texts for _, sentence in block_sentences(split_blocks(text))]
     assert sum(map(is_refusal, sentences)) <= len(sentences) / 1000
 
 

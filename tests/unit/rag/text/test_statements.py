@@ -68,3 +68,8 @@ def test_a_long_list_comes_in_pieces_each_with_its_introduction() -> None:
     assert "; ".join(piece.removeprefix("You need: ") for piece in pieces) == "; ".join(
         f"document number {n}" for n in range(12)
     )
+
+
+def test_a_text_that_was_cut_does_not_end_in_half_a_sentence() -> None:
+    assert split_statements("It has two ports. It is half of what you ...", max_chars=300) == ("It has two ports.",)
+    assert split_statements("It has two ports. ...", max_chars=300) == ("It has two ports.",)
