@@ -13,13 +13,13 @@ from fakes_embedding import HashingEmbedder
 
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
-from rag.profiles.deps import Deps, ProfileIndex
-from rag.services import Services, Stores
-from rag.stages.generate import Writer
-from rag.text.acronyms import AcronymTable
-from rag.text.rules import RuleTable
-from rag.text.tokens import RoughTokens
-from rag.types import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
+from rag.profiles.inputs import Deps, ProfileIndex
+from rag.profiles.services import Services, Stores
+from rag.stages.pack.tokens import RoughTokens
+from rag.stages.query.acronyms import AcronymTable
+from rag.stages.query.filter_rules import RuleTable
+from rag.stages.write.chat_writer import Writer
+from rag.values.answer import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,

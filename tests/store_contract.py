@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from fakes import FakeClock
 
-from rag.records import (
+from rag.ports import AnswerCache, FeedbackStore, Memory
+from rag.values.answer import Confidence
+from rag.values.stored import (
     DAY_S,
     MAX_ANSWER_BYTES,
     MAX_ANSWER_CHARS,
@@ -29,8 +31,6 @@ from rag.records import (
     Vote,
     quantise,
 )
-from rag.store_ports import AnswerCache, FeedbackStore, Memory
-from rag.types import Confidence
 
 START = 1_800_000_000.25
 KEY, OTHER_KEY = "a" * 64, "b" * 64

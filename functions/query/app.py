@@ -15,12 +15,13 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from knowledge.errors import IndexUnavailable
+from rag.config.settings import Settings, load
 from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
-from rag.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
-from rag.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType, parse_feedback, parse_query, parse_question
-from rag.schema import FeedbackReply
-from rag.settings import Settings, load
-from rag.types import Deadline
+from rag.http import requests
+from rag.http.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
+from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
+from rag.http.schema import FeedbackReply
+from rag.values.answer import Deadline
 from rag.wiring import build_service
 from snapshot import register_hooks
 from telemetry import logger, metrics, observe, observe_error, trace
@@ -54,7 +55,7 @@ STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 @app.post("/api/query")
 def post_query() -> Response[str]:
     """Answer one question."""
-    answer = service.pipeline.run(parse_query(_json_body()), deadline=_deadline())
+    answer = service.pipeline.run(requests.parse_query(_json_body()), deadline=_deadline())
     observe(answer)
     return _json(HTTPStatus.OK, query_reply(answer))
 
@@ -62,7 +63,7 @@ def post_query() -> Response[str]:
 @app.post("/v1/query")
 def post_question() -> Response[str]:
     """Answer one question, in the help desk's words."""
-    question, debug = parse_question(_json_body())
+    question, debug = requests.parse_question(_json_body())
     answer = service.pipeline.run(question, deadline=_deadline())
     observe(answer)
     return _json(HTTPStatus.OK, question_reply(answer, debug=debug))
@@ -71,7 +72,7 @@ def post_question() -> Response[str]:
 @app.post("/api/feedback")
 def post_feedback() -> Response[str]:
     """Take a vote on a response."""
-    vote = parse_feedback(_json_body())
+    vote = requests.parse_feedback(_json_body())
     service.vote(vote.responseId, helpful=vote.helpful, comment=vote.comment)
     metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
     return _json(HTTPStatus.ACCEPTED, FeedbackReply(responseId=vote.responseId).model_dump())

@@ -10,8 +10,8 @@ from functools import partial
 from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from rag.run import used_before
-from rag.types import Answer, LlmUse
+from rag.ledger import used_before
+from rag.values.answer import Answer, LlmUse
 
 NAMESPACE = "RagService"
 SERVICE = "query"

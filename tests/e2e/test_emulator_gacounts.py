@@ -15,9 +15,9 @@ from functional.harness import Json, rest_event
 from moto.server import ThreadedMotoServer
 
 from emulator.session import Artefacts, Invocation, Session
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 from layerbuilder.index import build
 
 SAMPLES = ROOT / "samples" / "gacounts"

@@ -9,9 +9,9 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import API_KEY, REPOSITORY, Api, Start, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 
 @pytest.fixture(scope="session")

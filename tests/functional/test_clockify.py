@@ -11,9 +11,9 @@ import pytest
 from fakes_llm import LlmServer, error, reply
 from functional.harness import API_KEY, OUT_OF_SCOPE, REPOSITORY, Api, Json, Start, post, rest_event, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 SAMPLE = REPOSITORY / "samples" / "clockify"
 QUESTIONS = [json.loads(line) for line in (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]

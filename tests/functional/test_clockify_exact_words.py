@@ -10,9 +10,9 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 SAMPLE = REPOSITORY / "samples" / "clockify"
 DECLINE = "I don't know based on the MD."

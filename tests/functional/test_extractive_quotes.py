@@ -9,9 +9,9 @@ import chromadb
 import pytest
 from functional.harness import DECLINE, Api, Json, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 CONDITION = "subject to the provisions of the schedule and to such conditions as the authority may impose"
 DOCUMENTS = {

@@ -26,9 +26,9 @@ from functional.gacounts_service import (
 )
 from functional.harness import REPOSITORY, Api, Json, Start, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 POLICY = {"filters": {"category": "abo_policies"}}
 

@@ -21,7 +21,7 @@ from functional.gacounts_service import (
 )
 from functional.harness import IN_SCOPE, Api, Json, Start, rest_event, starting
 
-from rag.records import MAX_VOTES_PER_CHUNK
+from rag.values.stored import MAX_VOTES_PER_CHUNK
 
 FULL_VOICES = 5
 LEAVE = "Who approves leave requests?"

@@ -14,10 +14,10 @@ import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
-from knowledge.manifest import MANIFEST_NAME
+from knowledge.open.manifest import MANIFEST_NAME
+from knowledge.read.documents import read
 
 NOT_LOADED = {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}
 DAMAGED = {"error": "The index is damaged. Run: ragctl ingest PATH", "code": "index_not_ready"}
@@ -194,7 +194,7 @@ def test_a_read_only_index_is_served_and_stays_as_it_is(start: Start, copied: Pa
 
 
 def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
-    from knowledge.client import open_client
+    from knowledge.open.client import open_client
 
     # Given a folder as Waypoint's own script makes it: default space (L2), texts as Chroma's documents
     texts = {"Payment terms": "Invoices are payable within 30 days of the invoice date.", "Pets": "Cats sleep a lot."}

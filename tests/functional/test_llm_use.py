@@ -11,7 +11,7 @@ from functional.gacounts_service import MEALS, TOMATOES, cached, counted, gacoun
 from functional.harness import Api, Reply, starting
 
 from knowledge.errors import SearchFailed
-from knowledge.index import Index
+from knowledge.open.index import Index
 
 REPORTING = "How do I report in GaCounts?"
 FOLLOW_UP = "And the deadline?"

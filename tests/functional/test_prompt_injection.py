@@ -8,9 +8,9 @@ import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import Start
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 QUESTION = "How many days do customers have to pay an invoice?"
 INJECTION = (

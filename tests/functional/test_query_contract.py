@@ -9,7 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Json, Reply, post, rest_event
 
-from rag.schema import ErrorReply, HealthReply, QueryReply
+from rag.http.schema import ErrorReply, HealthReply, QueryReply
 
 SESSION = "abcdefghijklmnopqrstuv"
 OPENAPI = json.loads((REPOSITORY / "docs" / "openapi.json").read_text(encoding="utf-8"))

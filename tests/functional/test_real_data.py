@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from functional.harness import DECLINE, REPOSITORY, Api, post, starting
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 DATA = REPOSITORY.parent / "shared" / "data"
 HANDBOOK = DATA / "docs_handbook" / "pages"

@@ -16,11 +16,11 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import app
-from rag.adapters.dynamodb_items import Key, Row, marshal_row
-from rag.adapters.dynamodb_table import IAM_ACTIONS
-from rag.records import ResponseRecord
-from rag.settings import Settings, variables
-from rag.types import Answer, Completion, Confidence, Question, Usage
+from rag.adapters.dynamodb.items import Key, Row, marshal_row
+from rag.adapters.dynamodb.table import IAM_ACTIONS
+from rag.config.settings import Settings, variables
+from rag.values.answer import Answer, Completion, Confidence, Question, Usage
+from rag.values.stored import ResponseRecord
 from telemetry import metrics, observe
 
 CONTEXT: Any = SimpleNamespace(

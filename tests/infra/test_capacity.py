@@ -8,7 +8,7 @@ import pytest
 from artefacts import BUILD, require_build
 from fakes_embedding import HashingEmbedder
 
-from knowledge.ingest import ingest
+from knowledge.build.ingest import ingest
 from knowledge.types import Document
 from layerbuilder import index as index_layer
 from layerbuilder.sizes import CHUNK_BYTES, LIMIT_BYTES, weigh

@@ -41,7 +41,7 @@ SEARCH = """
 import json
 import chromadb
 from knowledge.embedding import MiniLM
-from knowledge.index import open_index
+from knowledge.open.index import open_index
 
 place, collection, question = sys.argv[1:]
 embedder = MiniLM()
@@ -91,7 +91,7 @@ def test_no_source_is_compiled_at_a_start(searched: dict[str, Any]) -> None:
     assert {path.suffix for path in theirs.values()} == {".pyc", ".so"}
     assert {path.suffix for path in ours.values()} == {".py"}
     assert {"chromadb", "onnxruntime", "tokenizers", "numpy"} <= set(theirs)
-    assert {"knowledge.index", "knowledge.embedding"} <= set(ours)
+    assert {"knowledge.open.index", "knowledge.embedding"} <= set(ours)
     compiled = [path for path in theirs.values() if path.suffix == ".pyc"]
     compiled += [Path(importlib.util.cache_from_source(str(path))) for path in ours.values()]
     assert [path for path in compiled if _flags(path) != UNCHECKED_HASH] == []

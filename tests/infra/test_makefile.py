@@ -26,7 +26,7 @@ mkdir -p "$2" && [ -f "$2/manifest.json" ] || echo sample > "$2/manifest.json"
 """
 MODULES = (
     "functions/query/app.py",
-    "layers/chroma/knowledge/index.py",
+    "layers/chroma/knowledge/open/index.py",
     "layers/index/Makefile",
     "infra/template.yaml",
     "prompts/waypoint/system.txt",
@@ -138,7 +138,7 @@ def test_a_changed_source_is_built(project: Project, changed: str) -> None:
 
 def test_a_changed_library_is_built_for_both_architectures(project: Project) -> None:
     project.make("build")
-    project.write("layers/chroma/knowledge/index.py", "changed")
+    project.write("layers/chroma/knowledge/open/index.py", "changed")
     calls = [call for call in project.make("build") if "sizes" not in call]
     assert [call.split()[3] if "chroma" in call else "sam" for call in calls] == ["--arch", "sam", "--arch"]
 

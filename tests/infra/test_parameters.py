@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic.fields import FieldInfo
 
+from rag.config.knobs import Configured
+from rag.config.settings import Settings, load, variables
 from rag.errors import ConfigurationError
-from rag.knobs import Configured
-from rag.settings import Settings, load, variables
 
 PROFILES: tuple[str, ...] = get_args(Settings.model_fields["profile"].annotation)
 EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}

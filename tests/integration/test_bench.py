@@ -8,9 +8,9 @@ import pytest
 from bench.handler import ROUNDS, in_process
 
 from emulator.memory import PROC
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 
 @pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from made_files import PdfLine, docx, paragraph, pdf, text_lines
 from pypdf import PdfWriter
 
-from knowledge import markdown as md
-from knowledge.chunking import split
-from knowledge.documents import Reading, read
+from knowledge.cut import markdown as md
+from knowledge.cut.chunking import split
 from knowledge.errors import SourceUnreadable
+from knowledge.read.documents import Reading, read
 from knowledge.types import Document
 from ragctl import cli
 from ragctl.converters import readers
@@ -454,8 +454,8 @@ BIG_INGEST = """
 import json, resource, sys
 from pathlib import Path
 from fakes_embedding import HashingEmbedder
-from knowledge.documents import read
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
+from knowledge.build.ingest import ingest
 from ragctl.converters import readers
 
 reading = read([Path(sys.argv[1])], readers=readers())

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.handle import IndexHandle
-from knowledge.index import open_index
-from knowledge.ingest import ingest
+from knowledge.open.handle import IndexHandle
+from knowledge.open.index import open_index
+from knowledge.read.documents import read
 from knowledge.types import Document
 from rag.profiles.clockify import Knobs
 from rag.stages.refine.mmr import Mmr
-from rag.stages.retrieve_hybrid import HybridRetriever
-from rag.types import Question, SearchQuery
+from rag.stages.retrieve.hybrid import HybridRetriever
+from rag.values.answer import Question, SearchQuery
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "clockify"
 COPIES = 8

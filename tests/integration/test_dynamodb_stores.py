@@ -37,15 +37,15 @@ from store_contract import (
 )
 from werkzeug.serving import make_server
 
-from rag.adapters import dynamodb_client
-from rag.adapters.dynamodb_cache import DynamoDbAnswerCache
-from rag.adapters.dynamodb_client import COOL_OFF_S, TRIES, DynamoDbClient
-from rag.adapters.dynamodb_feedback import DynamoDbFeedback
-from rag.adapters.dynamodb_items import Key, Row
-from rag.adapters.dynamodb_memory import DynamoDbMemory
-from rag.adapters.dynamodb_table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
+from rag.adapters.dynamodb import client as dynamodb_client
+from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
+from rag.adapters.dynamodb.client import COOL_OFF_S, TRIES, DynamoDbClient
+from rag.adapters.dynamodb.feedback import DynamoDbFeedback
+from rag.adapters.dynamodb.items import Key, Row
+from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
 from rag.errors import StoreUnavailable
-from rag.records import MAX_CHUNK_IDS
+from rag.values.stored import MAX_CHUNK_IDS
 
 type StartResponse = Callable[..., object]
 type Wsgi = Callable[[dict[str, Any], StartResponse], Any]
@@ -58,10 +58,10 @@ THROTTLED = "ProvisionedThroughputExceededException"
 NEVER_IMPORTED = """
 import sys
 from pathlib import Path
-from rag.adapters.dynamodb_cache import DynamoDbAnswerCache
-from rag.adapters.dynamodb_feedback import DynamoDbFeedback
-from rag.adapters.dynamodb_memory import DynamoDbMemory
-from rag.adapters.dynamodb_table import DynamoDbTable
+from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
+from rag.adapters.dynamodb.feedback import DynamoDbFeedback
+from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.dynamodb.table import DynamoDbTable
 table = DynamoDbTable("a-table")
 stores = DynamoDbAnswerCache(table), DynamoDbMemory(table), DynamoDbFeedback(table)
 table.reset()

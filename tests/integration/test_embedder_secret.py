@@ -13,8 +13,8 @@ from functional.harness import starting
 from moto import mock_aws
 
 from rag.adapters import secrets
+from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable
-from rag.settings import Settings, load
 from ragctl import cli
 
 LLM_SECRET = "rag/llm-key"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.documents import read
-from knowledge.ingest import ingest
+from knowledge.build.ingest import ingest
+from knowledge.read.documents import read
 from ragctl import cli
 from ragctl.evaluate import score
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.candidates import Candidates
+from knowledge.build.ingest import ingest
+from knowledge.cut.embedding_text import embed_text
 from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
-from knowledge.index import Index, open_index
-from knowledge.ingest import ingest
-from knowledge.lexical import write_lexical
-from knowledge.titled import embed_text
+from knowledge.open.index import Index, open_index
+from knowledge.search.candidates import Candidates
+from knowledge.search.lexical import write_lexical
 from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()
@@ -328,7 +328,7 @@ def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: py
         made.append(args)
         return write_lexical(*args)
 
-    monkeypatch.setattr("knowledge.foreign.write_lexical", write)
+    monkeypatch.setattr("knowledge.open.foreign.write_lexical", write)
     index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))
     assert made == []  # opening, and searching by vector, pay nothing
     index.search(EMBEDDER.embed(["rule"])[0], k=3)
@@ -373,7 +373,7 @@ def test_foreign_chunks_without_text_or_title_are_found_by_vector_alone(tmp_path
 SEARCH = """
 import sys
 from fakes_embedding import HashingEmbedder
-from knowledge.index import open_index
+from knowledge.open.index import open_index
 embedder = HashingEmbedder()
 index = open_index(sys.argv[1], embedder=embedder)
 assert len(index.candidates("tariff rule", embedder.embed(["tariff rule"])[0]))

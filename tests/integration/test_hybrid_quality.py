@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.index import Index, open_index
-from knowledge.ingest import ingest
+from knowledge.open.index import Index, open_index
+from knowledge.read.documents import read
 from ragctl.beir import read_qrels, read_queries
 from ragctl.evaluate import Qrels, score
 from ragctl.modes import Mode, best_documents, searcher

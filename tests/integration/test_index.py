@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
 
+from knowledge.build.ingest import ingest
 from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
-from knowledge.handle import IndexHandle, watch
-from knowledge.index import Index, open_index
-from knowledge.ingest import ingest
-from knowledge.source import folder_of
+from knowledge.open.handle import IndexHandle, watch
+from knowledge.open.index import Index, open_index
+from knowledge.open.source import folder_of
 from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.build import EMBED_BATCH_TEXTS
+from knowledge.build.ingest import LOCK_NAME, Summary, ingest
+from knowledge.build.write import EMBED_BATCH_TEXTS
 from knowledge.errors import IndexLocked, IndexMismatch, SourceUnreadable
-from knowledge.index import open_index
-from knowledge.ingest import LOCK_NAME, Summary, ingest
+from knowledge.open.index import open_index
 from knowledge.types import Document, Scalar
 
 
@@ -285,7 +285,7 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path, line: 
     (tmp_path / ".env").write_bytes(line)
     code = (
         "import sys; sys.path[:0] = eval(sys.argv[1]); from pathlib import Path\n"
-        "from knowledge.collection import Collection; from pydantic_settings import BaseSettings\n"
+        "from knowledge.open.collection import Collection; from pydantic_settings import BaseSettings\n"
         "Collection.create(Path('c'), 'abc').close()\n"
         "assert '_from_arguments' not in repr(BaseSettings.__init__)"
     )

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.index import open_index
-from knowledge.ingest import ingest
+from knowledge.build.ingest import ingest
+from knowledge.open.index import open_index
 from knowledge.types import Document
 
 POINTS = 20
@@ -31,8 +31,9 @@ from pathlib import Path
 import chromadb, sqlite3
 from fakes_embedding import HashingEmbedder
 from test_ingest_kill import documents
-from knowledge import build, collection
-from knowledge import ingest as ingest_module
+from knowledge.build import ingest as ingest_module
+from knowledge.build import write
+from knowledge.open import collection
 
 calls, kill_at = 0, 0
 
@@ -47,7 +48,7 @@ def counted(function):
 
 os.replace, os.fsync, os.open = counted(os.replace), counted(os.fsync), counted(os.open)
 sqlite3.connect = counted(sqlite3.connect)
-build.write_texts, build.file_digest, build.dumps = map(counted, (build.write_texts, build.file_digest, build.dumps))
+write.write_texts, write.file_digest, write.dumps = map(counted, (write.write_texts, write.file_digest, write.dumps))
 collection.Collection.add = counted(collection.Collection.add)
 collection.Collection.close = counted(collection.Collection.close)
 ingest_module.shutil.rmtree = counted(ingest_module.shutil.rmtree)

@@ -11,11 +11,11 @@ from fakes_embedding import HashingEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowledge.index import Index, open_index
-from knowledge.ingest import ingest
+from knowledge.build.ingest import ingest
+from knowledge.open.index import Index, open_index
 from knowledge.types import Document
-from rag.stages.filter import RequestFilter
-from rag.types import Question, SearchQuery
+from rag.stages.query.request_filter import RequestFilter
+from rag.values.answer import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()
 TEXT = "pallet"

@@ -36,9 +36,9 @@ from fakes_llm import (
     trickle,
 )
 
-from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 from rag.errors import LlmFailed, LlmUnavailable
-from rag.types import Completion, Deadline, Message, Usage
+from rag.values.answer import Completion, Deadline, Message, Usage
 
 KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
@@ -588,7 +588,7 @@ def test_connections_are_kept_and_reset_drops_them(connect: Connect, deadline: D
 def test_openai_is_imported_by_warming_and_by_nothing_before() -> None:
     program = """
 import sys
-from rag.adapters.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 model = OpenAiChat(ChatConfig(
     base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
     connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))

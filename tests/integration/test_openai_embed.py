@@ -38,13 +38,13 @@ from fakes_llm import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.index import open_index
-from rag.adapters.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
-from rag.adapters.openai_embed import EmbedConfig, OpenAiEmbedder
-from rag.adapters.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
+from knowledge.open.index import open_index
+from rag.adapters.embedding.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
+from rag.adapters.embedding.openai_embed import EmbedConfig, OpenAiEmbedder
+from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
+from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable, IndexDamaged, IndexMismatch, LlmFailed, LlmUnavailable
-from rag.replies import RETRIEVAL_FAILED, error_reply
-from rag.settings import Settings, load
+from rag.http.replies import RETRIEVAL_FAILED, error_reply
 from ragctl import cli
 from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
 
@@ -333,8 +333,8 @@ def test_the_caller_is_told_that_retrieval_failed() -> None:
 
 def test_openai_is_imported_by_the_first_call_only() -> None:
     program = (
-        "import sys; from rag.adapters.openai_embed import *; from rag.adapters.embedders import *;"
-        "from rag.settings import Settings, load;"
+        "import sys; from rag.adapters.embedding.openai_embed import *; from rag.adapters.embedding.embedders import *;"
+        "from rag.config.settings import Settings, load;"
         "made = remote_embedder(load(Settings, {'EMBED_MODEL': 'text-embedding-3-large'}), side='question');"
         "print(made.dimensions, 'openai' in sys.modules, 'httpx2' in sys.modules)"
     )

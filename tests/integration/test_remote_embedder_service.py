@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from fakes_llm import LlmServer
 
-from rag.adapters.sqlite_stores import SqliteAnswerCache
-from rag.records import CacheHit
-from rag.settings import Settings, load
-from rag.types import Answer, Deadline, Question
+from rag.adapters.sqlite.stores import SqliteAnswerCache
+from rag.config.settings import Settings, load
+from rag.values.answer import Answer, Deadline, Question
+from rag.values.stored import CacheHit
 from rag.wiring import Service, build_service
 from ragctl import cli
 

@@ -23,13 +23,13 @@ from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.harness import Api, Start, starting
 from moto import mock_aws
 
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
 from knowledge.types import Document
 from rag.adapters import secrets
-from rag.adapters.embedders import remote_embedder
+from rag.adapters.embedding.embedders import remote_embedder
+from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable
-from rag.settings import Settings, load
 
 NAME = "rag/llm-key"
 KEY = "sk-live-secret-0123456789"

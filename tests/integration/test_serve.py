@@ -16,9 +16,9 @@ import pytest
 from fakes_llm import Exchange, LlmServer, reply
 from local_server import STOP_S, Server, serving, start
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
+from knowledge.read.documents import read
 
 QUESTION = "Do I need a permit for importing plants?"
 

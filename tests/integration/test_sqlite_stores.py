@@ -28,11 +28,11 @@ from store_contract import (
     outline,
 )
 
-from rag.adapters import sqlite_database
-from rag.adapters.sqlite_database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
-from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+from rag.adapters.sqlite import database as sqlite_database
+from rag.adapters.sqlite.database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 from rag.errors import StoreUnavailable
-from rag.records import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
+from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
 PROCESSES, TURNS_EACH = 4, 12
 
@@ -40,8 +40,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from store_contract import KEY, SESSION, START, make_answer, make_response, make_turn
-from rag.adapters.sqlite_database import SqliteDatabase
-from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 
 path, me, turns_each, processes = Path(sys.argv[1]), *map(int, sys.argv[2:])
 database = SqliteDatabase(path)
@@ -60,8 +60,8 @@ FORKING = """
 import os, sys
 from pathlib import Path
 from store_contract import SESSION, make_turn
-from rag.adapters.sqlite_database import SqliteDatabase
-from rag.adapters.sqlite_stores import SqliteMemory
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteMemory
 
 memory = SqliteMemory(SqliteDatabase(Path(sys.argv[1]), clock=lambda: 1_800_000_000.0))
 memory.remember(SESSION, make_turn(0))

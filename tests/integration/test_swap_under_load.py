@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.documents import read
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.ingest import ingest
-from rag.settings import Settings, load
-from rag.types import Answer, Deadline, Question
+from knowledge.read.documents import read
+from rag.config.settings import Settings, load
+from rag.values.answer import Answer, Deadline, Question
 from rag.wiring import build_service
 
 THREADS = 16

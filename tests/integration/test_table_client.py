@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rag.settings import Settings, load
+from rag.config.settings import Settings, load
 from rag.wiring.stores import build_stores
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from bench.tables import percentile, table
 from knowledge.embedding import MiniLM
-from knowledge.index import open_index
+from knowledge.open.index import open_index
 from rag.stages.refine.min_score import MinScore
-from rag.stages.retrieve import DenseRetriever, l2_scale
-from rag.types import Question, SearchQuery
+from rag.stages.retrieve.dense import DenseRetriever, l2_scale
+from rag.values.answer import Question, SearchQuery
 
 ROUNDS = 5
 PROCESSES = 7
 _FRESH = """
 import sys
 from knowledge.embedding import MiniLM
-from knowledge.index import open_index
+from knowledge.open.index import open_index
 index = open_index(sys.argv[1], embedder=MiniLM())
 print(len(index.search(index.embedder.embed([sys.argv[2]])[0], k=10)))
 """
@@ -27,7 +27,7 @@ print(len(index.search(index.embedder.embed([sys.argv[2]])[0], k=10)))
 
 def retrieval(index_folder: Path, questions: list[str]) -> str:
     """p50 and p99 of embed + query + filter, and of a process that does it once."""
-    from knowledge.handle import IndexHandle
+    from knowledge.open.handle import IndexHandle
 
     handle = IndexHandle(lambda: open_index(index_folder, embedder=MiniLM()))
     retrieve, keep = DenseRetriever(handle, l2_scale), MinScore(0.15)

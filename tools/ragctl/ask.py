@@ -25,9 +25,9 @@ def ask(
     """Answer a question from the index, with citations and a confidence."""
     settings = read_settings(index=index, profile=profile)
 
-    from rag.replies import query_reply
-    from rag.requests import parse_query
-    from rag.types import Deadline
+    from rag.http.replies import query_reply
+    from rag.http.requests import parse_query
+    from rag.values.answer import Deadline
     from rag.wiring import build_service
 
     question = parse_query(json.dumps({"query": text}))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag.settings import Settings
+    from rag.config.settings import Settings
 
 MIN_PYTHON = (3, 12)
 LLM_TIMEOUT_S = 3.0
@@ -104,7 +104,7 @@ def check_model() -> str:
 
 def check_index(settings: Settings) -> str:
     """The index opens, with all its checksums."""
-    from knowledge.index import open_index
+    from knowledge.open.index import open_index
     from ragctl.embedders import for_questions
 
     with closing(
@@ -115,7 +115,7 @@ def check_index(settings: Settings) -> str:
 
 def check_manifest(settings: Settings) -> str:
     """The manifest, the collection and the BM25 side (which opening compares with the texts) are of the same chunks."""
-    from knowledge.index import open_index
+    from knowledge.open.index import open_index
     from ragctl.embedders import for_questions
 
     with closing(
@@ -138,7 +138,7 @@ def check_llm(settings: Settings) -> str:
         return "not configured: the extractive engine answers"
     import httpx
 
-    from rag.settings import load
+    from rag.config.settings import load
 
     knobs = load(import_module(f"rag.profiles.{settings.profile}").Knobs)
     base_url = settings.llm_base_url or knobs.llm_base_url

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.types import Embedder
-from rag.adapters.openai_embed_wire import batches
+from rag.adapters.embedding.openai_embed_wire import batches
 
 if TYPE_CHECKING:
     from knowledge.types import Matrix, Vector
-    from rag.settings import Settings
+    from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
 """Beside the manifest of an index whose ingest did not come to its end."""
@@ -30,7 +30,7 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
         IndexMismatch: the settings name another one.
     """
     from knowledge.embedding import MiniLM
-    from rag.adapters.embedders import index_embedder, remote_embedder
+    from rag.adapters.embedding.embedders import index_embedder, remote_embedder
 
     remote = remote_embedder(settings, side="question")
     return index_embedder(settings.index_place, local=MiniLM(threads=threads), remote=remote)
@@ -43,7 +43,7 @@ def for_documents(settings: Settings, target: Path, *, threads: int) -> Iterator
     What a remote one has made is kept in ``target`` until the block ends without an error: a run after a killed or
     failed one asks for the rest only.
     """
-    from rag.adapters.embedders import remote_embedder
+    from rag.adapters.embedding.embedders import remote_embedder
 
     remote = remote_embedder(settings, side="document")
     if remote is None:

@@ -19,10 +19,10 @@ from ragctl.modes import Mode, Search, best_documents, searcher
 from ragctl.options import Json, Profile, cores, read_settings
 
 if TYPE_CHECKING:
-    from knowledge.ingest import Summary
-    from knowledge.manifest import Manifest
+    from knowledge.build.ingest import Summary
+    from knowledge.open.manifest import Manifest
     from knowledge.types import Document
-    from rag.settings import Settings
+    from rag.config.settings import Settings
 
 CUTOFF_DOCUMENTS = 10
 DIGEST_CHARS = 12
@@ -59,7 +59,7 @@ def evaluate(
     failed, summary = _ingest(corpus, settings)
 
     from knowledge.embedding import MiniLM
-    from knowledge.index import open_index
+    from knowledge.open.index import open_index
 
     metrics: dict[str, dict[str, float]] = {}
     embedder = MiniLM(threads=cores())
@@ -105,10 +105,10 @@ def _measure(search: Search, asked: Sequence[tuple[str, str]], qrels: Qrels) -> 
 
 def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Summary]:
     """What of the corpus could not be read, as ``ragctl ingest`` tells it, and what the index then holds."""
-    from knowledge.documents import read
+    from knowledge.build.ingest import ingest
     from knowledge.embedding import MiniLM
-    from knowledge.ingest import ingest
-    from knowledge.source import folder_of, read_manifest
+    from knowledge.open.source import folder_of, read_manifest
+    from knowledge.read.documents import read
 
     reading = read([corpus])
     failed = failures(reading)

@@ -35,7 +35,7 @@ def describe(error: Exception) -> Problem | None:
     # Late: `ragctl --help` needs none of this.
     from knowledge.errors import KnowledgeError
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
-    from rag.replies import error_reply
+    from rag.http.replies import error_reply
 
     match error:
         case CommandFailed():

@@ -16,9 +16,9 @@ from ragctl.options import IndexDir, Json, Profile, cores, read_settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from knowledge.documents import Reading
-    from knowledge.ingest import Summary
-    from rag.settings import Settings
+    from knowledge.build.ingest import Summary
+    from knowledge.read.documents import Reading
+    from rag.config.settings import Settings
 
 COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
 
@@ -48,10 +48,10 @@ def ingest(
 
 
 def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
-    from knowledge.documents import read
+    from knowledge.build.ingest import ingest as build
     from knowledge.errors import SourceUnreadable
-    from knowledge.ingest import ingest as build
-    from knowledge.source import folder_of
+    from knowledge.open.source import folder_of
+    from knowledge.read.documents import read
     from rag.errors import EmbeddingFailed, EmbeddingUnavailable
     from ragctl.converters import readers
     from ragctl.embedders import for_documents

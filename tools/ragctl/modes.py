@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from knowledge.index import Index
+    from knowledge.open.index import Index
     from knowledge.types import Hit
 
 type Search = Callable[[str, int], tuple[Hit, ...]]
@@ -64,9 +64,9 @@ class _Held:
 
 
 def _hybrid(index: Index, profile: str) -> Search:
-    from rag.settings import load
-    from rag.stages.retrieve_hybrid import DENSE_WEIGHT, HybridRetriever
-    from rag.types import SearchQuery
+    from rag.config.settings import load
+    from rag.stages.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
+    from rag.values.answer import SearchQuery
 
     knobs = load(import_module(f"rag.profiles.{profile}").Knobs)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
@@ -78,7 +78,7 @@ def _bm25(index: Index) -> Search:
 
     from knowledge.errors import IndexMismatch
     from knowledge.types import Hit
-    from rag.stages.fuse import best_first
+    from rag.stages.retrieve.fuse import best_first
 
     lexical = index.lexical
     if lexical is None:

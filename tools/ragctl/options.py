@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 if TYPE_CHECKING:
-    from rag.settings import Settings
+    from rag.config.settings import Settings
 
 DEFAULT_PORT = 3000
 
@@ -28,7 +28,7 @@ def read_settings(*, index: str | None, profile: str | None) -> Settings:
         ConfigurationError: a variable holds something that is not accepted.
         typer.BadParameter: there is no such profile.
     """
-    from rag.settings import Settings, load
+    from rag.config.settings import Settings, load
 
     if profile is not None:
         known = get_args(Settings.model_fields["profile"].annotation)

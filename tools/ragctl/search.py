@@ -45,7 +45,7 @@ def search(
     settings = read_settings(index=index, profile=profile)
     many = read_queries(queries) if queries else []
 
-    from knowledge.index import open_index
+    from knowledge.open.index import open_index
     from ragctl.embedders import for_questions
 
     with closing(

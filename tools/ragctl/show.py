@@ -31,7 +31,7 @@ def show(
         raise typer.BadParameter(f"{chunk_id!r} is not a chunk's id such as id_42", param_hint="ID")
     settings = read_settings(index=index, profile=profile)
 
-    from knowledge.index import open_index
+    from knowledge.open.index import open_index
     from ragctl.embedders import for_questions
 
     with closing(

@@ -20,7 +20,7 @@ knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: ind
 index_mismatch) and SearchFailed (pipeline_error).
 
 ``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
-get the fixed sentences of ``rag.replies``.
+get the fixed sentences of ``rag.http.replies``.
 """
 
 from __future__ import annotations

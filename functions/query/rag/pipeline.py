@@ -9,20 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from rag.ledger import Run
 from rag.ports import Retriever
-from rag.records import CacheHit, Turn
-from rag.run import Run
-from rag.stages.answer_cache import CacheSlot
-from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.conversation import Conversation
-from rag.stages.feedback_log import FeedbackLog, grounds
-from rag.stages.generate import Writer
-from rag.stages.references import build_related_docs, build_sources
+from rag.stages.after.feedback_log import FeedbackLog, grounds
+from rag.stages.cache.answer_cache import CacheSlot
+from rag.stages.cite.references import build_related_docs, build_sources
+from rag.stages.conversation.conversation import Conversation
 from rag.stages.refine.notes import order_notes
 from rag.stages.refine.rerank import LlmRerank
-from rag.stages.retry_unfiltered import RetryUnfiltered
+from rag.stages.retrieve.retry_unfiltered import RetryUnfiltered
+from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.stages.write.chat_writer import Writer
 from rag.text.refusal import has_words, is_refusal
-from rag.types import (
+from rag.values.answer import (
     Answer,
     Citation,
     Completion,
@@ -38,6 +37,7 @@ from rag.types import (
     Routing,
     SearchQuery,
 )
+from rag.values.stored import CacheHit, Turn
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]

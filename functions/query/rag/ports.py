@@ -1,11 +1,16 @@
-"""What the pipeline needs from the world, as Protocols; adapters and fakes implement them."""
+"""What the pipeline needs from the world, as Protocols; adapters and fakes implement them.
+
+The methods of stores may raise ``StoreUnavailable``. Their reads see every write that came before them, in any process
+(an L1 cache may lag by the age that it allows), and nothing that has expired. They serve any number of threads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from rag.types import Completion, Deadline, Hit, Message, SearchQuery
+from rag.values.answer import Completion, Deadline, Hit, Message, SearchQuery
+from rag.values.stored import CachedAnswer, CacheHit, ResponseRecord, Turn, Vote
 
 
 class Retriever(Protocol):
@@ -49,4 +54,74 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens in ``text``: never fewer than the model's own count, at most a quarter more."""
+        ...
+
+
+class AnswerCache(Protocol):
+    """Answers by key. A key is the sha256 (hex) of everything that the answer depends on."""
+
+    def get(self, key: str) -> CacheHit | None:
+        """The answer under ``key``, if there is one."""
+        ...
+
+    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
+        """Keep ``answer`` for ``ttl_s`` seconds in place of what was there; one that is too large is not kept."""
+        ...
+
+    def evict(self, key: str) -> None:
+        """Forget the answer under ``key``."""
+        ...
+
+
+class LayeredAnswers(AnswerCache, Protocol):
+    """An answer cache that keeps some of its answers in this process."""
+
+    def held(self, key: str) -> CacheHit | None:
+        """The answer under ``key`` if this process has it; asks nobody and raises nothing."""
+        ...
+
+
+class Memory(Protocol):
+    """The turns of conversations. A session's id is all that opens it."""
+
+    def remember(self, session_id: str, turn: Turn) -> None:
+        """Add ``turn``; overlong texts are cut."""
+        ...
+
+    def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
+        """The last ``limit`` turns (at most ``MAX_TURNS``), oldest first by ``at``, then by arrival."""
+        ...
+
+
+class FeedbackStore(Protocol):
+    """Responses that can be voted on, and the votes."""
+
+    def record(self, response: ResponseRecord) -> None:
+        """Keep ``response`` for 30 days."""
+        ...
+
+    def response(self, response_id: str) -> ResponseRecord | None:
+        """The response that was given this id; None for any other text."""
+        ...
+
+    def vote(
+        self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
+    ) -> None:
+        """Let ``voter``'s vote on ``response`` be ``helpful``; None withdraws it.
+
+        All or nothing, and idempotent. The vote with the latest ``at`` stands, whatever order they arrive in; of two
+        at one moment the one that arrives last.
+        """
+        ...
+
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
+        """The standing votes from ``since`` on, oldest first, by chunk; a chunk without any is left out.
+
+        Of each voter the newest ``MAX_VOTES_PER_VOTER`` (when one is withdrawn, the one before takes its place), of
+        all at most ``MAX_VOTES_PER_CHUNK``. Which of them count as one voice is the caller's to say.
+        """
+        ...
+
+    def recent_negative(self, cache_key: str, *, since: float) -> bool:
+        """Whether a vote against a response of this cache key stands that was given at ``since`` or later."""
         ...

@@ -1,4 +1,5 @@
 """Documents in, a searchable index out: the part of the system that stands on Chroma.
 
-Importing the package is cheap; import the module that you need (``knowledge.index``, ``knowledge.ingest`` ...).
+Importing the package is cheap. Import the module that you need:
+``knowledge.open.index``, ``knowledge.build.ingest`` and so on.
 """

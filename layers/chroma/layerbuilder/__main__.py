@@ -8,7 +8,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 from knowledge.errors import KnowledgeError
-from knowledge.index import DEFAULT_COLLECTION
+from knowledge.open.index import DEFAULT_COLLECTION
 from layerbuilder import chroma, index, sizes
 from layerbuilder.bytecode import CompileError
 from layerbuilder.prune import PruneError

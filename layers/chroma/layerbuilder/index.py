@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from knowledge.embedding import MiniLM
-from knowledge.index import DEFAULT_COLLECTION, open_index
-from knowledge.manifest import MANIFEST_NAME, Manifest
-from knowledge.source import prepare, read_manifest, verify
+from knowledge.open.index import DEFAULT_COLLECTION, open_index
+from knowledge.open.manifest import MANIFEST_NAME, Manifest
+from knowledge.open.source import prepare, read_manifest, verify
 from knowledge.types import Embedder
 
 

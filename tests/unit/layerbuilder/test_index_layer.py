@@ -10,10 +10,10 @@ import chromadb
 import pytest
 from fakes_embedding import HashingEmbedder
 
+from knowledge.build.ingest import ingest
 from knowledge.errors import IndexDamaged, IndexUnavailable
-from knowledge.index import open_index
-from knowledge.ingest import ingest
-from knowledge.source import read_manifest, verify
+from knowledge.open.index import open_index
+from knowledge.open.source import read_manifest, verify
 from knowledge.types import Document
 from layerbuilder import __main__ as program
 from layerbuilder import index as index_layer

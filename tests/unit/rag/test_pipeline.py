@@ -8,12 +8,12 @@ import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_deps, make_hit
 
 from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
+from rag.ledger import Run
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
-from rag.run import Run
-from rag.stages.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.generate import ChatWriter
-from rag.types import Answer, Completion, LlmUse, Question, SearchQuery, Usage
+from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.stages.write.chat_writer import ChatWriter
+from rag.values.answer import Answer, Completion, LlmUse, Question, SearchQuery, Usage
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.settings import Settings, load
+from rag.config.settings import Settings, load
 from ragctl.checks import CheckFailed, check_llm, check_packages, check_python
 
 

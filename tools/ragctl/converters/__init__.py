@@ -1,4 +1,4 @@
-"""Converters for ``knowledge.documents.read``: HTML, PDF and DOCX as Markdown with a title in front matter.
+"""Converters for ``knowledge.read.documents.read``: HTML, PDF and DOCX as Markdown with a title in front matter.
 
 All is done on the bytes given, nothing is fetched. A converter's libraries are imported when its first file comes.
 """

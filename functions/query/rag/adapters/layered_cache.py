@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from cachetools import TLRUCache
 
 from rag.adapters.store_format import decode_answer, encode_answer, expiry
-from rag.records import CachedAnswer, CacheHit
-from rag.store_ports import AnswerCache
+from rag.ports import AnswerCache
+from rag.values.stored import CachedAnswer, CacheHit
 
 MAX_ENTRIES = 512
 MAX_AGE_S = 60.0
@@ -28,7 +28,7 @@ class _Entry:
 
 
 class LayeredCache:
-    """See ``rag.store_ports.AnswerCache``. ``l2`` is the shared layer.
+    """See ``rag.ports.AnswerCache``. ``l2`` is the shared layer.
 
     Entries are kept as text, so that nobody can change what another request will read. Ages are by the wall clock:
     a monotonic one may stand still while a snapshot waits to be restored.

@@ -19,7 +19,7 @@ from rag.adapters.store_format import (
     encode_turn,
     expiry,
 )
-from rag.records import (
+from rag.values.stored import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
@@ -36,7 +36,7 @@ from rag.records import (
 
 
 class InMemoryAnswerCache:
-    """See ``rag.store_ports.AnswerCache``. It stands in for an L2, and says so in its hits."""
+    """See ``rag.ports.AnswerCache``. It stands in for an L2, and says so in its hits."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -59,7 +59,7 @@ class InMemoryAnswerCache:
 
 
 class InMemoryMemory:
-    """See ``rag.store_ports.Memory``."""
+    """See ``rag.ports.Memory``."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time, ttl_s: float = TURN_TTL_S) -> None:
         self._clock = clock
@@ -94,7 +94,7 @@ class _Standing:
 
 
 class InMemoryFeedback:
-    """See ``rag.store_ports.FeedbackStore``."""
+    """See ``rag.ports.FeedbackStore``."""
 
     def __init__(
         self,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.adapters.time_limit import within
+from rag.adapters.llm.time_limit import within
+from rag.config.settings import Settings
 from rag.errors import LlmUnavailable
-from rag.settings import Settings
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider

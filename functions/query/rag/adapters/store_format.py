@@ -13,7 +13,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from rag.records import (
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Confidence
+from rag.values.stored import (
     MAX_ANSWER_BYTES,
     MAX_ANSWER_CHARS,
     MAX_CHUNK_IDS,
@@ -25,8 +27,6 @@ from rag.records import (
     ResponseRecord,
     Turn,
 )
-from rag.text.surrogates import replace_surrogates
-from rag.types import Confidence
 
 FORMAT = 2
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pydantic import ValidationInfo, field_validator
 
-from rag.knobs import knob
+from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.deps import Deps
+from rag.profiles.inputs import Deps
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
-from rag.stages.admit import StrictAdmission
-from rag.stages.confidence import Weighted
-from rag.stages.exact_gate import ExactOr
-from rag.stages.filter import RequestFilter
-from rag.stages.gate import Coverage
-from rag.stages.ids import cite_ids, drop_unknown_ids
-from rag.stages.pack_ids import IdPacker
+from rag.stages.admit.admission import StrictAdmission
+from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
+from rag.stages.cite.by_id import cite_ids, drop_unknown_ids
+from rag.stages.gate.exact_or import ExactOr
+from rag.stages.gate.thresholds import Coverage
+from rag.stages.pack.by_id import IdPacker
+from rag.stages.query.request_filter import RequestFilter
 from rag.stages.refine.mmr import Mmr
-from rag.stages.retrieve_hybrid import HybridRetriever
-from rag.stages.route import ESCALATE_BELOW, ConfidenceRouter
+from rag.stages.retrieve.hybrid import HybridRetriever
+from rag.stages.score.confidence import Weighted
 
 DECLINE = "I don't know based on the MD."
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from rag.knobs import knob
+from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.deps import Deps
+from rag.profiles.inputs import Deps
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, cache_knob, conversation, turns_knob
-from rag.stages.admit import PlainAdmission
-from rag.stages.confidence import TopCosine
-from rag.stages.context_urls import UrlCiter, UrlPacker
-from rag.stages.expand import ExpandAcronyms
-from rag.stages.filter import RequestFilter
-from rag.stages.gate import TopScore
-from rag.stages.polish_html import polish_html
-from rag.stages.refine.recency import NewerFirst
-from rag.stages.retrieve import DenseRetriever, cosine_scale
-from rag.stages.rule_filter import RuleFilter
+from rag.stages.admit.admission import PlainAdmission
+from rag.stages.cite.by_url import UrlCiter, UrlPacker
+from rag.stages.gate.thresholds import TopScore
+from rag.stages.polish.html import polish_html
+from rag.stages.query.expand_acronyms import ExpandAcronyms
+from rag.stages.query.request_filter import RequestFilter
+from rag.stages.query.rule_filter import RuleFilter
+from rag.stages.refine.newer_first import NewerFirst
+from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
+from rag.stages.score.confidence import TopCosine
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
 OPENAI_URL = "https://api.openai.com/v1"

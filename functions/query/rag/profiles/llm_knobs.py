@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.knobs import Configured, knob
+from rag.config.knobs import Configured, knob
 
 _SEED = "waypoint"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.knobs import knob
+from rag.config.knobs import knob
 from rag.profiles.llm_knobs import LlmKnobs
-from rag.services import Services
-from rag.stages.answer_cache import CacheSlot
-from rag.stages.conversation import Conversation
+from rag.profiles.services import Services
+from rag.stages.cache.answer_cache import CacheSlot
+from rag.stages.conversation.conversation import Conversation
 
 
 def turns_knob(default: int) -> Any:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from rag.knobs import knob
+from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.deps import Deps
+from rag.profiles.inputs import Deps
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
-from rag.stages.admit import PlainAdmission
-from rag.stages.cite import TitleCiter
-from rag.stages.confidence import CountAndMean
-from rag.stages.filter import RequestFilter
-from rag.stages.gate import AtLeast
-from rag.stages.pack import TitledPacker
+from rag.stages.admit.admission import PlainAdmission
+from rag.stages.cite.by_title import TitleCiter
+from rag.stages.gate.thresholds import AtLeast
+from rag.stages.pack.by_title import TitledPacker
+from rag.stages.pack.tokens import CHARS_PER_TOKEN
+from rag.stages.query.request_filter import RequestFilter
 from rag.stages.refine.min_score import MinScore
-from rag.stages.retrieve import DenseRetriever, l2_scale
-from rag.text.tokens import CHARS_PER_TOKEN
+from rag.stages.retrieve.dense import DenseRetriever, l2_scale
+from rag.stages.score.confidence import CountAndMean
 
 CATEGORIES = {
     "01_regulatory": "regulatory",

@@ -9,9 +9,15 @@ from unicodedata import normalize
 
 import Stemmer
 
-from rag.text.intent import GRAMMAR
+_COMMON = """
+a about an and any are as at be been between but by can could did do does for from get had has have how i if in into
+is it its many may me much must my no not of on or our out shall should so than that the their them then there these
+they this those to up us was we were what when where which who whom whose why will with would you your
+"""
+COMMON_WORDS = frozenset(_COMMON.split())
+"""They build sentences and say nothing of what is asked about."""
 
-# Those of knowledge.lexical, which this package does not import.
+# Those of knowledge.search.lexical, which this package does not import.
 _WORD = re.compile(r"\b\w\w+\b|\b\d\b|\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)")
 _LOCK = threading.Lock()  # a stemmer object is not thread-safe
 
@@ -26,7 +32,7 @@ def stems(text: str) -> list[str]:
 
 def content_stems(text: str) -> set[str]:
     """The different stems of ``text`` without those of words that only build sentences."""
-    return set(stems(text)) - _grammar()
+    return set(stems(text)) - _common_stems()
 
 
 @cache
@@ -35,5 +41,5 @@ def _stemmer() -> Stemmer.Stemmer:
 
 
 @cache
-def _grammar() -> frozenset[str]:
-    return frozenset(stems(" ".join(GRAMMAR)))
+def _common_stems() -> frozenset[str]:
+    return frozenset(stems(" ".join(COMMON_WORDS)))

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowledge.handle import IndexHandle
-from knowledge.index import Index
-from rag.adapters.remembering import Remembering
+from knowledge.open.handle import IndexHandle
+from knowledge.open.index import Index
+from rag.adapters.embedding.remembering import Remembering
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
@@ -45,6 +45,6 @@ class LiveIndex:
                 index.embedder.ahead(text)
 
     def fields(self) -> Mapping[str, str]:
-        """See ``rag.profiles.deps.ProfileIndex``."""
+        """See ``rag.profiles.inputs.ProfileIndex``."""
         with self.lease() as index:
             return index.fields

@@ -11,27 +11,27 @@ from typing import Literal
 from pydantic import BaseModel
 
 from knowledge.embedding import MiniLM
-from knowledge.handle import IndexHandle, watch
-from knowledge.index import Index, open_index
+from knowledge.open.handle import IndexHandle, watch
+from knowledge.open.index import Index, open_index
 from knowledge.token_count import TokenCounter
-from rag.adapters.embedders import index_embedder, remote_embedder
-from rag.adapters.extractive import MODEL as EXTRACTIVE
-from rag.adapters.extractive import ExtractiveWriter
-from rag.adapters.openai_chat import ChatConfig, OpenAiChat
-from rag.adapters.openai_embed import OpenAiEmbedder
-from rag.adapters.remembering import Remembering
+from rag.adapters.embedding.embedders import index_embedder, remote_embedder
+from rag.adapters.embedding.openai_embed import OpenAiEmbedder
+from rag.adapters.embedding.remembering import Remembering
+from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 from rag.adapters.secrets import forget_secrets, llm_key, warm_secrets
-from rag.cached import RECIPE
+from rag.config.prompts import Prompts
+from rag.config.settings import Settings, load
 from rag.errors import UnknownResponse
+from rag.http.schema import HealthReply, IndexHealth, LlmHealth
 from rag.pipeline import Pipeline
-from rag.profiles.deps import Deps
+from rag.profiles.inputs import Deps
 from rag.profiles.llm_knobs import LlmKnobs
-from rag.prompts import Prompts
-from rag.schema import HealthReply, IndexHealth, LlmHealth
-from rag.services import Services
-from rag.settings import Settings, load
-from rag.stages.generate import ChatWriter, WithLastResort, Writer
-from rag.text.tokens import RoughTokens
+from rag.profiles.services import Services
+from rag.stages.cache.frozen_answer import RECIPE
+from rag.stages.pack.tokens import RoughTokens
+from rag.stages.write.chat_writer import ChatWriter, WithLastResort, Writer
+from rag.stages.write.extractive import MODEL as EXTRACTIVE
+from rag.stages.write.extractive import ExtractiveWriter
 from rag.wiring.live_index import LiveIndex
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.tables import Tables

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.adapters.layered_cache import LayeredCache
+from rag.config.settings import Settings
 from rag.errors import StoreUnavailable
-from rag.services import Stores
-from rag.settings import Settings
+from rag.profiles.services import Stores
 
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from rag.adapters.dynamodb_table import DynamoDbTable
+    from rag.adapters.dynamodb.table import DynamoDbTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class OpenStores:
 def build_stores(settings: Settings) -> OpenStores | None:
     """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported."""
     if settings.table_name:
-        from rag.adapters.dynamodb_cache import DynamoDbAnswerCache
-        from rag.adapters.dynamodb_feedback import DynamoDbFeedback
-        from rag.adapters.dynamodb_memory import DynamoDbMemory
-        from rag.adapters.dynamodb_table import DynamoDbTable
+        from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
+        from rag.adapters.dynamodb.feedback import DynamoDbFeedback
+        from rag.adapters.dynamodb.memory import DynamoDbMemory
+        from rag.adapters.dynamodb.table import DynamoDbTable
 
         table = DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
         cache = LayeredCache(DynamoDbAnswerCache(table))
         return OpenStores(Stores(cache, DynamoDbMemory(table), DynamoDbFeedback(table)), cache, table)
     if settings.store_path:
-        from rag.adapters.sqlite_database import SqliteDatabase
-        from rag.adapters.sqlite_stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+        from rag.adapters.sqlite.database import SqliteDatabase
+        from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 
         database = SqliteDatabase(Path(settings.store_path))
         cache = LayeredCache(SqliteAnswerCache(database))

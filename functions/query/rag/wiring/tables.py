@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from rag.config.settings import Settings
 from rag.errors import ConfigurationError
-from rag.settings import Settings
-from rag.text.acronyms import AcronymTable, parse_csv, parse_json
-from rag.text.rules import RuleTable, parse_rules
+from rag.stages.query.acronyms import AcronymTable, parse_csv, parse_json
+from rag.stages.query.filter_rules import RuleTable, parse_rules
 
 
 class Tables:

@@ -28,8 +28,8 @@ from rag.adapters.layered_cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCach
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
 from rag.adapters.store_format import decode_answer, decode_response, decode_turn, encode_answer
 from rag.errors import StoreUnavailable
-from rag.records import CacheHit, Layer, Turn, quantise
-from rag.store_ports import AnswerCache
+from rag.ports import AnswerCache
+from rag.values.stored import CacheHit, Layer, Turn, quantise
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
 
+from rag.config.settings import load
 from rag.errors import ConfigurationError
 from rag.pipeline import Pipeline
 from rag.profiles.clockify import DECLINE, Knobs, build
-from rag.settings import load
-from rag.stages.generate import ChatWriter
-from rag.stages.retrieve import DenseRetriever, cosine_scale
-from rag.types import Citation, Proceed, Question
+from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
+from rag.stages.write.chat_writer import ChatWriter
+from rag.values.answer import Citation, Proceed, Question
 
 
 @pytest.mark.parametrize("address", ["http://ollama:11434", "http://ollama:11434/", "http://ollama:11434/v1/"])

@@ -9,10 +9,10 @@ from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
 
 from rag.pipeline import Pipeline
 from rag.profiles import gacounts, waypoint
-from rag.stages.generate import ChatWriter
-from rag.stages.rule_filter import RuleFilter
-from rag.text.rules import parse_rules
-from rag.types import Question
+from rag.stages.query.filter_rules import parse_rules
+from rag.stages.query.rule_filter import RuleFilter
+from rag.stages.write.chat_writer import ChatWriter
+from rag.values.answer import Question
 
 RULES = parse_rules('[{"keywords": ["policy"], "where": {"category": "abo"}}]')
 DETECTED = "filtered by the word 'policy': category = abo"

@@ -7,8 +7,8 @@ from importlib import import_module
 import pytest
 from fakes import make_services
 
+from rag.config.settings import load
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
-from rag.settings import load
 
 PROFILES = ("waypoint", "gacounts", "clockify")
 

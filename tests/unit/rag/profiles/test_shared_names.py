@@ -6,10 +6,10 @@ from importlib import import_module
 
 import pytest
 
+from rag.config.knobs import Configured
+from rag.config.settings import load
 from rag.errors import ConfigurationError
-from rag.knobs import Configured
 from rag.profiles import clockify, gacounts
-from rag.settings import load
 
 SHARED = [
     ("gacounts", "min_similarity", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
 
+from rag.config.settings import load
 from rag.errors import ConfigurationError, QueryTooLong
 from rag.profiles import waypoint
 from rag.profiles.waypoint import CATEGORIES, DECLINE, Knobs
-from rag.settings import load
-from rag.stages.generate import ChatWriter
-from rag.types import Question
+from rag.stages.write.chat_writer import ChatWriter
+from rag.values.answer import Question
 
 # The seed's table: variable, field, default.
 SEED = [

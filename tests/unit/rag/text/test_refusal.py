@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag.profiles import clockify, gacounts, waypoint
-from rag.text.markdown_blocks import split_blocks
+from rag.stages.write.markdown_blocks import split_blocks
+from rag.stages.write.sentences import block_sentences
 from rag.text.refusal import has_words, is_refusal
-from rag.text.sentences import block_sentences
 
 REPOSITORY = Path(__file__).parents[4]
 WORDINGS = [json.loads(line) for line in (REPOSITORY / "tests/golden/refusals.jsonl").read_text("utf-8").splitlines()]

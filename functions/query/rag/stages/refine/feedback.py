@@ -23,13 +23,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.types import Hit, Question
+from rag.values.answer import Hit, Question
 
 DAY_S = 86_400.0
 
 
 class Vote(Protocol):
-    """One voter's verdict on an answer that rested on a chunk, as ``rag.records.Vote`` is."""
+    """One voter's verdict on an answer that rested on a chunk, as ``rag.values.stored.Vote`` is."""
 
     @property
     def helpful(self) -> bool:
@@ -53,7 +53,7 @@ class Vote(Protocol):
 
 
 class VotesOn(Protocol):
-    """The votes on chunks, as ``rag.store_ports.FeedbackStore.votes_on`` gives them."""
+    """The votes on chunks, as ``rag.ports.FeedbackStore.votes_on`` gives them."""
 
     def __call__(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[Vote]]:
         """The votes from ``since`` (seconds since the epoch) on, by chunk; a chunk without any may be left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.types import Hit, Question
+from rag.values.answer import Hit, Question
 
 
 @dataclass(frozen=True, slots=True)

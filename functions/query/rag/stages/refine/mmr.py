@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.text.stems import content_stems
-from rag.types import Chunk, Hit, Question
+from rag.values.answer import Chunk, Hit, Question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

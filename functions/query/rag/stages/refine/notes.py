@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.types import Hit
+from rag.values.answer import Hit
 
 
 def order_notes(hits: tuple[Hit, ...]) -> tuple[str, ...]:

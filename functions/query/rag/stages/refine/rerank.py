@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rag.ledger import Run
 from rag.ports import ChatModel
-from rag.run import Run
 from rag.stages.refine.feedback import standing
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
-from rag.types import Deadline, Hit, Message, Question
+from rag.values.answer import Deadline, Hit, Message, Question
 
 TOP = 3
 """How many of the best scores must lie together to be in doubt (GaCounts' seed)."""

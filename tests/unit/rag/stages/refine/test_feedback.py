@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjustments, standing
-from rag.types import Hit, Question
+from rag.values.answer import Hit, Question
 
 KNOBS = FeedbackKnobs()
 NOW = 1_700_000_000.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fakes import make_hit
 
 from rag.stages.refine.min_score import MinScore
-from rag.types import Question
+from rag.values.answer import Question
 
 HITS = tuple(replace(make_hit(number=n), score=score) for n, score in enumerate((0.5, 0.15, 0.149, -0.2), start=1))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.profiles.clockify import Knobs
 from rag.stages.refine.mmr import REPEAT_COSINE, Mmr
-from rag.types import Hit, Question
+from rag.values.answer import Hit, Question
 
 ASKED = Question(text="?")
 LAMBDA = Knobs().mmr_lambda

@@ -1,4 +1,4 @@
-"""rag.stages.refine.recency: newer first among equals, as a proper ordering."""
+"""rag.stages.refine.newer_first: newer first among equals, as a proper ordering."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.refine.recency import NewerFirst
-from rag.types import Hit, Question
+from rag.stages.refine.newer_first import NewerFirst
+from rag.values.answer import Hit, Question
 
 QUESTION = Question(text="q")
 WIDTH = 0.02

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fakes import make_hit
 
 from rag.stages.refine.notes import order_notes
-from rag.types import Hit
+from rag.values.answer import Hit
 
 
 def hit(number: int, **parts: float) -> Hit:

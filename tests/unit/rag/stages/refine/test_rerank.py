@@ -10,11 +10,11 @@ from fakes import FakeChat, FakeClock, deadline, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
-from rag.prompts import load_prompt
-from rag.run import Run
+from rag.ledger import Run
 from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
-from rag.types import Completion, Deadline, Hit, LlmUse, Message, Question, Usage
+from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Usage
 
 TEMPLATE = "Q: {question}\nP: {passages}"
 PROMPT = Path(__file__).parents[5] / "prompts" / "gacounts" / "rerank.txt"

@@ -1,0 +1,1 @@
+"""Answer cache, memory and feedback in one DynamoDB table."""

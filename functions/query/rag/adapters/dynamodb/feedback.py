@@ -1,0 +1,173 @@
+"""Responses and votes in DynamoDB. <id> is the sha256 of a response's id, <chunk> of a chunk's, <voter> of a voter's.
+
+    pk               sk                               attributes
+    response#<id>    response                         body (JSON), expiresAt
+    voter#<voter>    vote#<response at>#<id>          helpful (absent when withdrawn), comment, question, vector,
+                                                      chunks (each <chunk> on a line), at, expiresAt
+    chunk#<chunk>    vote#<response at>#<id>#<voter>  helpful, question, voter, vector, at, expiresAt
+    chunk#<chunk>    voted                            expiresAt
+    bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative
+
+The vote under its voter decides: it is written on condition that none newer is there, and the copies, from which votes
+are read, are written in the same transaction. A chunk has copies of a voter's newest votes only: which ones is worked
+out from the voter's own, so that nobody's votes crowd out another's. ``voted`` tells in one call which of a question's
+chunks have any votes; it is written before, not in the transaction: all who vote on a chunk write that item, and would
+conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from rag.adapters.dynamodb.items import Item, Key, Row, Value
+from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.store_format import clip_comment, clip_question, decode_response, digest, encode_response, expiry
+from rag.values.stored import (
+    MAX_CHUNK_IDS,
+    MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
+    RESPONSE_TTL_S,
+    VOTE_TTL_S,
+    ResponseRecord,
+    Vote,
+)
+
+QUERIES_AT_ONCE = 8
+"""botocore keeps ten connections."""
+MAX_BARS = 100
+"""Negative votes on one cache key that are looked at, newest response first."""
+MAX_OF_VOTER = 100
+"""A voter's votes that are looked at when one of them changes, newest response first."""
+
+
+class DynamoDbFeedback:
+    """See ``rag.ports.FeedbackStore``.
+
+    Uses GetItem, PutItem, Query, BatchGetItem, BatchWriteItem, and a transaction of PutItem and DeleteItem.
+    """
+
+    def __init__(
+        self, table: DynamoDbTable, *, response_ttl_s: float = RESPONSE_TTL_S, vote_ttl_s: float = VOTE_TTL_S
+    ) -> None:
+        self._table = table
+        self._response_ttl_s = response_ttl_s
+        self._vote_ttl_s = vote_ttl_s
+
+    def record(self, response: ResponseRecord) -> None:
+        """Keep ``response``."""
+        expires_at = expiry(self._table.clock(), self._response_ttl_s)
+        self._table.put(Row(_response_key(response.response_id), {"body": encode_response(response)}, expires_at))
+
+    def response(self, response_id: str) -> ResponseRecord | None:
+        """The response that was given this id."""
+        item = self._table.get(_response_key(response_id))
+        return decode_response(str(item["body"])) if item else None
+
+    def vote(
+        self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
+    ) -> None:
+        """Let ``voter``'s vote on ``response`` be ``helpful``."""
+        chunks = [digest(chunk_id) for chunk_id in dict.fromkeys(response.chunk_ids[:MAX_CHUNK_IDS])]
+        values: Mapping[str, Value | None] = {
+            "helpful": helpful,
+            "comment": clip_comment(comment),
+            "question": clip_question(response.question),
+            "vector": response.vector,
+            "chunks": "\n".join(chunks),
+            "at": at,
+        }
+        sk = f"vote#{round(response.at * 1e6):017d}#{digest(response.response_id)}"
+        decisive = Row(Key(f"voter#{digest(voter)}", sk), values, expiry(self._table.clock(), self._vote_ttl_s))
+        puts, deletes = self._copies(decisive, chunks, voter)
+        for cache_key in response.cache_keys:
+            bar = Key(_bar_pk(cache_key), _copy_sk(sk, voter))
+            if helpful is False:
+                puts.append(Row(bar, {"at": at}, decisive.expires_at))
+            else:
+                deletes.append(bar)
+        self._table.replace_unless_newer(decisive, puts=puts, deletes=deletes)
+
+    def _copies(self, decisive: Row, chunks: Sequence[str], voter: str) -> tuple[list[Row], list[Key]]:
+        """The copies under ``chunks`` that come and go with the vote ``decisive``: at most two a chunk."""
+        mine = self._table.newest(decisive.key.pk, prefix="vote#", limit=MAX_OF_VOTER)
+        before = {str(item["sk"]): item for item in mine}
+        vote = {name: value for name, value in decisive.values.items() if value is not None}
+        after = {**before, decisive.key.sk: {**vote, "expiresAt": decisive.expires_at}}
+        if "helpful" in vote:
+            self._table.put_many(Row(_voted(_chunk_pk(chunk)), {}, decisive.expires_at) for chunk in chunks)
+        puts: list[Row] = []
+        deletes: list[Key] = []
+        for chunk in chunks:
+            old, new = _counting(before, chunk), _counting(after, chunk)
+            gone = {*old, decisive.key.sk} - set(new)
+            deletes += (Key(_chunk_pk(chunk), _copy_sk(sk, voter)) for sk in gone)
+            puts += (_copy(chunk, sk, item, voter) for sk, item in new.items() if old.get(sk) is not item)
+        return puts, deletes
+
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
+        """The standing votes from ``since`` on, oldest first, by chunk."""
+        places = {chunk_id: _chunk_pk(digest(chunk_id)) for chunk_id in chunk_ids}
+        voted = {item["pk"] for item in self._table.get_many(_voted(place) for place in places.values())}
+        chunks = {chunk_id: place for chunk_id, place in places.items() if place in voted}
+        if not chunks:
+            return {}
+        with ThreadPoolExecutor(QUERIES_AT_ONCE) as threads:
+            rows = list(threads.map(self._votes_under, chunks.values()))
+        found: dict[str, tuple[Vote, ...]] = {}
+        for chunk_id, items in zip(chunks, rows, strict=True):
+            votes = tuple(sorted((_vote(item) for item in items), key=lambda vote: vote.at))
+            if standing := tuple(vote for vote in votes if vote.at >= since):
+                found[chunk_id] = standing
+        return found
+
+    def recent_negative(self, cache_key: str, *, since: float) -> bool:
+        """Whether a vote against a response of this cache key stands."""
+        bars = self._table.newest(_bar_pk(cache_key), prefix="vote#", limit=MAX_BARS)
+        return any(float(bar["at"]) >= since for bar in bars)
+
+    def _votes_under(self, pk: str) -> list[Item]:
+        return self._table.newest(pk, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)[::-1]
+
+
+def _counting(votes: Mapping[str, Item], chunk: str) -> dict[str, Item]:
+    """Those of a voter's ``votes``, by sort key, that count for ``chunk``: the newest that stand."""
+    about = [(sk, item) for sk, item in votes.items() if "helpful" in item and chunk in str(item["chunks"]).split()]
+    return dict(sorted(about, key=lambda vote: (float(vote[1]["at"]), vote[0]))[-MAX_VOTES_PER_VOTER:])
+
+
+def _copy(chunk: str, sk: str, item: Item, voter: str) -> Row:
+    """A voter's vote as it is seen from ``chunk``."""
+    values = {name: item[name] for name in ("helpful", "question", "vector", "at")}
+    return Row(Key(_chunk_pk(chunk), _copy_sk(sk, voter)), {**values, "voter": voter}, int(item["expiresAt"]))
+
+
+def _vote(item: Item) -> Vote:
+    vector = item["vector"]
+    return Vote(
+        helpful=bool(item["helpful"]),
+        question=str(item["question"]),
+        voter=str(item["voter"]),
+        at=float(item["at"]),
+        vector=vector if isinstance(vector, bytes) else b"",
+    )
+
+
+def _response_key(response_id: str) -> Key:
+    return Key(f"response#{digest(response_id)}", "response")
+
+
+def _copy_sk(sk: str, voter: str) -> str:
+    return f"{sk}#{digest(voter)}"
+
+
+def _chunk_pk(chunk: str) -> str:
+    return f"chunk#{chunk}"
+
+
+def _voted(chunk_pk: str) -> Key:
+    return Key(chunk_pk, "voted")
+
+
+def _bar_pk(cache_key: str) -> str:
+    return f"bar#{cache_key}"

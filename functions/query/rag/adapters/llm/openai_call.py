@@ -1,0 +1,72 @@
+"""One call to an OpenAI-compatible chat endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, cast
+
+from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
+from rag.adapters.llm.openai_wire import read_completion, spends_tokens_on_reasoning
+from rag.values.answer import Completion, Message
+
+if TYPE_CHECKING:
+    from openai import APIResponse, OpenAI, Timeout
+    from openai.types.chat import ChatCompletionMessageParam
+
+__all__ = ["MAX_BODY_BYTES", "ChatEndpoint", "ModelNotFound", "Transient"]
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+"""A completion longer than this is not one; reading on would only fill the memory."""
+
+
+class ChatEndpoint(OpenAiServer):
+    """Chat completions of one server and account. An instance serves any number of threads with one client.
+
+    ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: Callable[[], str],
+        connect_timeout_s: float,
+        temperature: float,
+        max_tokens: int | None,
+        wall_clock: Callable[[], float],
+    ) -> None:
+        super().__init__(
+            base_url=base_url,
+            api_key=api_key,
+            connect_timeout_s=connect_timeout_s,
+            max_body_bytes=MAX_BODY_BYTES,
+            noun="LLM",
+            answer="completion",
+            wall_clock=wall_clock,
+        )
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    def complete(self, model: str, messages: Sequence[Message], *, limit_s: float) -> Completion:
+        """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
+
+        Raises:
+            Transient, ModelNotFound, LlmUnavailable, LlmFailed: see ``OpenAiServer.call``.
+        """
+
+        def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
+            from openai import omit
+
+            return client.chat.completions.with_streaming_response.create(
+                model=model,
+                messages=cast(
+                    "list[ChatCompletionMessageParam]", [{"role": m.role, "content": m.content} for m in messages]
+                ),
+                temperature=self._temperature,
+                max_tokens=omit if self._max_tokens is None else self._max_tokens,
+                reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
+                timeout=timeout,
+            )
+
+        return read_completion(self.call(request, limit_s=limit_s), model=model)

@@ -1,0 +1,170 @@
+"""A chat model behind any OpenAI-compatible API (Groq, OpenAI, Ollama ...): retries, fallback models, one deadline.
+
+``openai`` and ``tenacity`` are imported on first use, or by ``warm``: an answer without an LLM never pays for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import random as random_module
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rag.adapters.llm.backoff import backoff_s
+from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
+from rag.errors import LlmFailed, LlmUnavailable
+from rag.values.answer import Completion, Deadline, Message
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatConfig:
+    """Where the model is and how patient to be.
+
+    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read. ``retries`` counts
+    calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
+    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
+    be read must not stop it.
+    ``fallback_models`` are used in order when a model is not found. ``max_tokens`` None leaves it to the server.
+    """
+
+    base_url: str
+    api_key: Callable[[], str] = field(repr=False)
+    model: str
+    fallback_models: tuple[str, ...] = ()
+    temperature: float
+    max_tokens: int | None
+    connect_timeout_s: float
+    read_timeout_s: float
+    retries: int
+    backoff_base_s: float
+    backoff_cap_s: float
+    jitter: float = 0.25
+
+
+class OpenAiChat:
+    """A ``ChatModel`` on the ``openai`` client. One instance serves any number of threads.
+
+    ``sleep``, ``random`` (0..1) and ``wall_clock`` (Unix seconds, for retry-after dates) are there for tests.
+    """
+
+    def __init__(
+        self,
+        config: ChatConfig,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        random: Callable[[], float] = random_module.random,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._config = config
+        self._models = tuple(dict.fromkeys((config.model, *config.fallback_models)))
+        self._model = config.model
+        self._last_error: str | None = None
+        self._sleep = sleep
+        self._random = random
+        self._endpoint = ChatEndpoint(
+            base_url=config.base_url,
+            api_key=config.api_key,
+            connect_timeout_s=config.connect_timeout_s,
+            temperature=config.temperature,
+            max_tokens=config.max_tokens,
+            wall_clock=wall_clock,
+        )
+
+    @property
+    def model(self) -> str:
+        """The model in use now: the configured one until it proves to be gone."""
+        return self._model
+
+    @property
+    def last_error(self) -> str | None:
+        """What went wrong last (status and error class); None after a success."""
+        return self._last_error
+
+    def warm(self) -> None:
+        """Import the libraries, without building a client, reading a key or calling anybody."""
+        import openai.resources.chat  # noqa: F401
+        import tenacity  # noqa: F401 - imported here so that the first answer does not have to
+
+    def reset(self) -> None:
+        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
+        self._endpoint.reset()
+
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline) -> Completion:
+        """Complete ``messages``; every call and every wait fits into ``deadline``.
+
+        Retries what may pass (429, 5xx, 408, 409, connection errors, timeouts) after the server's retry-after or
+        ``backoff_s``, and gives up as soon as the next wait does not fit.
+
+        Raises:
+            LlmUnavailable: the model cannot be reached, not in time, or not by this account.
+            LlmFailed: the request was refused, or the completion is unreadable.
+        """
+        from tenacity import Retrying, retry_if_exception_type
+
+        calls = attempts = 0
+
+        def attempt() -> Completion:
+            nonlocal calls, attempts
+            first = self._model
+            missing: ModelNotFound | None = None
+            for model in self._models[self._models.index(first) :]:
+                limit_s = min(self._config.read_timeout_s, deadline.remaining())
+                if limit_s <= 0:
+                    raise LlmUnavailable("No time left for an LLM call") from missing
+                if missing is not None:
+                    logger.warning("LLM model is not available (%s); using %r from now on", missing, model)
+                    self._model = model
+                calls, attempts = calls + 1, attempts + (missing is None)
+                try:
+                    return self._endpoint.complete(model, messages, limit_s=limit_s)
+                except ModelNotFound as exc:
+                    missing = exc
+            # Nothing better to remember: the next request asks for these again, as one may be back.
+            self._model = first
+            raise LlmUnavailable(f"{missing} for every configured model") from missing
+
+        def stop(state: RetryCallState) -> bool:
+            # tenacity has set upcoming_sleep when it asks.
+            return state.attempt_number > self._config.retries or state.upcoming_sleep >= deadline.remaining()
+
+        retrying = Retrying(
+            retry=retry_if_exception_type(Transient),
+            wait=self._delay_s,
+            stop=stop,
+            sleep=self._sleep,
+            before_sleep=_log_retry,
+            reraise=True,
+        )
+        try:
+            self._endpoint.client()  # making it and reading its key take time, which the call's limit must not count on
+            completion = retrying(attempt)
+        except (LlmUnavailable, LlmFailed) as exc:
+            self._last_error = str(exc)
+            exc.calls, exc.retries = calls, max(0, attempts - 1)
+            raise
+        self._last_error = None
+        return replace(completion, calls=calls, retries=attempts - 1)
+
+    def _delay_s(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, LlmUnavailable) and error.retry_after is not None:
+            return error.retry_after
+        return backoff_s(
+            state.attempt_number,
+            random=self._random,
+            base=self._config.backoff_base_s,
+            cap=self._config.backoff_cap_s,
+            jitter=self._config.jitter,
+        )
+
+
+def _log_retry(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.warning("%s; call %d follows in %.2f s", error, state.attempt_number + 1, state.upcoming_sleep)

@@ -1,0 +1,178 @@
+"""An OpenAI-compatible server: the client, one bounded call, and its errors in our words.
+
+``openai`` is imported on first use, or by ``OpenAiServer.client``: a program that calls nobody never pays for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from rag.adapters.llm.backoff import retry_after_s
+from rag.adapters.llm.openai_wire import Verdict, judge
+from rag.adapters.llm.time_limit import within
+from rag.errors import LlmFailed, LlmUnavailable
+
+if TYPE_CHECKING:
+    from openai import APIResponse, APIStatusError, OpenAI, Timeout
+
+    type Request = Callable[[OpenAI, Timeout], AbstractContextManager[APIResponse[Any]]]
+    """Starts a streamed response, for example ``client.chat.completions.with_streaming_response.create``."""
+
+PLACEHOLDER_KEY = "none"
+"""Sent when no key is set: the client insists on one, servers such as Ollama do not look at it."""
+
+
+class Transient(LlmUnavailable):
+    """A failure that may pass, so that it is worth a retry."""
+
+
+class ModelNotFound(LlmUnavailable):
+    """The model that was asked for does not exist here."""
+
+
+class OpenAiServer:
+    """One server and account. An instance serves any number of threads with one client for each key.
+
+    ``noun`` is what messages call the server, ``answer`` what it is asked for. ``api_key`` is asked before each call,
+    so it should keep what it reads. ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: Callable[[], str],
+        connect_timeout_s: float,
+        max_body_bytes: int,
+        noun: str,
+        answer: str,
+        wall_clock: Callable[[], float],
+    ) -> None:
+        self._base_url = base_url
+        self._read_key = api_key
+        self._connect_timeout_s = connect_timeout_s
+        self._max_body_bytes = max_body_bytes
+        self._noun = noun
+        self._answer = answer
+        self._wall_clock = wall_clock
+        self._client: OpenAI | None = None
+        self._lock = threading.Lock()
+
+    def client(self) -> OpenAI:
+        """The client with the key of this moment: built on first use, and anew when the key is another one.
+
+        Raises:
+            LlmUnavailable: the key or the base URL cannot be used.
+        """
+        with self._lock:
+            key = self._current_key()
+            # One that is replaced is not closed: calls may be under way. It ends with the last of them.
+            if self._client is None or self._client.api_key != key:
+                self._client = self._build_client(key)
+            return self._client
+
+    def reset(self) -> None:
+        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def call(self, request: Request, *, limit_s: float) -> bytes:
+        """The body of the response to ``request``, which is made once and awaited for at most ``limit_s`` in all.
+
+        Raises:
+            Transient: a retry may help; ``retry_after`` is what the server asked for.
+            ModelNotFound: the model does not exist here.
+            LlmUnavailable: no retry helps (key, account, address).
+            LlmFailed: the request was refused, or the body is unreadable.
+        """
+        client = self.client()
+
+        import httpx2
+        import openai
+
+        try:
+            return within(limit_s, lambda: self._read(client, request, limit_s))
+        except openai.APIStatusError as exc:
+            _redact(exc, client.api_key)
+            raise self._translate(exc) from exc
+        except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
+            raise Transient(f"{self._noun} call timed out") from exc
+        except httpx2.DecodingError as exc:
+            raise LlmFailed(f"Unreadable {self._answer}: bad content encoding") from exc
+        except (openai.APIConnectionError, httpx2.RequestError) as exc:
+            # openai wraps what fails before the response's headers, and lets through what fails in its body.
+            reason = exc.__cause__ or exc
+            message = f"{self._noun} connection failed ({type(reason).__name__})"
+            if isinstance(reason, httpx2.UnsupportedProtocol):
+                raise LlmUnavailable(message) from exc
+            raise Transient(message) from exc
+
+    def _read(self, client: OpenAI, request: Request, limit_s: float) -> bytes:
+        """Read the body piece by piece, so that a thread left behind by a trickling server ends itself."""
+        from openai import Timeout
+
+        stop_at = time.monotonic() + limit_s
+        with request(client, Timeout(limit_s, connect=min(self._connect_timeout_s, limit_s))) as response:
+            body = bytearray()
+            for part in response.iter_bytes():
+                body += part
+                if time.monotonic() >= stop_at:
+                    raise TimeoutError("the response's body took too long")
+                if len(body) > self._max_body_bytes:
+                    raise LlmFailed(f"Unreadable {self._answer}: too long")
+            return bytes(body)
+
+    def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
+        retry_after = retry_after_s(exc.response.headers, now=self._wall_clock())
+        message = f"{self._noun} answered {exc.status_code} ({type(exc).__name__})"
+        match judge(exc.status_code, exc.body, told_to_wait=retry_after is not None):
+            case Verdict.RETRY:
+                return Transient(message, retry_after=retry_after)
+            case Verdict.NEXT_MODEL:
+                return ModelNotFound(message)
+            case Verdict.UNAVAILABLE:
+                return LlmUnavailable(message, retry_after=retry_after)
+            case Verdict.FAILED:
+                return LlmFailed(message)
+
+    def _current_key(self) -> str:
+        key = self._read_key().strip()  # a secret read from a file often ends in a newline
+        # h11 prints a header that it refuses, so a key that it would refuse must not get that far.
+        if not (key.isascii() and key.isprintable()):
+            raise LlmUnavailable(f"The {self._noun}'s API key holds characters that an HTTP header cannot carry")
+        return key or PLACEHOLDER_KEY
+
+    def _build_client(self, key: str) -> OpenAI:
+        import httpx2
+        import openai
+
+        try:
+            client = openai.OpenAI(
+                api_key=key,
+                base_url=self._base_url,
+                # Empty, not None: the client fills what is None from OPENAI_* variables.
+                admin_api_key="",
+                webhook_secret="",
+                organization="",
+                project="",
+                max_retries=0,
+            )
+        except httpx2.InvalidURL as exc:
+            raise LlmUnavailable(f"The {self._noun}'s base URL is not a URL") from exc
+        client.organization = None  # an empty one would be sent as an empty header
+        client.project = None
+        # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
+        client._custom_headers = {}
+        return client
+
+
+def _redact(exc: Exception, key: str) -> None:
+    """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
+    if key != PLACEHOLDER_KEY:
+        exc.args = tuple(str(arg).replace(key, "***") for arg in exc.args)

@@ -1,0 +1,112 @@
+"""How to read what an OpenAI-compatible server answers: a completion, or an error and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from rag.errors import LlmFailed
+from rag.values.answer import Completion, Usage
+
+MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
+"""Error codes (Groq, OpenAI) that mean: this model is not, or no longer, for you."""
+
+QUOTA_CODES = frozenset({"insufficient_quota"})
+"""Error codes of a 429 that waiting does not cure: the account has run dry."""
+
+_PASSING_STATUSES = frozenset({408, 409, 429})
+_OPERATOR_STATUSES = frozenset({401, 402, 403})
+
+# What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
+# max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
+_REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
+_REASONING_END = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$\s*", re.MULTILINE | re.IGNORECASE)
+
+
+class Verdict(Enum):
+    """What to do about an error response."""
+
+    RETRY = auto()
+    """It may pass: try again later."""
+    NEXT_MODEL = auto()
+    """This model does not exist here: try another one."""
+    UNAVAILABLE = auto()
+    """Trying again is of no use until the operator acts (key, account, address)."""
+    FAILED = auto()
+    """The request itself was refused."""
+
+
+def judge(status: int, error: object, *, told_to_wait: bool) -> Verdict:
+    """The verdict on an HTTP ``status`` of 300 or more.
+
+    ``error`` is the body's ``error`` object, or whatever the body held. ``told_to_wait`` says that the response
+    has a readable retry-after: Groq's 413 means tokens per minute then, and a request that is too large otherwise.
+    """
+    fields = error if isinstance(error, Mapping) else {}
+    code = str(fields.get("code"))
+    # Ollama's 404 for a model that was not pulled has a message but no code; that of a wrong address mostly has none.
+    if (status in (400, 404) and code in MODEL_GONE_CODES) or (status == 404 and "message" in fields):
+        return Verdict.NEXT_MODEL
+    if status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
+        return Verdict.UNAVAILABLE
+    if status in _PASSING_STATUSES or status >= 500 or (status == 413 and told_to_wait):
+        return Verdict.RETRY
+    return Verdict.FAILED
+
+
+def spends_tokens_on_reasoning(model: str) -> bool:
+    """Whether ``model`` is one of the gpt-oss family, which reasons within max_tokens unless told to be brief."""
+    return "gpt-oss" in model
+
+
+def read_completion(body: bytes, *, model: str) -> Completion:
+    """Read the first choice of a completion; ``model`` is the one asked for, used when the body names none.
+
+    Reasoning before the answer is left out. The finish reason, and the usage unless all three counts are there, become
+    None when missing.
+
+    Raises:
+        LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning.
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise LlmFailed("Unreadable completion: not JSON") from exc
+    choices = data.get("choices") if isinstance(data, dict) else None
+    if not isinstance(choices, list) or not choices:
+        raise LlmFailed("Unreadable completion: no choices")
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
+    text = _without_reasoning(text) if isinstance(text, str) else ""
+    if not text.strip():
+        raise LlmFailed("Unreadable completion: no text")
+    return Completion(
+        text=text,
+        model=_text(data.get("model")) or model,
+        finish_reason=_text(choice.get("finish_reason")),
+        usage=_usage(data.get("usage")),
+    )
+
+
+def _without_reasoning(text: str) -> str:
+    """``text`` from where the answer begins."""
+    if opened := _REASONING.match(text):
+        return text[opened.end() :]
+    closed = _REASONING_END.search(text)
+    # An end with a beginning before it is an example within the answer.
+    return text[closed.end() :] if closed and "<think" not in text[: closed.start()].lower() else text
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _usage(value: object) -> Usage | None:
+    fields = value if isinstance(value, dict) else {}
+    match fields:
+        case {"prompt_tokens": int(prompt), "completion_tokens": int(completion), "total_tokens": int(total)}:
+            return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
+    return None

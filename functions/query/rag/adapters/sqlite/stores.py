@@ -1,0 +1,191 @@
+"""The stores in one SQLite file, for the local server: the same behaviour as DynamoDB without an account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.store_format import (
+    clip_comment,
+    clip_question,
+    decode_answer,
+    decode_response,
+    decode_turn,
+    digest,
+    encode_answer,
+    encode_response,
+    encode_turn,
+    expiry,
+)
+from rag.values.stored import (
+    MAX_CHUNK_IDS,
+    MAX_TURNS,
+    MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
+    RESPONSE_TTL_S,
+    TURN_TTL_S,
+    VOTE_TTL_S,
+    CachedAnswer,
+    CacheHit,
+    ResponseRecord,
+    Turn,
+    Vote,
+)
+
+
+class SqliteAnswerCache:
+    """See ``rag.ports.AnswerCache``."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def get(self, key: str) -> CacheHit | None:
+        """The answer under ``key``, if there is one."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT body, expires_at FROM answers WHERE key = ? AND expires_at > ?",
+                (key, self._database.clock()),
+            ).fetchone()
+        answer = decode_answer(row[0]) if row else None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=row[1]) if answer else None
+
+    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
+        """Keep ``answer`` for ``ttl_s`` seconds."""
+        if (body := encode_answer(answer)) is None:
+            return
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, body, expiry(self._database.clock(), ttl_s))
+            )
+
+    def evict(self, key: str) -> None:
+        """Forget the answer under ``key``."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM answers WHERE key = ?", (key,))
+
+
+class SqliteMemory:
+    """See ``rag.ports.Memory``."""
+
+    def __init__(self, database: SqliteDatabase, *, ttl_s: float = TURN_TTL_S) -> None:
+        self._database = database
+        self._ttl_s = ttl_s
+
+    def remember(self, session_id: str, turn: Turn) -> None:
+        """Add ``turn``, and drop what is older than the last ``MAX_TURNS``."""
+        session = digest(session_id)
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT INTO turns (session, at, body, expires_at) VALUES (?, ?, ?, ?)",
+                (session, turn.at, encode_turn(turn), expiry(self._database.clock(), self._ttl_s)),
+            )
+            connection.execute(
+                "DELETE FROM turns WHERE id IN"
+                " (SELECT id FROM turns WHERE session = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)",
+                (session, MAX_TURNS),
+            )
+
+    def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
+        """The last ``limit`` turns, oldest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT body FROM turns WHERE session = ? AND expires_at > ? ORDER BY at DESC, id DESC LIMIT ?",
+                (digest(session_id), self._database.clock(), max(0, min(limit, MAX_TURNS))),
+            ).fetchall()
+        turns = (decode_turn(body) for (body,) in reversed(rows))
+        return tuple(turn for turn in turns if turn)
+
+
+class SqliteFeedback:
+    """See ``rag.ports.FeedbackStore``."""
+
+    def __init__(
+        self, database: SqliteDatabase, *, response_ttl_s: float = RESPONSE_TTL_S, vote_ttl_s: float = VOTE_TTL_S
+    ) -> None:
+        self._database = database
+        self._response_ttl_s = response_ttl_s
+        self._vote_ttl_s = vote_ttl_s
+
+    def record(self, response: ResponseRecord) -> None:
+        """Keep ``response``."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO responses VALUES (?, ?, ?)",
+                (
+                    digest(response.response_id),
+                    encode_response(response),
+                    expiry(self._database.clock(), self._response_ttl_s),
+                ),
+            )
+
+    def response(self, response_id: str) -> ResponseRecord | None:
+        """The response that was given this id."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT body FROM responses WHERE id = ? AND expires_at > ?",
+                (digest(response_id), self._database.clock()),
+            ).fetchone()
+        return decode_response(row[0]) if row else None
+
+    def vote(
+        self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
+    ) -> None:
+        """Let ``voter``'s vote on ``response`` be ``helpful``; a withdrawn one stays as a row without a verdict."""
+        with self._database.writing() as connection:
+            row = connection.execute(
+                "INSERT INTO votes (response, response_at, question, vector,"
+                " voter, helpful, comment, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (response, voter) DO UPDATE SET helpful = excluded.helpful, comment = excluded.comment,"
+                " at = excluded.at, expires_at = excluded.expires_at WHERE excluded.at >= votes.at RETURNING id",
+                (
+                    digest(response.response_id),
+                    response.at,
+                    clip_question(response.question),
+                    response.vector,
+                    voter,
+                    helpful,
+                    clip_comment(comment),
+                    at,
+                    expiry(self._database.clock(), self._vote_ttl_s),
+                ),
+            ).fetchone()
+            if row:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO vote_chunks VALUES (?, ?)",
+                    [(digest(chunk_id), row[0]) for chunk_id in response.chunk_ids[:MAX_CHUNK_IDS]],
+                )
+                connection.executemany(
+                    "INSERT OR IGNORE INTO vote_keys VALUES (?, ?)", [(key, row[0]) for key in response.cache_keys]
+                )
+
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
+        """The standing votes from ``since`` on, oldest first, by chunk."""
+        found: dict[str, tuple[Vote, ...]] = {}
+        with self._database.reading() as connection:
+            for chunk_id in chunk_ids:
+                rows = connection.execute(
+                    "SELECT helpful, question, voter, at, vector FROM"
+                    " (SELECT *, row_number() OVER (PARTITION BY voter ORDER BY at DESC, id DESC) AS place"
+                    " FROM vote_chunks JOIN votes ON vote = id"
+                    " WHERE chunk = ? AND helpful IS NOT NULL AND expires_at > ?)"
+                    " WHERE place <= ? ORDER BY response_at DESC, id DESC LIMIT ?",
+                    (digest(chunk_id), self._database.clock(), MAX_VOTES_PER_VOTER, MAX_VOTES_PER_CHUNK),
+                ).fetchall()
+                votes = [
+                    Vote(helpful=bool(helpful), question=question, voter=voter, at=at, vector=vector)
+                    for helpful, question, voter, at, vector in reversed(rows)
+                    if at >= since
+                ]
+                if votes:
+                    found[chunk_id] = tuple(sorted(votes, key=lambda vote: vote.at))
+        return found
+
+    def recent_negative(self, cache_key: str, *, since: float) -> bool:
+        """Whether a vote against a response of this cache key stands."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM vote_keys JOIN votes ON vote = id"
+                " WHERE cache_key = ? AND helpful = 0 AND at >= ? AND expires_at > ? LIMIT 1",
+                (cache_key, since, self._database.clock()),
+            ).fetchone()
+        return row is not None

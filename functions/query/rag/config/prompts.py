@@ -1,0 +1,45 @@
+"""Prompt templates: plain text with {placeholders}."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from rag.config.settings import Settings
+from rag.errors import ConfigurationError
+
+
+class Prompts:
+    """The templates of one profile, and a digest of those that were read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._read: dict[str, str] = {}
+
+    def load(self, name: str, *placeholders: str) -> str:
+        """The template ``name``; see ``load_prompt``."""
+        self._read[name] = load_prompt(self._settings.prompt_path(name), *placeholders)
+        return self._read[name]
+
+    def digest(self) -> str:
+        """A hash (hex) of every template that was loaded: the version of the prompts."""
+        text = "\0".join(f"{name}\0{body}" for name, body in sorted(self._read.items()))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load_prompt(path: Path, *placeholders: str) -> str:
+    """The template at ``path``, which must hold each of ``placeholders`` exactly once.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a placeholder is missing or repeated.
+    """
+    try:
+        template = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigurationError(f"Prompt template {path.name!r} of {path.parent.name!r} cannot be read") from exc
+    for name in placeholders:
+        if template.count(f"{{{name}}}") != 1:
+            raise ConfigurationError(
+                f"Prompt template {path.name!r} of {path.parent.name!r} must hold {{{name}}} exactly once"
+            )
+    return template

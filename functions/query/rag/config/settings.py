@@ -1,0 +1,159 @@
+"""The only reader of the environment in this function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+
+from rag.config.knobs import Configured, knob
+from rag.errors import ConfigurationError
+
+_HERE = Path(__file__).resolve()
+
+
+class Settings(Configured):
+    """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
+
+    profile: Literal["waypoint", "gacounts", "clockify"] = knob(
+        "waypoint", env="RAG_PROFILE", doc="Which system answers."
+    )
+    index_uri: str = knob("", env="INDEX_URI", doc="The index: a folder or a file:// address. Empty: .index/<profile>.")
+    collection: str = knob(
+        "waypoint_kb",
+        env="CHROMA_COLLECTION",
+        doc="The Chroma collection's name.",
+        source="waypoint",
+        min_length=3,
+    )
+    llm_api_key: SecretStr = knob(
+        SecretStr(""),
+        env="LLM_API_KEY",
+        doc="Key of the LLM. With neither key nor base URL the extractive engine answers.",
+    )
+    llm_secret_name: str = knob(
+        "",
+        env="LLM_SECRET_NAME",
+        doc="Secrets Manager secret that holds the key, in place of LLM_API_KEY: the key itself, "
+        'or JSON with a field "LLM_API_KEY".',
+    )
+    llm_base_url: str = knob(
+        "", env="LLM_BASE_URL", doc="OpenAI-compatible endpoint of the LLM. Empty: the profile's own."
+    )
+    llm_fallback: Literal["none", "extractive"] = knob(
+        "none",
+        env="LLM_FALLBACK",
+        doc="Who answers when the LLM stays unreachable: nobody (503) or the extractive engine.",
+    )
+    llm_fallback_models: tuple[str, ...] = knob(
+        ("openai/gpt-oss-20b",),
+        env="LLM_FALLBACK_MODELS",
+        doc="Models to use, in order, when the configured one is not found (comma-separated).",
+    )
+    embed_model: str = knob(
+        "", env="EMBED_MODEL", doc="Embedding model behind an API, for an index made with it. Empty: the local MiniLM."
+    )
+    embed_base_url: str = knob(
+        "", env="EMBED_BASE_URL", doc="Its OpenAI-compatible endpoint. Empty: LLM_BASE_URL, else OpenAI's."
+    )
+    embed_api_key: SecretStr = knob(SecretStr(""), env="EMBED_API_KEY", doc="Its key. Empty: the LLM's.")
+    embed_secret_name: str = knob(
+        "",
+        env="EMBED_SECRET_NAME",
+        doc="Secrets Manager secret that holds it, in place of EMBED_API_KEY: the key itself, "
+        'or JSON with a field "EMBED_API_KEY".',
+    )
+    embed_dimensions: int = knob(
+        0, env="EMBED_DIMENSIONS", doc="Length of its vectors; 0 is the model's own.", unit="dimensions", ge=0, le=8192
+    )
+    table_name: str = knob(
+        "", env="TABLE_NAME", doc="DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH."
+    )
+    table_endpoint: str = knob(
+        "", env="TABLE_ENDPOINT", doc="Another address of DynamoDB, for tests against a local one."
+    )
+    store_path: str = knob(
+        "", env="STORE_PATH", doc="SQLite file of the same, for one machine. Empty too: nothing is kept."
+    )
+    acronyms_file: str = knob(
+        "",
+        env="ACRONYMS_FILE",
+        doc="Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one.",
+    )
+    filter_rules_file: str = knob(
+        "", env="FILTER_RULES_FILE", doc="Filter rules, JSON. Empty: filters.json beside the prompts, if there is one."
+    )
+    request_deadline_s: float = knob(
+        27.0,
+        env="REQUEST_DEADLINE_S",
+        doc="A request is answered, or fails, within this time (API Gateway gives up after 29 s).",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    embed_threads: int = knob(
+        1, env="EMBED_THREADS", doc="Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
+    )
+    tracing_disabled: bool = knob(
+        True, env="POWERTOOLS_TRACE_DISABLED", doc="Whether X-Ray segments are left out; the template sets it."
+    )
+    prompts_dir: Path = knob(
+        Path(), env="PROMPTS_DIR", doc="Folder of the prompt templates. Empty: the ones that come with the program."
+    )
+
+    @field_validator("llm_fallback_models", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def llm_enabled(self) -> bool:
+        """Whether an LLM is configured: by a key, by the name of its secret, or by a base URL that somebody set."""
+        return bool(self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_base_url)
+
+    @property
+    def reads_secrets(self) -> bool:
+        """Whether a key is in Secrets Manager."""
+        return bool(self.llm_secret_name or self.embed_secret_name)
+
+    @property
+    def index_place(self) -> str:
+        """``index_uri``, or the place where ``make run`` keeps this profile's index."""
+        return self.index_uri or f".index/{self.profile}"
+
+    def prompt_path(self, name: str) -> Path:
+        """Where the template ``name`` of this profile lies: beside app.py when deployed, else in the repository."""
+        if self.prompts_dir != Path():
+            return self.prompts_dir / self.profile / name
+        deployed = _HERE.parents[2] / "prompts"
+        root = deployed if deployed.is_dir() else _HERE.parents[4] / "prompts"
+        return root / self.profile / name
+
+
+def variables(field: FieldInfo) -> tuple[str, ...]:
+    """The environment variables of a setting; the first that is set wins."""
+    alias = field.validation_alias
+    return tuple(map(str, alias.choices)) if isinstance(alias, AliasChoices) else (str(alias),)
+
+
+def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None) -> M:
+    """Read ``model`` from ``environ`` (default: the process's); an empty variable counts as not set.
+
+    Raises:
+        ConfigurationError: a variable holds something that is not accepted; the message names it.
+    """
+    source = os.environ if environ is None else environ
+    # By alias only: the model also takes its fields' own names, and a variable called "retries" is not ours.
+    names = chain.from_iterable(variables(field) for field in model.model_fields.values())
+    given = {name: value for name in names if (value := source.get(name, "").strip())}
+    try:
+        return model.model_validate(given)
+    except ValidationError as exc:
+        # Values are left out: one of them may be a secret.
+        wrong = "; ".join(f"{error['loc'][0]}: {error['msg']}" for error in exc.errors(include_input=False))
+        raise ConfigurationError(f"Wrong setting. {wrong}") from None

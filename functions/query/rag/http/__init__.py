@@ -1,0 +1,1 @@
+"""The contract: requests in, replies out, and their schema."""

@@ -1,0 +1,74 @@
+"""What one request gathers on its way through the pipeline: timings, what failed or happened, what LLMs were used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rag.errors import LlmError
+from rag.values.answer import Completion, Deadline, LlmUse
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one request.
+
+    ``timings`` are milliseconds by slot, ``skipped`` the optional stages that failed, ``llm`` what was used of LLMs.
+    """
+
+    clock: Callable[[], float]
+    deadline: Deadline
+    timings: dict[str, float] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    llm: LlmUse = field(default_factory=LlmUse)
+
+    def time[**P, T](self, slot: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call, and add what it took to ``slot``'s time, whether it returns or raises."""
+        start = self.clock()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self.timings[slot] = self.timings.get(slot, 0.0) + 1000 * (self.clock() - start)
+
+    def soft[T](self, slot: str, call: Callable[[], T], default: T) -> T:
+        """Call an optional stage; when it fails, log it, name it in ``skipped`` and go on with ``default``."""
+        try:
+            return self.time(slot, call)
+        except Exception as exc:  # noqa: BLE001 - whatever an optional stage does, the question is answered
+            logger.warning("%s is skipped: %s: %s", slot, type(exc).__name__, exc)
+            self.skipped.append(slot)
+            return default
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """An error that ends the request takes along what was used until then; ``used_before`` reads it."""
+        try:
+            yield
+        except Exception as exc:
+            exc.llm_use = self.llm  # type: ignore[attr-defined]
+            raise
+
+    def complete(self, call: Callable[[], Completion]) -> Completion:
+        """Call a model, and add what was used to ``llm``, whether it answers or raises.
+
+        Raises:
+            LlmError: as ``call``.
+        """
+        try:
+            completion = call()
+        except LlmError as exc:
+            self.llm += LlmUse(calls=exc.calls, retries=exc.retries)
+            raise
+        self.llm += LlmUse.of(completion)
+        return completion
+
+
+def used_before(error: Exception) -> LlmUse:
+    """What a request had used of LLMs when it ended in ``error``."""
+    use: LlmUse = getattr(error, "llm_use", LlmUse())
+    return use

@@ -1,0 +1,106 @@
+"""The optional services of a pipeline: memory, cache, feedback and re-ranking, each there when what it needs is.
+
+A profile asks for what it has a slot for; without a store, or without an LLM, it gets None and the slot stays empty.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.ports import ChatModel, FeedbackStore, LayeredAnswers, Memory
+from rag.stages.after.feedback_log import FeedbackLog
+from rag.stages.cache.answer_cache import CacheSlot
+from rag.stages.cache.near_questions import NearQuestions
+from rag.stages.conversation.conversation import Conversation
+from rag.stages.conversation.reframe import Reframe
+from rag.stages.refine.feedback import FeedbackKnobs, FeedbackRefine
+from rag.stages.refine.rerank import LlmRerank
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The three stores of one table or file."""
+
+    cache: LayeredAnswers
+    memory: Memory
+    feedback: FeedbackStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the
+    chat model of a name for rewriting and ranking, ``prompt`` a template by its file's name and its placeholders.
+    ``scope`` is what cached answers depend on beside the question; ``embed`` gives a question's unit vector in the
+    index's own space, ``embed_ahead`` begins that where it takes a call to another machine (else None)."""
+
+    stores: Stores | None
+    chat: ChatModel | None
+    deciding_chat: Callable[[str], ChatModel]
+    prompt: Callable[..., str]
+    scope: Callable[[], Mapping[str, object]]
+    embed: Callable[[str], np.ndarray]
+    embed_ahead: Callable[[str], None] | None = None
+
+    def conversation(self, *, turns: int, history_chars: int, budget_s: float) -> Conversation | None:
+        """Memory by session, and follow-ups rewritten."""
+        if self.stores is None or not turns:
+            return None
+        reframe = Reframe(
+            chat=self.deciding_chat(self.chat.model) if self.chat else None,
+            template=self.prompt("reframe.txt", "history", "question"),
+            budget_s=budget_s,
+            history_chars=history_chars,
+            clock=time.monotonic,
+        )
+        return Conversation(
+            memory=self.stores.memory,
+            reframe=reframe,
+            turns=turns,
+            new_session=lambda: secrets.token_urlsafe(24),
+            now=time.time,
+        )
+
+    def answer_cache(self, bar: float, *, similarity: float) -> CacheSlot | None:
+        """Answers by question; ``bar`` is the lowest top cosine of one that is kept, ``similarity`` the lowest
+        cosine between questions that may share one (0: only equal ones do)."""
+        if self.stores is None:
+            return None
+        feedback = self.stores.feedback
+        return CacheSlot(
+            store=self.stores.cache,
+            scope=self.scope,
+            bar=bar,
+            recent_negative=lambda key, since: feedback.recent_negative(key, since=since),
+            embed=self.embed,
+            now=time.time,
+            near=NearQuestions(similarity, self.embed) if similarity else None,
+            embed_ahead=self.embed_ahead,
+        )
+
+    def learn(self) -> FeedbackRefine | None:
+        """Order by what readers said of similar questions."""
+        if self.stores is None:
+            return None
+        return FeedbackRefine(
+            votes_on=self.stores.feedback.votes_on, embed=self.embed, now=time.time, knobs=FeedbackKnobs()
+        )
+
+    def rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
+        """The last word on close orders."""
+        if self.chat is None:
+            return None
+        template = self.prompt("rerank.txt", "question", "passages")
+        return LlmRerank(
+            chat=self.deciding_chat(model), template=template, budget_s=budget_s, clock=time.monotonic, spread=spread
+        )
+
+    def feedback_log(self) -> FeedbackLog | None:
+        """What a vote must know, and the votes."""
+        if self.stores is None:
+            return None
+        return FeedbackLog(store=self.stores.feedback, cache=self.stores.cache, embed=self.embed, now=time.time)

@@ -1,0 +1,1 @@
+"""Is this a question that the pipeline should see?"""

@@ -1,0 +1,1 @@
+"""What follows an answer: routing and feedback."""

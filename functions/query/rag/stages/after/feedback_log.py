@@ -1,0 +1,80 @@
+"""What is kept of a response so that a vote on it can teach, and the votes themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.errors import UnknownResponse
+from rag.ports import AnswerCache, FeedbackStore
+from rag.values.answer import Answer, Context, Hit
+from rag.values.stored import CacheHit, ResponseRecord, quantise
+
+
+def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
+    """The chunks that ``answer`` rests on, best first: those that it cites, else all that its writer saw.
+
+    A source that is cited may have several chunks: those that the answer draws on.
+
+    What was found and not used has earned neither praise nor blame: were it moved together with what was used, a vote
+    would change no order.
+    """
+    seen = tuple(passage.hit for passage in context.used) if context else ()
+    cited = {hit.chunk.number for citation in answer.citations for hit in citation.hits}
+    return tuple(hit for hit in seen if hit.chunk.number in cited) or seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackLog:
+    """``embed`` gives a question's unit vector in the index's own space; ``now`` gives Unix seconds; ``cache`` is
+    where an answer that somebody votes against is evicted from."""
+
+    store: FeedbackStore
+    cache: AnswerCache | None
+    embed: Callable[[str], np.ndarray]
+    now: Callable[[], float]
+
+    def record(self, answer: Answer, rests_on: tuple[Hit, ...], key: str | None, cached: CacheHit | None) -> None:
+        """Keep what a vote on ``answer`` must know: what it rests on, or what the cached answer was made of.
+
+        ``key`` is the question's in the cache. The cache may have had the answer under another: that is kept too.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        question = answer.question
+        if cached:
+            ids, vector = cached.answer.chunk_ids, cached.answer.vector
+        else:
+            ids = tuple(hit.chunk.id for hit in rests_on)
+            vector = quantise(self.embed(question.meaning)) if rests_on else b""
+        keys = (key, cached.key if cached else None)
+        self.store.record(
+            ResponseRecord(
+                response_id=answer.response_id,
+                question=question.meaning,
+                chunk_ids=ids,
+                profile=answer.profile,
+                at=self.now(),
+                vector=vector,
+                session_id=question.session_id,
+                cache_keys=tuple(dict.fromkeys(name for name in keys if name)),
+            )
+        )
+
+    def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
+        """Let the session's vote on a response be ``helpful``; None withdraws it. A vote against evicts the answer.
+
+        Raises:
+            UnknownResponse: there is no such response (any more).
+            StoreUnavailable: the vote cannot be kept.
+        """
+        response = self.store.response(response_id)
+        if response is None:
+            raise UnknownResponse
+        self.store.vote(response, voter=response.voter, helpful=helpful, at=self.now(), comment=comment)
+        if helpful is False and self.cache:
+            for key in response.cache_keys:
+                self.cache.evict(key)

@@ -1,0 +1,1 @@
+"""Which passages does an answer cite?"""

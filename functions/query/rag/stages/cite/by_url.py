@@ -1,0 +1,234 @@
+"""Context by source address: ``Source: url`` above each text, and citations by that address."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from rag.ports import TokenCounter
+from rag.stages.cite.by_title import is_http, source_urls
+from rag.stages.pack.cutting import cut_to
+from rag.text.labels import safe
+from rag.text.refusal import has_words
+from rag.values.answer import Chunk, Citation, Context, Hit, Passage
+
+SEPARATOR = "\n\n---\n\n"
+
+# "(Source: ...)", a Markdown link with its text, or a bare address; an address may hold pairs of brackets.
+_ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)
+_NAME = r"[^()\[\]\u3010\u3011\n]"
+_MARK = re.compile(
+    rf"[(\[\u3010]\s*Source:\s*(?P<source>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)[)\]\u3011]"
+    rf"|\[[^\[\]\n]{{0,300}}\]\(<?(?P<link>{_ADDRESS.pattern})>?\)"
+    rf"|(?P<bare>{_ADDRESS.pattern})",
+    re.IGNORECASE,
+)
+_TRAILING = ".,;:!?*_"
+_SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+_WORD = re.compile(r"[^\W_]+(?:[-'\u2019.][^\W_]+)*")
+MIN_WORD_CHARS = 3
+STEM_CHARS = 6
+MIN_SENTENCE_WORDS = 3
+"""A sentence of fewer words than this could stand in any document."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPacker:
+    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` tokens.
+
+    A document without an address is named by its title. Packing stops before the first chunk that would exceed
+    the budget; a first chunk that alone exceeds it is cut to fit.
+    """
+
+    max_tokens: int
+    tokens: TokenCounter
+
+    def __call__(self, hits: tuple[Hit, ...]) -> Context:
+        """The context and the passages that it is made of; ``hits`` is not empty."""
+        blocks: list[str] = []
+        used: list[Passage] = []
+        room = self.max_tokens
+        for hit in hits:
+            head = f"Source: {source_name(hit.chunk)}\n"
+            text = hit.chunk.text
+            cost = self.tokens.count(f"{SEPARATOR if blocks else ''}{head}{text}")
+            if cost > room:
+                if used:
+                    break
+                text = cut_to(text, room - self.tokens.count(head), self.tokens.count, anywhere=True)
+            blocks.append(f"{head}{text}")
+            used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
+            room -= cost
+        return Context(SEPARATOR.join(blocks), tuple(used))
+
+
+def source_url(chunk: Chunk) -> str:
+    """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
+    return chunk.url if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
+
+
+def source_name(chunk: Chunk) -> str:
+    """What stands behind ``Source:``: the chunk's address, else its title on one line."""
+    return source_url(chunk) or safe(chunk.title)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlCiter:
+    """The sources of the context that an answer names or, where it names none, those that it draws on.
+
+    Only sources of ``hits`` count: an address that the model made up is no citation. A sentence draws on the passage
+    that holds the most of its words, weighted by how few passages hold them, and at least ``min_share`` (0..1). One
+    that names sources draws on theirs alone. Of a source with several passages the citation is about the one that the
+    sentence of its first mark draws on, else the nearest sentence that draws on any, those before the mark first.
+    """
+
+    min_share: float
+
+    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
+        """One citation per source, in the order of the answer, each with all that the answer draws on of it."""
+        passages = _Passages(hits)
+        named = tuple(self._named(answer, passages))
+        if named or not has_words(answer):  # an address that the model made up has words of sources too
+            return named
+        return tuple(self._drawn_on(answer, passages))
+
+    def _drawn_on(self, answer: str, passages: _Passages) -> Iterable[Citation]:
+        found: dict[str, Citation] = {}
+        for match in _SENTENCE.finditer(answer):
+            place = passages.best(_stems(match[0]), passages.all, self.min_share)
+            if place is not None:
+                hit = passages.hits[place]
+                _add(found, _citation(match[0].rstrip(), match.start(), hit))
+        return found.values()
+
+    def _named(self, answer: str, passages: _Passages) -> Iterable[Citation]:
+        known = _by_name(passages.hits)
+        mentions = list(_mentions(answer, known))
+        sentences = list(_SENTENCE.finditer(_MARK.sub(_blank, answer))) if mentions else []
+        starts = [match.start() for match in sentences]
+        words = [_stems(match[0]) for match in sentences] or [set()]
+        homes = [max(0, bisect_right(starts, position) - 1) for _, _, position in mentions]
+        named: dict[int, list[tuple[int, ...]]] = {}
+        for home, (_, name, _) in zip(homes, mentions, strict=True):
+            named.setdefault(home, []).append(known[_key(name)])
+        drawn = [
+            (number, place)
+            for number in range(len(words))
+            for group in named.get(number, [passages.all])
+            if (place := passages.best(words[number], group, self.min_share)) is not None
+        ]
+        found: dict[str, Citation] = {}
+        for home, (raw, name, position) in zip(homes, mentions, strict=True):
+            group = known[_key(name)]
+            near = _stretch(home, named, len(words))
+            own = [(number, place) for number, place in drawn if place in group]
+            own.sort(key=lambda pair: (pair[0] not in near, pair[0] > home, abs(pair[0] - home)))
+            place = own[0][1] if own else passages.best(words[home], group, 0.0)
+            _add(found, _citation(raw, position, passages.hits[group[0] if place is None else place]))
+        for _, place in drawn:
+            hit = passages.hits[place]
+            if source_name(hit.chunk) in found:
+                _add(found, _citation("", 0, hit))
+        return found.values()
+
+
+class _Passages:
+    """What each of ``hits`` holds of a sentence; ``all`` are their places."""
+
+    def __init__(self, hits: tuple[Hit, ...]) -> None:
+        self.hits = hits
+        self.all = tuple(range(len(hits)))
+        self._stems = [_stems(f"{hit.chunk.title} {hit.chunk.section} {hit.chunk.text}") for hit in hits]
+        self._frequency = Counter(stem for stems in self._stems for stem in stems)
+
+    def best(self, words: set[str], group: tuple[int, ...], least: float) -> int | None:
+        """The place in ``group`` with the largest share of ``words``, the best ranked of equals; None below ``least``.
+
+        None also when there are too few words to tell by.
+        """
+        if len(words) < MIN_SENTENCE_WORDS or not group:
+            return None
+        weights = {word: math.log(1 + len(self.hits) / (1 + self._frequency[word])) for word in words}
+        shares = {i: sum(weights[word] for word in words & self._stems[i]) for i in group}
+        best = max(group, key=lambda i: (shares[i], -i))
+        return best if shares[best] >= least * sum(weights.values()) else None
+
+
+def _add(found: dict[str, Citation], citation: Citation) -> None:
+    """The first citation of a source stands; what others are about goes with it."""
+    name = source_name(citation.hit.chunk)
+    first = found.setdefault(name, citation)
+    if citation.hit not in first.hits:
+        found[name] = replace(first, also=(*first.also, citation.hit))
+
+
+def _by_name(hits: tuple[Hit, ...]) -> dict[str, tuple[int, ...]]:
+    """The places of each source's hits by its name, and by a title that is no source's name."""
+    sources: dict[str, tuple[int, ...]] = {}
+    titles: dict[str, tuple[int, ...]] = {}
+    for place, hit in enumerate(hits):
+        for places, name in ((sources, source_name(hit.chunk)), (titles, safe(hit.chunk.title))):
+            places[_key(name)] = (*places.get(_key(name), ()), place)
+    return {**titles, **sources}
+
+
+def _stretch(home: int, named: Container[int], count: int) -> range:
+    """The sentences around ``home`` up to those that name something themselves."""
+    first, last = home, home
+    while first and first - 1 not in named:
+        first -= 1
+    while last + 1 < count and last + 1 not in named:
+        last += 1
+    return range(first, last + 1)
+
+
+def _blank(mark: re.Match[str]) -> str:
+    """White space for what names a source; the text of a link is part of its sentence."""
+    text = mark[0].partition("](")[0] if mark["link"] else ""
+    return text.ljust(len(mark[0]))
+
+
+def _mentions(answer: str, known: Container[str]) -> Iterator[tuple[str, str, int]]:
+    """What names a known source in ``answer``, the name, and where; one mark may hold several addresses."""
+    for match in _MARK.finditer(answer):
+        name = match["source"] or match["link"]
+        if name and _key(name) in known:
+            yield match[0], name, match.start()
+            continue
+        for address in _ADDRESS.finditer(match[0]):
+            raw = address[0].rstrip(_TRAILING)
+            if _key(raw) in known:
+                yield raw, raw, match.start() + address.start()
+
+
+def _key(name: str) -> str:
+    """Equal for names of one source: case, escapes, angle brackets, a final slash and punctuation do not matter."""
+    bare = " ".join(unquote(name).split()).strip("<>").rstrip(_TRAILING).rstrip("/")
+    return bare.casefold()
+
+
+def _citation(raw: str, position: int, hit: Hit) -> Citation:
+    url = source_url(hit.chunk)
+    return Citation(
+        raw=raw,
+        title=hit.chunk.title,
+        section=hit.chunk.section,
+        position=position,
+        hit=hit,
+        source_urls=(url,) if url else (),
+    )
+
+
+def _stems(text: str) -> set[str]:
+    """The words of ``text`` cut to their first letters, so that "exports" meets "exporting"; numbers whole."""
+    words = (match[0] for match in _WORD.finditer(text.casefold()))
+    return {
+        word if any(map(str.isdigit, word)) else word[:STEM_CHARS]
+        for word in words
+        if len(word) >= MIN_WORD_CHARS or word.isdigit()
+    }

@@ -1,0 +1,1 @@
+"""What was said before, and what a question means in its light."""

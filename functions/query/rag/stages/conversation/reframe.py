@@ -1,0 +1,104 @@
+"""Follow-ups become questions that stand alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile
+
+from rag.ledger import Run
+from rag.ports import ChatModel
+from rag.stages.conversation.follow_up import carry_over, leans_on_history
+from rag.stages.conversation.history import format_history
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Deadline, Message, SearchQuery
+from rag.values.stored import Turn
+
+MAX_CHARS = 400
+"""A rewriting that is longer than this has answered the question instead."""
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s")
+_LABEL = re.compile(r"\W{0,3}\w+(?: \w+)?\W{0,2}:")
+_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reframe:
+    """Rewrites a question that leans on the conversation; one that stands alone is never touched.
+
+    ``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``; without a
+    chat model, and as ``fallback``, the missing topic words of the conversation are carried over.
+    """
+
+    chat: ChatModel | None
+    template: str
+    budget_s: float
+    history_chars: int
+    clock: Callable[[], float]
+
+    def leans(self, text: str, history: Sequence[Turn]) -> bool:
+        """Whether ``text`` needs ``history`` to be understood."""
+        return bool(history) and leans_on_history(text)
+
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], run: Run) -> SearchQuery:
+        """``query`` as it stands alone; ``run`` counts the call.
+
+        Raises:
+            LlmError: the model cannot be reached in time, or its rewriting cannot be read.
+        """
+        chat = self.chat
+        if chat is None:
+            return self.fallback(query, history)
+        turns = [(_told(turn), turn.answer) for turn in history]
+        text = fill(
+            self.template,
+            {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
+        )
+        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
+        messages = (Message("user", replace_surrogates(text)),)
+        completion = run.complete(lambda: chat.complete(messages, deadline=limit))
+        rewritten = _question(replace_surrogates(completion.text))
+        if not rewritten or len(rewritten) > MAX_CHARS:
+            return self.fallback(query, history)
+        return _rewritten(query, rewritten)
+
+    def fallback(self, query: SearchQuery, history: Sequence[Turn]) -> SearchQuery:
+        """``query`` with the conversation's missing topic words."""
+        return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
+
+
+def _told(turn: Turn) -> str:
+    """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
+    return f"{turn.asked} (understood as: {turn.question})" if turn.asked else turn.question
+
+
+def _question(text: str) -> str:
+    """The first question of ``text``, without quotes around it; ``""`` when there is none.
+
+    What leads in to it ("Here it is:") and what stands below it is left out. A question that breaks off goes on in the
+    next line, unless that begins with a label ("Explanation: ...").
+    """
+    found = [" ".join(line.split()) for line in text.strip().splitlines() if not line.startswith("```")]
+    lines = list(dropwhile(lambda line: not line, found))
+    while len(lines) > 1 and lines[0].endswith(":") and not _ITEM.match(lines[1]):
+        lines = list(dropwhile(lambda line: not line, lines[1:]))
+    question = ""
+    for line in lines:
+        if question and (not line or question.rstrip(_QUOTES).endswith(_ENDS) or _LABEL.match(line)):
+            break
+        question = f"{question} {line}".strip()
+    return _unquoted(question)
+
+
+def _unquoted(text: str) -> str:
+    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    return text
+
+
+def _rewritten(query: SearchQuery, text: str) -> SearchQuery:
+    if text == query.text:
+        return query
+    return replace(query, text=text, trail=(*query.trail, f"understood as: {text}"))

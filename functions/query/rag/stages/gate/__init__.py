@@ -1,0 +1,1 @@
+"""Do the hits support an answer?"""

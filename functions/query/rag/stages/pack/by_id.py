@@ -1,0 +1,61 @@
+"""Packing by chunk id within a token budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rag.ports import TokenCounter
+from rag.stages.pack.cutting import cut_to
+from rag.values.answer import Chunk, Context, Hit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class IdPacker:
+    """``[id_N] {title}\\n{text}\\n\\n`` per chunk, best first, within ``max_tokens`` tokens.
+
+    The title is the chunk's section heading. Of a chunk that exceeds what is left as much text is taken as fits, cut
+    with an ellipsis at the end of a sentence or a line, and it ends the packing. The first chunk is always in, its text
+    cut anywhere and its title to half of the room if they must be; only the mark of its id is never cut, so that a
+    smaller budget than that is exceeded.
+    """
+
+    max_tokens: int
+    tokens: TokenCounter
+
+    def __call__(self, hits: tuple[Hit, ...]) -> Context:
+        """The context and its passages; ``hits`` is not empty."""
+        blocks: list[str] = []
+        used: list[Passage] = []
+        room = self.max_tokens
+        for hit in hits:
+            first = not used
+            mark, title, text = f"[{hit.chunk.id}]", heading(hit.chunk), hit.chunk.text
+            cost = self._cost(mark, title, text)
+            full = cost > room
+            if full:
+                if first:
+                    title = self._cut(title, (room - self._cost(mark, "", "")) // 2, anywhere=True)
+                text = self._cut(text, room - self._cost(mark, title, ""), anywhere=first)
+                cost = room
+            if text or first:
+                blocks.append(_block(mark, title, text))
+                used.append(Passage(hit=hit, citation=mark, text=text))
+            room -= cost
+            if full or room <= 0:
+                break
+        return Context("".join(blocks), tuple(used))
+
+    def _cost(self, mark: str, title: str, text: str) -> int:
+        return self.tokens.count(_block(mark, title, text))
+
+    def _cut(self, text: str, budget: int, *, anywhere: bool) -> str:
+        return cut_to(text, budget, self.tokens.count, anywhere=anywhere)
+
+
+def _block(mark: str, title: str, text: str) -> str:
+    return f"{mark} {title}".rstrip() + f"\n{text}\n\n"
+
+
+def heading(chunk: Chunk) -> str:
+    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
+    return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

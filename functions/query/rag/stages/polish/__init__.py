@@ -1,0 +1,1 @@
+"""What is done to a completion's text before it is cited."""

@@ -1,0 +1,1 @@
+"""What is searched for: acronyms spelt out, filters."""

@@ -1,0 +1,46 @@
+"""Newer first among hits that score alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rag.stages.refine.chunk_date import chunk_date
+from rag.stages.refine.feedback import standing
+from rag.values.answer import Hit, Question
+
+
+@dataclass(frozen=True, slots=True)
+class NewerFirst:
+    """Orders hits whose scores (``standing``) differ by less than ``width`` by date; scores stay as they are.
+
+    "Within .02" is no equivalence (.80 and .79 are alike, .79 and .775 are, .80 and .775 are not), so that a sort
+    that compares pairs, as the seed's does, depends on the order that it begins with. Here groups are cut from the
+    top: the best hit left opens a group, which takes every hit less than ``width`` below it. Within a group newer
+    comes first, the undated last, and of the same date the better score, then the order of retrieval. The result
+    depends on the set of hits alone, and no hit passes one that scores better by ``width`` or more. Of a hit that its
+    date moved up ``parts["newer"]`` says by how many places.
+    """
+
+    width: float
+
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
+        """The same hits in their new order."""
+        left = by_score = sorted(hits, key=lambda hit: (-standing(hit), -hit.parts["dense"], hit.chunk.number))
+        ordered: list[Hit] = []
+        while left:
+            top = standing(left[0])
+            size = next((i for i, hit in enumerate(left) if top - standing(hit) >= self.width), len(left)) or 1
+            ordered += sorted(left[:size], key=_age)
+            left = left[size:]
+        places = {hit.chunk.number: place for place, hit in enumerate(by_score)}
+        return tuple(_noted(hit, places[hit.chunk.number] - place) for place, hit in enumerate(ordered))
+
+
+def _noted(hit: Hit, up: int) -> Hit:
+    return replace(hit, parts={**hit.parts, "newer": float(up)}) if up > 0 else hit
+
+
+def _age(hit: Hit) -> tuple[bool, int]:
+    """Sorts newest first and undated last; sorting is stable, so that better scores stay ahead."""
+    found = chunk_date(hit.chunk)
+    return found is None, -(found or 0)

@@ -1,0 +1,1 @@
+"""From a search query to hits."""

@@ -1,0 +1,1 @@
+"""From a context to a completion: by a chat model, or by quoting."""

@@ -1,0 +1,81 @@
+"""Generation: from a packed context to a completion, by a chat model or by the engine of last resort."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from rag.errors import LlmUnavailable
+from rag.ports import ChatModel
+from rag.stages.conversation.history import format_history, history_section
+from rag.stages.write.markup import defuse
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Completion, Context, Deadline, Message, Question
+from rag.values.stored import Turn
+
+logger = logging.getLogger(__name__)
+
+
+class Writer(Protocol):
+    """Writes the answer to a question from a context."""
+
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
+        """The completion.
+
+        Raises:
+            LlmUnavailable: the model cannot be reached, or not in time.
+            LlmFailed: the model refused or its completion cannot be read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatWriter:
+    """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
+
+    ``history_chars`` is the longest history. With 0 the prompt holds none, and a follow-up is asked as it was
+    understood: rewritten to stand alone. What the questions hold of markup does not come back as markup.
+    """
+
+    chat: ChatModel
+    system_prompt: str
+    history_chars: int = 0
+
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
+        """See Writer."""
+        turns = [(turn.wording, turn.answer) for turn in history]
+        section = history_section(format_history(turns, max_chars=self.history_chars))
+        system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
+        wording = question.text if self.history_chars else question.meaning
+        messages = (Message("system", system), Message("user", wording))
+        completion = self.chat.complete(messages, deadline=deadline)
+        text = defuse(replace_surrogates(completion.text), question.text, wording, *(asked for asked, _ in turns))
+        return replace(completion, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class WithLastResort:
+    """Lets ``last_resort`` write when ``writer`` cannot be reached; the completion then says ``degraded``."""
+
+    writer: Writer
+    last_resort: Writer
+
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
+        """See Writer; LlmUnavailable is raised only where the last resort has nothing to say."""
+        try:
+            return self.writer(question, context, deadline=deadline, history=history)
+        except LlmUnavailable as exc:
+            logger.warning("%s; the last resort answers", exc)
+            completion = self.last_resort(question, context, deadline=deadline, history=history)
+            if not completion.text:
+                raise
+            return replace(completion, degraded=True, calls=exc.calls, retries=exc.retries)

@@ -1,0 +1,1 @@
+"""The frozen values that flow: the answer, the chat, what is stored."""

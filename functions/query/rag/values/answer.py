@@ -1,0 +1,218 @@
+"""The frozen values that flow through the pipeline, from Question to Answer.
+
+Scores are on the profile's scale unless a field says otherwise; ``Hit.parts["dense"]`` is always the plain
+cosine. Durations in fields named ``..._s`` are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from knowledge.types import Chunk, Embedder, Hit, Scalar, Where
+from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
+
+__all__ = [
+    "Answer",
+    "Chunk",
+    "Citation",
+    "Completion",
+    "Confidence",
+    "Context",
+    "Deadline",
+    "Decline",
+    "Embedder",
+    "Hit",
+    "Level",
+    "LlmUse",
+    "Message",
+    "Passage",
+    "Polished",
+    "Proceed",
+    "Question",
+    "RefusedBy",
+    "RelatedDoc",
+    "Routing",
+    "Scalar",
+    "SearchQuery",
+    "Source",
+    "Usage",
+    "Where",
+]
+
+type Level = Literal["High", "Medium", "Low"]
+
+type RefusedBy = Literal["gate", "model"]  # nothing relevant was found, or what was found does not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the caller asked. ``None`` means that the profile decides.
+
+    ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
+    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``resolved`` is the
+    text after rewriting.
+    """
+
+    text: str
+    session_id: str | None = None
+    top_k: int | None = None
+    threshold: float | None = None
+    filters: Mapping[str, object] = field(default_factory=dict)
+    resolved: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What is asked, understandable without the conversation: ``resolved`` once a rewriter has set it."""
+        return self.resolved or self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """What is searched for: the question after rewriting, with a Chroma ``where`` or none.
+
+    ``where`` holds the request's own filters, ``detected`` the one that the question's words ask for: the search
+    may drop the second, never the first. ``trail`` says, in words, what each rewriter and filter did.
+    """
+
+    text: str
+    top_k: int
+    where: Where | None = None
+    detected: Where | None = None
+    trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """The gate's yes: these hits support an answer. ``passed`` counts those that reached the threshold."""
+
+    hits: tuple[Hit, ...]
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The gate's no: a value, never an exception. ``reason`` is for the log and the trail."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One packed chunk: ``text`` as the model saw it (perhaps cut), ``citation`` the mark that cites it.
+
+    ``citation`` is complete with its brackets, e.g. ``"[Import permits > Strategic goods]"``.
+    """
+
+    hit: Hit
+    citation: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Exactly what the model sees of the knowledge base, and the passages that it is made of."""
+
+    text: str
+    used: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polished:
+    """A completion's text after one polishing step; ``trail`` says, in words, what was changed."""
+
+    text: str
+    trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A citation in the answer that was matched to a retrieved chunk.
+
+    ``position`` is the character offset of ``raw`` in the answer. ``score`` is the chunk's, on the profile's
+    scale. ``also`` are the other chunks of the source that the answer draws on. ``chunk_id`` names the chunk where the
+    profile cites chunks. ``support`` is the verdict of a citation check, None where none was made.
+    """
+
+    raw: str
+    title: str
+    section: str
+    position: int
+    hit: Hit
+    also: tuple[Hit, ...] = ()
+    source_urls: tuple[str, ...] = ()
+    chunk_id: str | None = None
+    support: Literal["supported", "partial", "unsupported"] | None = None
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """All chunks of the source that the answer draws on, the one that it is about first."""
+        return (self.hit, *self.also)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An external page that the answer cites."""
+
+    title: str
+    org: str
+    url: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedDoc:
+    """A document that retrieval found, cited or not."""
+
+    title: str
+    category: str
+    doc_id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure the service is. ``score`` is 0..100."""
+
+    level: Level
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """What should happen to the answer next."""
+
+    action: Literal["return", "escalate", "augment_kb"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Everything that the service says of one question.
+
+    ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
+    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole
+    request used of LLMs, rewriting and re-ranking included. ``skipped`` names optional stages that failed, ``events``
+    what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2".
+    """
+
+    text: str
+    question: Question
+    profile: str
+    response_id: str
+    confidence: Confidence
+    refused: bool
+    citations: tuple[Citation, ...] = ()
+    sources: tuple[Source, ...] = ()
+    related_docs: tuple[RelatedDoc, ...] = ()
+    routing: Routing | None = None
+    chunks_retrieved: int = 0
+    completion: Completion | None = None
+    llm: LlmUse = field(default_factory=LlmUse)
+    cached: bool = False
+    trail: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)

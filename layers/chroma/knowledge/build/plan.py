@@ -1,0 +1,138 @@
+"""What an index will hold: documents cut into numbered chunks, and the text of each that is embedded. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from knowledge.cut.chunking import split
+from knowledge.errors import SourceUnreadable
+from knowledge.open.metadata import to_metadata
+from knowledge.cut.embedding_text import embed_text
+from knowledge.types import Chunk, Document
+
+if TYPE_CHECKING:
+    from knowledge.types import Vector
+
+RECIPE = 3
+"""Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
+
+PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})
+
+VERSION_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """What a rebuild keeps of the index before it.
+
+    ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
+    ``embed_key``. ``next_number`` is the first number that no chunk ever had.
+    """
+
+    next_number: int = 1
+    numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The chunks of the index to be, by number. ``counts`` are those of each document, in the order given."""
+
+    chunks: tuple[Chunk, ...]
+    next_number: int
+    counts: tuple[int, ...]
+
+
+def plan(documents: Sequence[Document], *, previous: Previous, max_chars: int, overlap: int) -> Plan:
+    """Cut ``documents`` into chunks of at most ``max_chars`` characters and number them.
+
+    A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest.
+
+    Raises:
+        SourceUnreadable: two documents have the same doc_id.
+    """
+    kept: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for key, numbers in previous.numbers.items():
+        kept[key] = sorted(numbers, reverse=True)
+    chunks: list[Chunk] = []
+    counts: list[int] = []
+    paths: dict[str, str] = {}
+    next_number = previous.next_number
+    for document in map(_storable, documents):
+        if document.doc_id in paths:
+            raise SourceUnreadable(
+                f"{document.path!r} and {paths[document.doc_id]!r} have the same doc_id {document.doc_id!r}"
+            )
+        paths[document.doc_id] = document.path
+        pieces = split(
+            document.text,
+            title=document.title,
+            max_chars=max_chars,
+            overlap=overlap,
+            markdown=PurePosixPath(document.path.partition("#")[0]).suffix.lower() not in PLAIN_SUFFIXES,
+        )
+        counts.append(len(pieces))
+        for index, piece in enumerate(pieces):
+            if free := kept[document.doc_id, piece.text]:
+                number = free.pop()
+            else:
+                number, next_number = next_number, next_number + 1
+            chunks.append(_chunk(document, number, piece.text, piece.section, index, len(pieces)))
+    chunks.sort(key=lambda chunk: chunk.number)
+    return Plan(chunks=tuple(chunks), next_number=next_number, counts=tuple(counts))
+
+
+def embed_key(title: str, text: str) -> bytes:
+    """A short stand-in for ``embed_text``, equal when that is equal."""
+    return hashlib.sha256(embed_text(title, text).encode()).digest()
+
+
+def content_version(chunks: Iterable[Chunk], **settings: object) -> str:
+    """The version of an index: a hash of its chunks (number, text, metadata) and of the ``settings`` behind them."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for chunk in chunks:
+        digest.update(json.dumps([chunk.number, chunk.text, to_metadata(chunk)], sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()[:VERSION_CHARS]
+
+
+def _chunk(document: Document, number: int, text: str, section: str, index: int, count: int) -> Chunk:
+    return Chunk(
+        number=number,
+        text=text,
+        title=document.title,
+        section=section,
+        doc_id=document.doc_id,
+        category=document.category,
+        source_org=document.source_org,
+        source_urls=document.source_urls,
+        source_type=document.source_type,
+        jurisdiction=document.jurisdiction,
+        last_updated=document.last_updated,
+        chunk_index=index,
+        chunk_count=count,
+        path=document.path,
+        url=document.url,
+        extra=document.extra,
+    )
+
+
+def _storable(document: Document) -> Document:
+    """The document without lone surrogates (JSON escapes and odd file names give them): they are not UTF-8."""
+    texts = {f.name: getattr(document, f.name) for f in fields(document) if f.name != "digest"}
+    changed = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
+    return replace(
+        document,
+        **changed,
+        source_urls=tuple(map(_utf8, document.source_urls)),
+        extra={_utf8(key): _utf8(value) if isinstance(value, str) else value for key, value in document.extra.items()},
+    )
+
+
+def _utf8(text: str) -> str:
+    return text.encode(errors="replace").decode()

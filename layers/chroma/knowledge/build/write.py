@@ -1,0 +1,144 @@
+"""The effects of building an index: embed what is new, write a data folder, switch the manifest to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from knowledge.open.collection import SQLITE_NAME, Collection
+from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
+from knowledge.open.manifest import MANIFEST_NAME, FileRecord, Manifest, Source, dumps
+from knowledge.open.metadata import merge_types, to_metadata
+from knowledge.build.plan import Plan, Previous, content_version, embed_key
+from knowledge.open.source import CHROMA_FOLDER, file_digest
+from knowledge.open.texts import write_texts
+from knowledge.cut.embedding_text import embed_text
+from knowledge.types import Chunk, Document, Embedder
+from knowledge.search.vectors import write_vectors
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix
+
+EMBED_BATCH_TEXTS = 128
+
+
+class Settings(NamedTuple):
+    """What every chunk and vector of an index depends on besides the documents."""
+
+    model: str
+    dimensions: int
+    collection: str
+    max_chars: int
+    overlap: int
+    recipe: int
+    lexical_recipe: int
+
+
+def embed_chunks(
+    chunks: Sequence[Chunk],
+    previous: Previous,
+    embedder: Embedder,
+    on_progress: Callable[[int, int], None] | None,
+) -> tuple[Matrix, int]:
+    """The vectors of ``chunks`` in their order, and how many texts had to be embedded for them."""
+    keys = [embed_key(chunk.title, chunk.text) for chunk in chunks]
+    known = dict(previous.vectors)
+    missing = {
+        key: embed_text(chunk.title, chunk.text) for key, chunk in zip(keys, chunks, strict=True) if key not in known
+    }
+    # Texts of like length side by side cost the least padding; the longest first, so that the end comes no later
+    # than the progress says.
+    pending = sorted(missing.items(), key=lambda item: len(item[1]), reverse=True)
+    for start in range(0, len(pending), EMBED_BATCH_TEXTS):
+        batch = pending[start : start + EMBED_BATCH_TEXTS]
+        vectors = embedder.embed([text for _, text in batch])
+        known.update(zip((key for key, _ in batch), vectors, strict=True))
+        if on_progress is not None:
+            on_progress(start + len(batch), len(pending))
+    return np.stack([known[key] for key in keys]), len(pending)
+
+
+def write_data(data: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> Mapping[str, object]:
+    """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25 and a matrix; all on disk.
+
+    Returns the manifest's record of BM25.
+    """
+    chroma = data / CHROMA_FOLDER
+    chroma.mkdir(parents=True)
+    with closing(Collection.create(chroma, collection)) as made:
+        made.add(chunks, vectors)
+    with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
+        database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large
+    write_texts(data, ((chunk.number, chunk.text) for chunk in chunks))
+    write_vectors(data, vectors)
+    lexical = write_lexical(
+        data / LEXICAL_FOLDER,
+        [chunk.number for chunk in chunks],
+        (embed_text(chunk.title, chunk.text) for chunk in chunks),
+    )
+    for path in (*data.rglob("*"), data, data.parent):
+        _flush(path)
+    return lexical
+
+
+def describe(
+    data: Path,
+    documents: Sequence[Document],
+    planned: Plan,
+    settings: Settings,
+    lexical: Mapping[str, object],
+) -> Manifest:
+    """The manifest of the data folder ``data``, written and closed."""
+    fields: dict[str, str] = {}
+    for chunk in planned.chunks:
+        fields = merge_types(fields, to_metadata(chunk))
+    return Manifest(
+        version=content_version(planned.chunks, **settings._asdict()),
+        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        data=data.name,
+        collection=settings.collection,
+        model=settings.model,
+        dimensions=settings.dimensions,
+        max_chars=settings.max_chars,
+        overlap=settings.overlap,
+        recipe=settings.recipe,
+        documents=sum(1 for count in planned.counts if count),
+        chunks=len(planned.chunks),
+        next_number=planned.next_number,
+        fields=fields,
+        sources=tuple(
+            Source(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=count)
+            for document, count in zip(documents, planned.counts, strict=True)
+        ),
+        files={
+            path.relative_to(data).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
+            for path in sorted(data.rglob("*"))
+            if path.is_file()
+        },
+        lexical=lexical,
+    )
+
+
+def switch(target: Path, manifest: Manifest) -> None:
+    """Put ``manifest`` in place in one step: before it readers get the old index, after it the new one."""
+    new = target / f"{MANIFEST_NAME}.new"
+    new.write_text(dumps(manifest), encoding="utf-8")
+    _flush(new)
+    os.replace(new, target / MANIFEST_NAME)
+    _flush(target)
+
+
+def _flush(path: Path) -> None:
+    """Have the disk hold a file or folder before anything refers to it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,142 @@
+"""Cut a document's text into the pieces that are embedded, searched and cited.
+
+A piece is a ``##`` section. One that is too long is cut at its deeper headings, then between blocks, sentences, lines
+and words; pieces of the same section overlap. Nothing but headings without a text of their own is ever left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from knowledge.cut import markdown as md
+from knowledge.cut.packing import Packer
+from knowledge.cut.units import Source
+
+MAX_CHARS = 1600
+OVERLAP_CHARS = 200
+_CHAPTER_LEVEL = 2  # headings up to this level always cut; deeper ones only what is too long
+_TEXT = re.compile(r"[^\s*_=-]")  # a ruler alone is no text
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text. ``section`` is its heading path below the title, ``""`` above the first ``##``."""
+
+    section: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Section:
+    """A heading (level 0: what is above all headings) with the blocks up to the next one, and the sections below it."""
+
+    level: int
+    title: str
+    start: int
+    body: int
+    end: int
+    blocks: list[md.Block] = field(default_factory=list)
+    below: list[_Section] = field(default_factory=list)
+
+
+def split(
+    text: str, *, title: str = "", max_chars: int = MAX_CHARS, overlap: int = OVERLAP_CHARS, markdown: bool = True
+) -> tuple[Piece, ...]:
+    """Cut ``text`` into pieces of 1 to ``max_chars`` characters, in the order of the text.
+
+    A piece that goes on with its section begins with the end of the piece before: at most ``overlap`` characters from
+    the beginning of a sentence or word. One that goes on with a table or a fenced block repeats the table's header or
+    the fence's opening line instead. ``title`` is the document's: the ``#`` heading that says the same (or the only
+    one) is no part of a section's path. With ``markdown=False`` only blank lines, sentences, lines and words cut.
+
+    Raises:
+        ValueError: when not 0 <= ``overlap`` < ``max_chars``.
+    """
+    if not 0 <= overlap < max_chars:
+        raise ValueError(f"overlap must be from 0 to less than max_chars, not {overlap!r} of {max_chars!r}")
+    source = Source(text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not markdown:
+        packer = Packer(source, max_chars=max_chars, overlap=overlap)
+        return tuple(Piece("", part) for part in packer.pack(source.paragraphs()))
+    blocks = md.parse(source.text)
+    packer = Packer(source, max_chars=max_chars, overlap=overlap, blocks=blocks)
+    root = _outline(source, blocks, title)
+    if _has_text(source, root):
+        return tuple(_pieces(packer, root, (), ""))
+    return tuple(Piece("", part) for part in packer.pack(source.from_blocks(blocks, 0, len(source.text))))
+
+
+def _outline(source: Source, blocks: tuple[md.Block, ...], title: str) -> _Section:
+    """The tree of sections; a heading that is the document's title has none in it."""
+    headline = _headline(blocks, title)
+    root = _Section(0, "", 0, 0, len(source.text))
+    open_sections = [root]
+    for block in blocks:
+        if block.kind != "heading":
+            open_sections[-1].blocks.append(block)
+            continue
+        start = source.offset(block.first)
+        open_sections[-1].end = start
+        while open_sections[-1].level >= block.level:
+            open_sections.pop()
+        name = "" if block is headline else block.title
+        section = _Section(block.level, name, start, source.offset(block.end), len(source.text))
+        open_sections[-1].below.append(section)
+        open_sections.append(section)
+    return root
+
+
+def _headline(blocks: tuple[md.Block, ...], title: str) -> md.Block | None:
+    """The ``#`` heading that is the document's title.
+
+    The one with its words; else the first heading of all, if it is the only ``#`` or no title was given.
+    """
+    headings = list(md.headings(blocks))
+    tops = [block for block in headings if block.level == 1]
+    wanted = " ".join(title.split()).casefold()
+    leads = tops[:1] == headings[:1] and (len(tops) == 1 or not wanted)
+    same = (block for block in tops if block.title.casefold() == wanted)
+    return next(same, headings[0] if headings and leads else None)
+
+
+def _has_own_text(source: Source, section: _Section) -> bool:
+    return _TEXT.search(source.text, section.body, section.end) is not None
+
+
+def _has_text(source: Source, section: _Section) -> bool:
+    return _has_own_text(source, section) or any(_has_text(source, below) for below in section.below)
+
+
+def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: str) -> Iterator[Piece]:
+    """The pieces of ``section`` and those below it; ``carried``: the headings above that had no text of their own."""
+    source, max_chars = packer.source, packer.max_chars
+    path = (*path, section.title) if section.title else path
+    label = " > ".join(path)
+    chapters = [part for part in section.below if part.level <= _CHAPTER_LEVEL]
+    deeper = [part for part in section.below if part.level > _CHAPTER_LEVEL]
+    heading = source.text[section.start : section.body].strip()
+    own = _has_own_text(source, section)
+    whole = carried + source.text[section.start : _end(deeper[-1] if deeper else section)].strip()
+    if (own or any(_has_text(source, part) for part in deeper)) and len(whole) <= max_chars:
+        yield Piece(label, whole)
+        deeper, carried = [], ""
+    elif own:
+        units = source.trimmed(section.start, section.body, "heading")
+        units += source.from_blocks(section.blocks, section.body, section.end)
+        yield from (Piece(label, text) for text in packer.pack(units, prefix=carried))
+        carried = ""
+    elif heading:
+        carried += heading + "\n\n"
+    if len(carried) > max_chars // 4:
+        carried = ""  # the path still says it
+    for part in filter(partial(_has_text, source), (*deeper, *chapters)):
+        yield from _pieces(packer, part, path, carried)
+        carried = ""
+
+
+def _end(section: _Section) -> int:
+    """Where a section of a deep heading ends, with all below it."""
+    return _end(section.below[-1]) if section.level > _CHAPTER_LEVEL and section.below else section.end

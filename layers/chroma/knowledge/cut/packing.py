@@ -1,0 +1,177 @@
+"""Fill chunks with the units of one section: the largest that fit, each beginning with the end of the one before."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from knowledge.cut.markdown import Block
+from knowledge.cut.units import CODE, LINES, Source, Unit
+
+_WHOLE = (*CODE, "code", "row")  # a heading rather stands alone than that one of these is cut
+_SPACE = re.compile(r"\s+")
+_QUOTE = re.compile(r"[^\S\n]{0,3}(?:>[^\S\n]?)+")
+_MARK = re.compile(r"[\s>]*")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A text in the making: ``prefix``, the source from ``start`` (an overlap included) to ``end``, ``closer``.
+
+    ``floor`` is where its own body begins: the next text's overlap goes back no further. ``framed`` says that a
+    fence which the text ends in has its opening line in it.
+    """
+
+    prefix: str
+    start: int
+    end: int
+    floor: int
+    framed: bool
+    closer: str = ""
+    heading_only: bool = True
+
+    def size_with(self, unit: Unit) -> int:
+        closer = len(unit.closer) + 1 if unit.closer else 0
+        return len(self.prefix) + unit.end - self.start + closer
+
+    def add(self, unit: Unit) -> None:
+        if self.heading_only:
+            self.floor = unit.start if unit.kind != "heading" else unit.end
+        self.end, self.closer = unit.end, unit.closer
+        self.heading_only = self.heading_only and unit.kind == "heading"
+
+
+class Packer:
+    """Packs units of ``source`` into texts of at most ``max_chars`` with at most ``overlap`` characters repeated."""
+
+    def __init__(self, source: Source, *, max_chars: int, overlap: int, blocks: Sequence[Block] = ()) -> None:
+        self.source = source
+        self.max_chars = max_chars
+        self._overlap = overlap
+        self._is_markdown = bool(blocks)  # in a plain text ">" is a sign like others
+        self._code = [(source.offset(b.first), source.offset(b.end)) for b in _code_blocks(blocks)]
+        self._code_starts = [start for start, _ in self._code]
+
+    def pack(self, units: Sequence[Unit], *, prefix: str = "") -> Iterator[str]:
+        """Yield the texts of one section. ``prefix`` (shorter than a text may be) begins the first one.
+
+        A heading is not left alone at a text's end unless code that must not be cut follows it.
+        """
+        todo = list(reversed(units))
+        draft: _Draft | None = None
+        floor = units[0].start if units else 0
+        while todo:
+            unit = todo.pop()
+            if draft and draft.size_with(unit) <= self.max_chars:
+                draft.add(unit)
+                continue
+            fits_alone = len(unit) <= self.max_chars
+            if draft and fits_alone and not (draft.heading_only and unit.kind not in _WHOLE):
+                if self._says_something(draft):
+                    yield self._text(draft)
+                    floor = draft.floor
+                draft = None
+            if fits_alone and draft is None:
+                draft = self._begin(unit, prefix, floor)
+                draft.add(unit)
+            elif unit.kind not in LINES:
+                todo += reversed(self.source.parts(unit))
+                continue
+            else:
+                if draft and not (draft.heading_only and self._room(draft, unit) > self.max_chars // 4):
+                    if self._says_something(draft):
+                        yield self._text(draft)
+                        floor = draft.floor
+                    draft = None
+                draft = draft or self._begin(unit, prefix, floor)
+                head, rest = self.source.at_word(unit, self._room(draft, unit))
+                draft.add(head)
+                todo += rest
+            prefix = ""
+        if draft and self._says_something(draft):
+            yield self._text(draft)
+
+    def _says_something(self, draft: _Draft) -> bool:
+        """False for an overlap followed by marks alone, such as the empty line of a quote in Markdown."""
+        body = self.source.text[draft.floor : draft.end]
+        marks_alone = self._is_markdown and _MARK.fullmatch(body) is not None
+        return draft.heading_only or draft.start == draft.floor or not marks_alone
+
+    def _room(self, draft: _Draft, unit: Unit) -> int:
+        """How many characters of ``unit`` go into ``draft``."""
+        return self.max_chars - len(draft.prefix) - (unit.start - draft.start)
+
+    def _begin(self, unit: Unit, prefix: str, floor: int) -> _Draft:
+        """A draft that ``unit`` will begin, behind what there is room for: prefix, repeated frame or overlap."""
+        room = self.max_chars - (len(unit) if len(unit) <= self.max_chars else self.max_chars // 2)
+        prefix = prefix or (f"{unit.opener}\n" if unit.opener else "")
+        if len(prefix) > room:
+            prefix = ""
+        if unit.kind in ("code", "row"):
+            indent = self.source.indentation(unit)
+            start = unit.start - indent if indent <= room - len(prefix) else unit.start
+        else:
+            start = unit.start if prefix else self._overlap_start(unit, floor, room)
+            marks = self._quotation(start) if start < unit.start else ""
+            prefix = prefix or (marks if len(marks) + unit.start - start <= room else "")
+        return _Draft(prefix, start, start, unit.start, framed=bool(prefix) or not unit.opener)
+
+    def _overlap_start(self, unit: Unit, floor: int, room: int) -> int:
+        """Where the text that is repeated before ``unit`` begins: at a sentence.
+
+        Where none begins there it is the unit's own start: half a sentence would be quoted as a whole one. Only a text
+        that goes on inside a sentence itself repeats what is before it from a word on, or, as in scripts without
+        spaces, from any character.
+        """
+        text, cut = self.source.text, unit.start
+        start = max(floor, cut - min(self._overlap, room))
+        boundary = start == floor
+        while start < cut:
+            end_of_code = self._code_around(start)
+            if end_of_code:
+                start, boundary = end_of_code, True
+            elif boundary:
+                break
+            else:
+                sentence = next(self.source.sentence_starts(start, cut), None)
+                start = sentence or (self._word_start(start, cut) if unit.kind == "line" else cut)
+                boundary = True
+        return start if text[start:cut].strip() else cut
+
+    def _word_start(self, start: int, cut: int) -> int:
+        """Where the first word behind ``start`` begins, or, if none does before ``cut``, the first whole character."""
+        word = _SPACE.search(self.source.text, start, cut)
+        if word and word.end() < cut:
+            return word.end()
+        while start < cut and unicodedata.combining(self.source.text[start]):
+            start += 1
+        return start
+
+    def _quotation(self, position: int) -> str:
+        """The marks of the quotation that a text which begins at ``position``, inside a line, belongs to."""
+        line = self.source.text.rfind("\n", 0, position) + 1
+        mark = _QUOTE.match(self.source.text, line, position)
+        return mark[0] if mark and self._is_markdown else ""
+
+    def _code_around(self, position: int) -> int:
+        """The end of the code or table that ``position`` is inside of, 0 when it is in none."""
+        index = bisect_right(self._code_starts, position) - 1
+        if index < 0:
+            return 0
+        start, end = self._code[index]
+        return end if start < position < end else 0
+
+    def _text(self, draft: _Draft) -> str:
+        text = draft.prefix + self.source.text[draft.start : draft.end]
+        closed = f"{text}\n{draft.closer}"
+        return closed if draft.closer and draft.framed and len(closed) <= self.max_chars else text
+
+
+def _code_blocks(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.kind in CODE:
+            yield block
+        yield from _code_blocks(block.children)

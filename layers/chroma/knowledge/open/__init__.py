@@ -1,0 +1,1 @@
+"""An index on disk as an open index."""

@@ -1,0 +1,207 @@
+"""From an index's place to a folder that Chroma may open: verified first, then copied or linked to one of its own.
+
+Chroma rewrites ``chroma.sqlite3`` at every open and notices no damage. So checksums are checked on the immutable
+source, the database is copied (hashed on the way), and everything else is linked to. Of a Chroma folder made
+elsewhere all is copied: only our own vectors are known to be flushed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from knowledge.errors import IndexDamaged, IndexMissing, IndexUnavailable
+from knowledge.open.collection import SQLITE_NAME
+from knowledge.open.manifest import MANIFEST_NAME, FileRecord, Manifest, loads
+
+CHROMA_FOLDER = "chroma"
+SCRATCH_PREFIX = "index-"
+COPY_BLOCK_BYTES = 1 << 20
+
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_DATABASE = f"{CHROMA_FOLDER}/{SQLITE_NAME}"
+
+
+class Prepared:
+    """An index ready to be opened.
+
+    ``chroma`` is a private, writable Chroma folder; ``data`` holds the texts and is the source itself. ``manifest``
+    is None for a Chroma folder that was made elsewhere. ``digest`` is the sha256 (hex) of the database.
+    """
+
+    def __init__(self, *, chroma: Path, data: Path, manifest: Manifest | None, digest: str) -> None:
+        self.chroma = chroma
+        self.data = data
+        self.manifest = manifest
+        self.digest = digest
+        # Runs at close(), or at the end of the process, whichever comes first, and once.
+        self._remove = weakref.finalize(self, _remove, chroma, os.getpid())
+
+    def close(self) -> None:
+        """Remove the private folder. Closing twice is allowed."""
+        self._remove()
+
+
+def folder_of(uri: str | Path) -> Path:
+    """The local folder that ``uri`` (a path or a ``file://`` URI) names.
+
+    Raises:
+        IndexMissing: it is a URI of another kind.
+    """
+    if isinstance(uri, Path) or "://" not in uri:
+        return Path(uri)
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        raise IndexMissing(f"The index address {uri!r} cannot be opened: give a folder or a file:/// URI")
+    return Path(unquote(parts.path))
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest in ``folder``, None when there is none.
+
+    Raises:
+        IndexDamaged, IndexMismatch: it cannot be used (see ``manifest.loads``).
+    """
+    text = _manifest_bytes(folder)
+    return None if text is None else loads(text)
+
+
+def prepare(folder: Path, *, scratch_root: Path | None = None) -> Prepared:
+    """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
+
+    Raises:
+        IndexMissing: there is neither a manifest nor a Chroma database.
+        IndexDamaged: a file is missing, truncated or altered; the message names it.
+        IndexMismatch: the manifest has another format.
+        IndexUnavailable: the private folder cannot be written.
+    """
+    before = _manifest_bytes(folder)
+    try:
+        return _prepare(folder, scratch_root)
+    except IndexDamaged:
+        # A writer that switched twice meanwhile has removed what the first manifest named.
+        if _manifest_bytes(folder) == before:
+            raise
+        return _prepare(folder, scratch_root)
+
+
+def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
+    """Compare files under ``data`` with their records.
+
+    Raises:
+        IndexDamaged: one is missing, truncated or altered; the message names it.
+    """
+    for name, record in files.items():
+        try:
+            size = (data / name).stat().st_size
+            digest = file_digest(data / name) if size == record.bytes else ""
+        except OSError as exc:
+            missing = isinstance(exc, FileNotFoundError | NotADirectoryError)
+            raise _damaged(name, "missing" if missing else f"unreadable ({exc.strerror})") from exc
+        if digest != record.sha256:
+            raise _damaged(name, "altered" if size == record.bytes else f"{size} bytes instead of {record.bytes}")
+
+
+def file_digest(path: Path) -> str:
+    """The sha256 (hex) of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _prepare(folder: Path, scratch_root: Path | None) -> Prepared:
+    source = folder.resolve()
+    manifest = read_manifest(source)
+    if manifest is None:
+        if not (source / SQLITE_NAME).is_file():
+            raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(folder)!r})")
+        data = chroma = source
+        folders = sorted(item.name for item in source.iterdir() if item.is_dir())
+    else:
+        data = source / manifest.data
+        chroma = data / CHROMA_FOLDER
+        verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
+        folders = _folders(manifest.files)
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=scratch_root))
+    except OSError as exc:
+        raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
+    try:
+        digest = _copy_database(chroma, scratch)
+        if manifest is not None and digest != _expected(manifest):
+            raise _damaged(_DATABASE, "altered")
+        for name in folders:
+            if manifest is None:
+                _copy_folder(chroma / name, scratch / name)
+            else:
+                (scratch / name).symlink_to(chroma / name, target_is_directory=True)
+    except OSError as exc:
+        _remove(scratch, os.getpid())
+        raise IndexUnavailable(f"The index cannot be copied to {str(scratch)!r}: {exc}") from exc
+    except IndexUnavailable:
+        _remove(scratch, os.getpid())
+        raise
+    return Prepared(chroma=scratch, data=data, manifest=manifest, digest=digest)
+
+
+def _copy_database(chroma: Path, scratch: Path) -> str:
+    """Copy the database (and the write-ahead log that a live foreign one may have); returns the sha256."""
+    digest = hashlib.sha256()
+    for name in (SQLITE_NAME, f"{SQLITE_NAME}-wal"):
+        try:
+            source = (chroma / name).open("rb")
+        except FileNotFoundError as exc:
+            if name == SQLITE_NAME:
+                raise _damaged(_DATABASE, "missing") from exc
+            continue
+        with source, (scratch / name).open("xb") as copy:  # a new file: the source's mode is not copied
+            while block := source.read(COPY_BLOCK_BYTES):
+                digest.update(block)
+                copy.write(block)
+    with (scratch / SQLITE_NAME).open("rb") as copied:
+        if copied.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
+            raise _damaged(SQLITE_NAME, "not a database")
+    return digest.hexdigest()
+
+
+def _copy_folder(source: Path, copy: Path) -> None:
+    """Copy a foreign folder of vectors: what Chroma has not flushed to it, it replays and writes at the first query."""
+    copy.mkdir()
+    for item in source.iterdir():
+        if item.is_file():
+            shutil.copyfile(item, copy / item.name)  # contents only: a read-only mode is not copied
+
+
+def _expected(manifest: Manifest) -> str:
+    record = manifest.files.get(_DATABASE)
+    return record.sha256 if record else ""
+
+
+def _folders(files: Iterable[str]) -> list[str]:
+    """The names of the folders that hold Chroma's vectors, from the manifest: nothing unverified is linked."""
+    paths = [PurePosixPath(name).parts for name in files]
+    return sorted({parts[1] for parts in paths if len(parts) > 2 and parts[0] == CHROMA_FOLDER})
+
+
+def _manifest_bytes(folder: Path) -> bytes | None:
+    try:
+        return (folder / MANIFEST_NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise IndexDamaged(f"{MANIFEST_NAME} cannot be read: {exc.strerror}") from exc
+
+
+def _damaged(name: str, how: str) -> IndexDamaged:
+    return IndexDamaged(f"The index is damaged: {name} is {how}. Run: ragctl ingest PATH")
+
+
+def _remove(folder: Path, owner: int) -> None:
+    # A forked child inherits the finalizer, but not the folder: its parent is still using it.
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Scores of an open index: by vector, by words."""

@@ -1,0 +1,143 @@
+"""The plan of an index: numbers are kept, never reused; the embedded text carries the title once."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.errors import SourceUnreadable
+from knowledge.open.metadata import to_metadata
+from knowledge.build.plan import Plan, Previous, content_version, embed_key, plan
+from knowledge.cut.embedding_text import embed_text
+from knowledge.types import Document
+
+
+def document(doc_id: str, *paragraphs: str, path: str = "") -> Document:
+    text = "\n\n".join(f"## {p}\n\nText of {p}." for p in paragraphs)
+    return Document(doc_id=doc_id, title=f"Title {doc_id}", text=text, digest=text, path=path or f"{doc_id}.md")
+
+
+def planned(documents: list[Document], previous: Previous | None = None) -> Plan:
+    return plan(documents, previous=previous or Previous(), max_chars=300, overlap=0)
+
+
+def as_previous(made: Plan) -> Previous:
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for chunk in made.chunks:
+        numbers.setdefault((chunk.doc_id, chunk.text), []).append(chunk.number)
+    return Previous(next_number=made.next_number, numbers=numbers)
+
+
+def numbers_of(made: Plan) -> dict[str, list[int]]:
+    return {section: [c.number for c in made.chunks if c.section == section] for section in
+            {c.section for c in made.chunks}}  # fmt: skip
+
+
+def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
+    made = planned([document("a", "x", "y"), document("b", "z")])
+
+    assert [(c.number, c.doc_id, c.section, c.chunk_index, c.chunk_count) for c in made.chunks] == [
+        (1, "a", "x", 0, 2), (2, "a", "y", 1, 2), (3, "b", "z", 0, 1)]  # fmt: skip
+    assert made.next_number == 4
+    assert made.counts == (2, 1)
+
+
+def test_a_text_keeps_its_number_in_its_document_only() -> None:
+    before = planned([document("a", "x", "y"), document("b", "z")])
+
+    after = planned([document("a", "new", "y"), document("c", "x", "z")], as_previous(before))
+
+    assert numbers_of(after) == {"new": [4], "y": [2], "x": [5], "z": [6]}
+    assert after.next_number == 7
+
+
+def test_of_equal_texts_in_a_document_each_keeps_a_number() -> None:
+    before = planned([document("a", "x", "x", "y")])
+
+    assert numbers_of(planned([document("a", "x", "x", "x", "y")], as_previous(before))) == {"x": [1, 2, 4], "y": [3]}
+    assert numbers_of(planned([document("a", "x", "y")], as_previous(before))) == {"x": [1], "y": [3]}
+
+
+SETS = st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from(["p", "q", "r", "s"]), max_size=5), max_size=3)
+
+
+@given(history=st.lists(SETS, min_size=2, max_size=6))
+def test_over_any_history_numbers_are_unique_kept_and_never_reused(history: list[dict[str, list[str]]]) -> None:
+    ever: dict[int, tuple[str, str]] = {}
+    previous = Previous()
+    for state in history:
+        made = planned([document(name, *sections) for name, sections in state.items()], previous)
+
+        now = [(c.doc_id, c.text) for c in made.chunks]
+        kept = [min(len(numbers), now.count(key)) for key, numbers in previous.numbers.items()]
+        assert len({c.number for c in made.chunks}) == len(made.chunks)
+        assert sum(c.number < previous.next_number for c in made.chunks) == sum(kept)
+        for chunk in made.chunks:
+            assert ever.setdefault(chunk.number, (chunk.doc_id, chunk.text)) == (chunk.doc_id, chunk.text)
+        previous = as_previous(made)
+
+
+def test_two_documents_with_one_doc_id_are_refused_by_name() -> None:
+    with pytest.raises(SourceUnreadable, match=r"'y\.md' and 'x\.md' have the same doc_id 'a'"):
+        planned([document("a", "x", path="x.md"), document("a", "y", path="y.md")])
+
+
+@pytest.mark.parametrize(
+    ("path", "pieces"), [("a.md", 2), ("a.MD", 2), ("A.TXT", 1), ("corpus.jsonl", 1), ("corpus.jsonl#7", 1)]
+)
+def test_plain_texts_are_not_cut_at_headings(path: str, pieces: int) -> None:
+    assert planned([document("a", "x", "y", path=path)]).counts == (pieces,)
+
+
+def test_a_document_without_text_counts_zero() -> None:
+    assert planned([replace(document("a"), text=" \n\n "), document("b", "x")]).counts == (0, 1)
+
+
+def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
+    odd = Document(
+        doc_id="a\udc80", title="T\ud800", text="x\udfff", digest="d", path="\udc80.md",
+        source_urls=("https://\ud800",), extra={"k\ud800": "v\ud800", "n": 1},
+    )  # fmt: skip
+
+    chunk = planned([odd]).chunks[0]
+
+    assert (chunk.doc_id, chunk.title, chunk.text, chunk.path) == ("a?", "T?", "x?", "?.md")
+    assert chunk.source_urls == ("https://?",)
+    assert chunk.extra == {"k?": "v?", "n": 1}
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "embedded"),
+    [
+        ("Permits", "Body.", "Permits\nBody."),
+        ("Permits", "# Permits\n\nBody.", "# Permits\n\nBody."),
+        ("Permits", "## Permits\nBody.", "## Permits\nBody."),
+        ("Permits", "# Permits and more\n\nBody.", "Permits\n# Permits and more\n\nBody."),
+        ("Permits", "Permits are needed.", "Permits\nPermits are needed."),
+        ("", "Body.", "Body."),
+    ],
+)
+def test_the_embedded_text_has_the_title_once(title: str, text: str, embedded: str) -> None:
+    assert embed_text(title, text) == embedded
+
+
+def test_the_key_is_that_of_the_embedded_text() -> None:
+    assert embed_key("T", "# T\nx") == embed_key("", "# T\nx")
+    assert embed_key("T", "x") != embed_key("U", "x")
+
+
+def test_the_version_is_that_of_content_and_settings() -> None:
+    chunks = planned([document("a", "x", "y")]).chunks
+    version = content_version(chunks, model="m")
+
+    assert version == content_version(planned([document("a", "x", "y")]).chunks, model="m")
+    assert len({
+        version,
+        content_version(chunks, model="n"),
+        content_version(chunks[:1], model="m"),
+        content_version([replace(chunks[0], text="else"), chunks[1]], model="m"),
+        content_version([replace(chunks[0], category="else"), chunks[1]], model="m"),
+        content_version([replace(chunks[0], number=9), chunks[1]], model="m"),
+    }) == 6  # fmt: skip
+    assert to_metadata(chunks[0])["chunk_number"] == 1

@@ -1,0 +1,397 @@
+"""Where texts are cut, what each piece is called, and that nothing gets lost."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from knowledge.cut.chunking import Piece, split
+from knowledge.read.documents import read
+
+SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
+
+
+def sentences(count: int, *, start: int = 1) -> str:
+    """``count`` sentences of 30 characters or so, each with a number of its own."""
+    return " ".join(f"This is the sentence number {n}." for n in range(start, start + count))
+
+
+def sections(text: str, **options: int | str | bool) -> list[str]:
+    return [piece.section for piece in split(text, **options)]  # type: ignore[arg-type]
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
+
+
+# Sections
+
+
+def test_second_level_headings_cut_even_a_short_text() -> None:
+    text = "# Guide\n\nIntro.\n\n## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.\n\n## Fees\n\nNone."
+
+    assert split(text, title="Guide") == (
+        Piece("", "# Guide\n\nIntro."),
+        Piece("Permits", "## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice."),
+        Piece("Fees", "## Fees\n\nNone."),
+    )
+
+
+def test_deeper_headings_cut_only_a_section_that_is_too_long() -> None:
+    text = (
+        f"## Permits\n\n{sentences(4)}\n\n### Strategic goods\n\n{sentences(4, start=5)}\n\n#### Arms\n\nNo.\n\n"
+        f"### Food\n\n{sentences(12, start=9)}\n\n## Fees\n\nNone.\n\n### Late\n\nTwice."
+    )
+
+    pieces = split(text, max_chars=300, overlap=0)
+
+    assert [(piece.section, piece.text.partition("\n")[0]) for piece in pieces] == [
+        ("Permits", "## Permits"),
+        ("Permits > Strategic goods", "### Strategic goods"),
+        ("Permits > Food", "### Food"),
+        ("Permits > Food", sentences(3, start=18)),
+        ("Fees", "## Fees"),
+    ]
+    assert "#### Arms\n\nNo." in pieces[1].text
+
+
+def test_a_heading_without_text_goes_on_top_of_the_next_piece_below_it() -> None:
+    assert split("# Guide\n\n## Permits\n\n### Food\n\nYes.", title="Guide", max_chars=40, overlap=0) == (
+        Piece("Permits", "# Guide\n\n## Permits\n\n### Food\n\nYes."),
+    )
+    long = "# Guide\n\n## Permits\n\n### Food\n\n" + sentences(60) + "\n\n## Fees\n\nNone."
+    first, *_, last = split(long, title="Guide", overlap=0)
+    assert first.text.startswith("# Guide\n\n## Permits\n\n### Food\n\nThis is the sentence number 1.")
+    assert first.section == "Permits > Food"
+    assert last == Piece("Fees", "## Fees\n\nNone.")
+
+
+def test_a_heading_that_nothing_follows_is_left_out_but_not_a_text_of_headings() -> None:
+    assert sections("## Soon\n\n## Later\n\n---\n\n## Now\n\nText.") == ["Now"]
+    assert split("# Title\n\n## Only\n\n## Headings") == (Piece("", "# Title\n\n## Only\n\n## Headings"),)
+
+
+def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
+    text = "# One\n\na\n\n## Sub\n\nb\n\n# Two\n\nc\n\n## Sub\n\nd"
+
+    assert sections(text, title="one") == ["", "Sub", "Two", "Two > Sub"]
+    assert sections(text, title="Something else") == ["One", "One > Sub", "Two", "Two > Sub"]
+    assert sections(text) == ["", "Sub", "Two", "Two > Sub"]
+    assert sections("# Only one\n\na\n\n## Sub\n\nb", title="Something else") == ["", "Sub"]
+    assert sections("## Sub\n\nb\n\n# Appendix\n\nc", title="Something else") == ["Sub", "Appendix"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "section"),
+    [
+        ("## Closed ##", "Closed"),
+        ("Underlined\n---", "Underlined"),
+        ("## With `code`, *stress* and a [link](http://x.test)", "With code, stress and a link"),
+        ('## Anchored<a name="x"></a>', "Anchored"),
+        ("## Attributes {#anchor .class}", "Attributes"),
+        (r"## Escaped\.", "Escaped."),
+        ("## Kept [brackets] > arrows", "Kept [brackets] > arrows"),
+    ],
+)
+def test_section_names_are_the_headings_without_markup(heading: str, section: str) -> None:
+    assert split(f"{heading}\n\nText.") == (Piece(section, f"{heading}\n\nText."),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n## no heading\n```\n\nText.",
+        "~~~~\n```\n## no heading\n~~~~",
+        "Text.\n\n    ## no heading",
+        "- Item\n\n  ## no heading",
+        "> ## no heading",
+        "#hashtag\n\n####### seven",
+        f"{sentences(8)}\n---\nA paragraph with a ruler under it is not a heading.",
+        "{% alert %}\n##no heading\n{% endalert %}",
+    ],
+)
+def test_what_only_looks_like_a_heading_cuts_nothing(text: str) -> None:
+    assert split(text) == (Piece("", text),)
+
+
+def test_hash_signs_in_plain_text_are_text() -> None:
+    assert split("# one\n\n## two\n\nthree", markdown=False) == (Piece("", "# one\n\n## two\n\nthree"),)
+
+
+# Long sections
+
+
+def test_paragraphs_come_before_sentences_and_sentences_before_words() -> None:
+    first, second, third = sentences(5), sentences(5, start=6), sentences(12, start=11)
+
+    pieces = [piece.text for piece in split(f"{first}\n\n{second}\n\n{third}", max_chars=330, overlap=0)]
+
+    assert pieces == [f"{first}\n\n{second}", sentences(10, start=11), sentences(2, start=21)]
+    words = [piece.text for piece in split("many words without end " * 20, max_chars=100, overlap=0)]
+    assert all(re.fullmatch(r"(many|words|without|end| )+", text) for text in words)
+    assert " ".join(words) == ("many words without end " * 20).strip()
+
+
+def test_abbreviations_and_initials_do_not_end_a_sentence() -> None:
+    text = "See e.g. Annex 4 of the rules. Ask Dr. J. Tan about it. " * 10
+
+    for piece in split(text, max_chars=150, overlap=0):
+        assert re.fullmatch(r"(See e\.g\. Annex 4 of the rules\. ?|Ask Dr\. J\. Tan about it\. ?)+", piece.text)
+
+
+def test_a_word_that_is_too_long_is_cut_hard() -> None:
+    assert [len(piece.text) for piece in split("x" * 5000, overlap=0)] == [1600, 1600, 1600, 200]
+
+
+def test_the_overlap_is_the_end_of_the_piece_before_from_a_sentence_on() -> None:
+    first, second, *_ = (piece.text for piece in split(sentences(100), max_chars=400, overlap=100))
+
+    assert first == sentences(12)
+    assert second.startswith(sentences(3, start=10) + " This is the sentence number 13.")
+
+
+def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
+    first, second, *_ = (piece.text for piece in split("alpha beta gamma " * 60, max_chars=200, overlap=40))
+
+    overlap = next(second[:n] for n in range(40, 0, -1) if first.endswith(second[:n].rstrip()))
+    assert 30 <= len(overlap) <= 40
+    assert set(overlap.split()) <= {"alpha", "beta", "gamma"}
+
+
+@pytest.mark.parametrize("markdown", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{n:04}" for n in range(2250)),  # 9,000 characters, every four of them others
+        "".join(f"第{n}条规定，" for n in range(1200)),
+        "".join(f"กฎข้อที่{n}" for n in range(900)),
+    ],
+    ids=["no spaces", "commas only", "Thai"],
+)
+def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdown: bool) -> None:
+    pieces = [piece.text for piece in split(text, markdown=markdown)]
+
+    assert len(pieces) > 4
+    assert all(len(piece) <= 1600 for piece in pieces)
+    kept = pieces[0]
+    for before, piece in pairwise(pieces):
+        repeated = next(n for n in range(200, 0, -1) if before.endswith(piece[:n]))
+        assert 190 <= repeated <= 200
+        assert not unicodedata.combining(piece[0])
+        kept += piece[repeated:]
+    assert kept == text
+
+
+def test_a_word_too_long_for_the_overlap_is_repeated_in_part() -> None:
+    link = "x" * 90
+    first, second, *_ = (piece.text for piece in split(" ".join([link] * 6), max_chars=200, overlap=40))
+
+    assert first == f"{link} {link}"
+    assert second.startswith("x" * 39 + f" {link}")
+
+
+def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:
+    long = f"You can use the {'very ' * 30}new Thunderbolt port."
+
+    pieces = [piece.text for piece in split(f"{long} {long} {sentences(4)}", max_chars=240, overlap=100)]
+
+    assert pieces == [long, f"{long} {sentences(1)}", f"{sentences(4)}"]
+
+
+def test_the_overlap_of_a_quotation_is_one_too() -> None:
+    text = f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}"
+
+    first, second = (piece.text for piece in split(text, max_chars=130, overlap=40))
+
+    assert first == f"> {sentences(3)} This is\n> a new sentence."
+    assert second == f"> This is\n> a new sentence. {sentences(3, start=4)}"
+
+
+def test_no_overlap_reaches_over_a_section_or_repeats_its_heading() -> None:
+    text = f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}"
+
+    pieces = split(text, max_chars=300, overlap=200)
+
+    assert [piece.text for piece in pieces] == [
+        "## One\n\nShort and sweet.",
+        f"Short and sweet.\n\n{sentences(9)}",
+        f"## Two\n\n{sentences(9, start=20)}",
+    ]
+
+
+def test_lists_are_cut_between_items() -> None:
+    items = [f"- {sentences(2, start=n)}" for n in range(1, 21, 2)]
+
+    pieces = split("\n".join(items), max_chars=300, overlap=0)
+
+    assert len(pieces) > 1
+    assert [line for piece in pieces for line in piece.text.split("\n")] == items
+
+
+# Code and tables
+
+
+def test_a_code_block_that_fits_a_piece_is_never_cut() -> None:
+    block = "```python\n" + "\n".join(f"value_{n} = {n}" for n in range(105)) + "\n```"
+    assert 1400 < len(block) < 1600
+
+    for before in range(1, 60, 7):
+        pieces = split(f"## Code\n\n{sentences(before)}\n\n{block}\n\nAfter.")
+        assert sum(block in piece.text for piece in pieces) == 1
+        assert sum("```" in piece.text for piece in pieces) == 1
+
+
+def test_a_longer_code_block_is_cut_at_line_ends_and_each_part_is_a_block() -> None:
+    lines = [f"    value_{n} = {n}" for n in range(200)]
+
+    pieces = [
+        piece.text for piece in split("Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd.", max_chars=500)
+    ]
+
+    assert pieces[0].startswith("Intro.\n\n```python\n    value_0 = 0\n")
+    assert all(text.startswith("```python\n    value") for text in pieces[1:])
+    assert all(text.count("```") == 2 for text in pieces)
+    assert [line for text in pieces for line in text.split("\n") if "value" in line] == lines
+
+
+def test_a_longer_table_is_cut_between_rows_and_repeats_its_header() -> None:
+    header = "| Port | Code |\n| --- | --- |"
+    rows = [f"| Port number {n} | P{n} |" for n in range(100)]
+
+    pieces = [piece.text for piece in split(f"Ports:\n\n{header}\n" + "\n".join(rows), max_chars=400)]
+
+    assert pieces[0].startswith(f"Ports:\n\n{header}\n{rows[0]}\n")
+    assert all(text.startswith(f"{header}\n| Port number") for text in pieces[1:])
+    assert [line for text in pieces for line in text.split("\n") if "number" in line] == rows
+
+
+def test_no_overlap_begins_inside_code() -> None:
+    block = "```\n" + "\n".join(f"a long line of code with the number {n}" for n in range(20)) + "\n```"
+
+    pieces = [piece.text for piece in split(f"{sentences(20)}\n\n{block}\n\n{sentences(40, start=30)}")]
+
+    assert sum("line of code" in text for text in pieces) == 1
+    assert all(text.startswith(("This is", "```")) for text in pieces)
+
+
+# Everything
+
+
+def test_empty_texts_have_no_pieces() -> None:
+    assert split("") == split(" \n\t\n") == split("", markdown=False) == ()
+
+
+def test_line_ends_of_any_kind_are_read() -> None:
+    assert split("## A\r\n\r\none\rtwo") == (Piece("A", "## A\n\none\ntwo"),)
+
+
+@pytest.mark.parametrize(("max_chars", "overlap"), [(100, 100), (100, -1), (0, 0)])
+def test_impossible_sizes_are_refused(max_chars: int, overlap: int) -> None:
+    with pytest.raises(ValueError, match="overlap must be"):
+        split("text", max_chars=max_chars, overlap=overlap)
+
+
+TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x"), max_size=400) | st.text(max_size=300)
+
+
+@given(text=TEXTS, max_chars=st.integers(1, 60), markdown=st.booleans())
+@settings(max_examples=400)
+def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdown: bool) -> None:
+    pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
+
+    assert all(1 <= len(piece.text) <= max_chars and piece.text.strip() for piece in pieces)
+    assert pieces == split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
+    assert bool(pieces) == bool(text.strip())
+
+
+@given(text=TEXTS, max_chars=st.integers(1, 60))
+@settings(max_examples=300)
+def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: int) -> None:
+    pieces = split(text, max_chars=max_chars, overlap=0, markdown=False)
+
+    assert bare("".join(piece.text for piece in pieces)) == bare(text)
+
+
+@given(text=TEXTS, max_chars=st.integers(4, 60))
+@example(text=">00000000000000 0\n0", max_chars=9)
+@settings(max_examples=300)
+def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars: int) -> None:
+    pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=False)
+
+    wanted = bare(text)
+    reached = {0}  # how much of the text the pieces so far may stand for
+    for piece in pieces:
+        body = bare(piece.text)
+        reached = {
+            done + len(body) - repeated
+            for done in reached
+            for repeated in range(min(len(body) - 1, max_chars // 3, done) + 1)
+            if wanted[done - repeated : done - repeated + len(body)] == body
+        }
+    assert len(wanted) in reached
+
+
+@st.composite
+def markdown_texts(draw: st.DrawFn) -> str:
+    """Markdown whose every word has a number of its own, in order."""
+    number = iter(range(10_000))
+
+    def words(most: int) -> str:
+        return " ".join(f"w{next(number)}." for _ in range(draw(st.integers(1, most))))
+
+    blocks = []
+    for kind in draw(st.lists(st.sampled_from(["p", "#", "##", "###", "####", "list", "code", "table", "quote"]))):
+        if kind.startswith("#"):
+            blocks.append(f"{kind} Heading")
+        elif kind == "list":
+            blocks.append("\n".join(f"- {words(20)}" for _ in range(4)))
+        elif kind == "quote":
+            blocks.append("\n>\n".join(f"> {words(20)}" for _ in range(2)))
+        elif kind == "code":
+            blocks.append("```\n" + "\n".join(words(5) for _ in range(8)) + "\n```")
+        elif kind == "table":
+            blocks.append("| a | b |\n|---|---|\n" + "\n".join(f"| {words(4)} | {words(4)} |" for _ in range(6)))
+        else:
+            blocks.append(words(60))
+    return "\n\n".join(blocks)
+
+
+@given(text=markdown_texts(), max_chars=st.integers(40, 400))
+@settings(max_examples=300)
+def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_chars: int) -> None:
+    pieces = split(text, max_chars=max_chars, overlap=0)
+
+    assert all(len(piece.text) <= max_chars for piece in pieces)
+    assert re.findall(r"w\d+", " ".join(piece.text for piece in pieces)) == re.findall(r"w\d+", text)
+
+
+@given(text=markdown_texts(), max_chars=st.integers(100, 400))
+@settings(max_examples=200)
+def test_overlaps_only_repeat_the_words_just_before(text: str, max_chars: int) -> None:
+    seen = 0
+    for piece in split(text, max_chars=max_chars, overlap=50):
+        numbers = [int(word) for word in re.findall(r"w(\d+)", piece.text)]
+        assert len(piece.text) <= max_chars
+        if numbers:
+            assert numbers == list(range(numbers[0], numbers[-1] + 1))
+            assert seen - 50 <= numbers[0] <= seen <= numbers[-1]
+            seen = numbers[-1] + 1
+    assert seen == len(re.findall(r"w\d+", text))
+
+
+def test_real_pages_keep_their_words_and_their_fences() -> None:
+    pages = SHARED_DATA / "docs_handbook" / "pages"
+    if not pages.is_dir():
+        pytest.skip("needs ../shared/data/docs_handbook")
+    for document in read([pages]).documents:
+        pieces = split(document.text, title=document.title)
+        assert all(0 < len(piece.text) <= 1600 for piece in pieces)
+        kept = split(document.text, title=document.title, overlap=0)
+        assert len(re.findall(r"\w+", document.text)) - len(re.findall(r"\w+", " ".join(p.text for p in kept))) < 30
+        assert all(len(re.findall(r"^\s*```", piece.text, re.MULTILINE)) % 2 == 0 for piece in pieces)

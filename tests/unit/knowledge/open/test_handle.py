@@ -1,0 +1,275 @@
+"""The handle: no index is a state, a swap waits for nobody, and nobody's index is closed under them."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from knowledge.errors import IndexDamaged, IndexMissing, KnowledgeError, ModelMissing
+from knowledge.open.handle import RETRY_AFTER_S, IndexHandle, watch
+from knowledge.open.index import Index
+
+
+class FakeIndex:
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self.closed = 0
+
+    def search(self) -> str:
+        if self.closed:
+            raise AssertionError("searched after close")
+        return self.version
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Shelf:
+    """Where the indexes come from: counts how often one is opened; ``now`` is what is there."""
+
+    def __init__(self, now: FakeIndex | KnowledgeError) -> None:
+        self.now = now
+        self.state: object = 0
+        self.opened = 0
+        self.time_s = 0.0
+
+    def put(self, now: FakeIndex | KnowledgeError) -> None:
+        self.now = now
+        self.state = object()
+
+    def open(self) -> Index:
+        self.opened += 1
+        if isinstance(self.now, KnowledgeError):
+            raise self.now
+        return cast(Index, self.now)
+
+    def handle(self, *, watched: bool = True) -> IndexHandle:
+        changed: Callable[[], object] | None = (lambda: self.state) if watched else None
+        return IndexHandle(self.open, changed=changed, clock=lambda: self.time_s)
+
+
+def version(handle: IndexHandle) -> str:
+    with handle.lease() as index:
+        return cast(FakeIndex, index).search()
+
+
+def test_nothing_is_opened_before_the_first_request_and_then_once() -> None:
+    shelf = Shelf(FakeIndex("one"))
+    handle = shelf.handle()
+
+    assert shelf.opened == 0
+    assert [version(handle), version(handle), handle.current().version] == ["one"] * 3
+    assert shelf.opened == 1
+
+
+def test_no_index_is_a_state_that_ends_when_one_appears() -> None:
+    shelf = Shelf(IndexMissing("No index"))
+    handle = shelf.handle()
+
+    with pytest.raises(IndexMissing, match="No index"):
+        handle.current()
+    with pytest.raises(IndexMissing), handle.lease():
+        pass
+    shelf.put(FakeIndex("one"))
+
+    assert handle.refresh()
+    assert version(handle) == "one"
+    assert handle.last_error is None
+
+
+def test_an_unchanged_index_is_not_opened_again() -> None:
+    shelf = Shelf(FakeIndex("one"))
+    handle = shelf.handle()
+
+    assert [handle.refresh() for _ in range(3)] == [True, False, False]
+    assert shelf.opened == 1
+
+
+def test_a_change_is_picked_up_and_the_old_index_closed() -> None:
+    old = FakeIndex("one")
+    shelf = Shelf(old)
+    handle = shelf.handle()
+    handle.refresh()
+    shelf.put(FakeIndex("two"))
+
+    assert handle.refresh()
+    assert version(handle) == "two"
+    assert old.closed == 1
+
+
+def test_when_the_new_index_does_not_open_the_old_one_stays_and_the_error_is_kept() -> None:
+    old = FakeIndex("one")
+    shelf = Shelf(old)
+    handle = shelf.handle()
+    handle.refresh()
+    shelf.put(IndexDamaged("broken"))
+
+    assert not handle.refresh()
+    assert isinstance(handle.last_error, IndexDamaged)
+    assert version(handle) == "one"
+    assert old.closed == 0
+
+
+def test_a_failed_opening_is_tried_again_after_a_pause_only() -> None:
+    shelf = Shelf(IndexDamaged("half copied"))
+    handle = shelf.handle()
+    handle.refresh()
+    shelf.now = FakeIndex("one")  # the files arrived, the manifest is the same
+
+    shelf.time_s = RETRY_AFTER_S - 0.1
+    assert not handle.refresh()
+    assert shelf.opened == 1
+    shelf.time_s = RETRY_AFTER_S
+    assert handle.refresh()
+    assert version(handle) == "one"
+
+
+def test_a_missing_model_is_remembered_like_a_missing_index() -> None:
+    handle = Shelf(ModelMissing("no model.onnx")).handle()
+
+    with pytest.raises(ModelMissing):
+        handle.current()
+
+
+def test_a_bug_in_opening_is_not_hidden() -> None:
+    def broken() -> Index:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        IndexHandle(broken).refresh()
+
+
+def test_the_stored_error_does_not_grow_with_every_request() -> None:
+    handle = Shelf(IndexMissing("none")).handle()
+    depths = []
+    for _ in range(5):
+        with pytest.raises(IndexMissing) as caught:
+            handle.current()
+        depths.append(len(caught.traceback))
+
+    assert len(set(depths[1:])) == 1
+
+
+def test_without_a_watch_only_a_swap_replaces_the_index() -> None:
+    shelf = Shelf(FakeIndex("one"))
+    handle = shelf.handle(watched=False)
+    handle.refresh()
+
+    assert not handle.refresh()
+    handle.swap(cast(Index, FakeIndex("two")))
+    assert version(handle) == "two"
+
+
+def test_a_leased_index_is_closed_only_when_its_last_lease_ends() -> None:
+    old = FakeIndex("one")
+    handle = Shelf(old).handle()
+
+    with handle.lease() as first:
+        with handle.lease():
+            handle.swap(cast(Index, FakeIndex("two")))
+            assert version(handle) == "two"
+            assert old.closed == 0
+        assert old.closed == 0
+        assert cast(FakeIndex, first).search() == "one"
+    assert old.closed == 1
+
+
+def test_a_lease_ends_when_the_request_fails() -> None:
+    old = FakeIndex("one")
+    handle = Shelf(old).handle()
+
+    with pytest.raises(RuntimeError), handle.lease():
+        raise RuntimeError
+    handle.close()
+
+    assert old.closed == 1
+    with pytest.raises(IndexMissing):
+        handle.current()
+
+
+def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
+    made = [FakeIndex(str(n)) for n in range(200)]
+    handle = Shelf(made[0]).handle()
+    done = threading.Event()
+    failures: list[BaseException] = []
+
+    def requests() -> None:
+        try:
+            while not done.is_set():
+                version(handle)
+        except BaseException as error:  # noqa: BLE001 - reported by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=requests) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    handle.refresh()
+    for index in made[1:]:
+        handle.swap(cast(Index, index))
+    done.set()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert [index.closed for index in made] == [1] * 199 + [0]
+
+
+def test_threads_that_arrive_first_together_open_one_index_and_all_get_it() -> None:
+    entered = threading.Barrier(8)
+    shelf = Shelf(FakeIndex("one"))
+    handle = shelf.handle()
+    answers: list[str] = []
+
+    def request() -> None:
+        entered.wait()
+        answers.append(version(handle))
+
+    threads = [threading.Thread(target=request) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert answers == ["one"] * 8
+    assert shelf.opened == 1
+
+
+def test_while_one_thread_opens_the_others_go_on_with_the_old_index() -> None:
+    shelf = Shelf(FakeIndex("one"))
+    opening, release = threading.Event(), threading.Event()
+    handle = IndexHandle(lambda: slow(), changed=lambda: shelf.state)
+
+    def slow() -> Index:
+        if shelf.opened:
+            opening.set()
+            release.wait()
+        return shelf.open()
+
+    handle.refresh()
+    shelf.put(FakeIndex("two"))
+    thread = threading.Thread(target=handle.refresh)
+    thread.start()
+    opening.wait()
+
+    assert not handle.refresh()
+    assert version(handle) == "one"
+    release.set()
+    thread.join()
+    assert version(handle) == "two"
+
+
+def test_the_watch_sees_a_replaced_manifest_of_the_same_size(tmp_path: Path) -> None:
+    assert watch(tmp_path) is None
+    assert watch(tmp_path / "absent") is None
+    assert watch("s3://bucket/key") is None
+
+    (tmp_path / "chroma.sqlite3").write_text("x")
+    foreign = watch(tmp_path)
+    (tmp_path / "manifest.json").write_text("1")
+    first = watch(tmp_path.as_uri())
+    (tmp_path / "new").write_text("2")
+    (tmp_path / "new").replace(tmp_path / "manifest.json")
+
+    assert len({foreign, first, watch(tmp_path), None}) == 4

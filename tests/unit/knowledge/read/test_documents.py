@@ -1,0 +1,488 @@
+"""What is read from files and folders, what it is called, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from knowledge.errors import SourceUnreadable
+from knowledge.read.documents import Failure, Reading, read
+from knowledge.types import Document
+
+SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
+
+
+def write(folder: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def read_one(folder: Path, content: str | bytes, name: str = "a.md") -> Document:
+    (document,) = read([write(folder, {name: content})]).documents
+    return document
+
+
+def errors(found: tuple[Failure, ...], folder: Path) -> dict[str, str]:
+    return {Path(failure.path).relative_to(folder).as_posix(): failure.error for failure in found}
+
+
+def ids(reading: Reading) -> list[str]:
+    return [document.doc_id for document in reading.documents]
+
+
+# Titles, categories, addresses
+
+
+def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> None:
+    document = read_one(
+        tmp_path,
+        "---\ntitle: Import  permits\ncategory: rules\nsource_org: Customs\nsource_type: public\njurisdiction: NO\n"
+        "last_updated: 2024-03-05\nsource_urls:\n  - N/A\n  - ''\n  - ftp://a.test\n  - https://b.test/x\n  - 7\n"
+        "doc_id: P-1\npriority: 3\nrate: 0.5\nreviewed: true\nversion: '7'\nissued: 2024-01-02\n"
+        "seen: 2024-01-02 10:00:00\nhs_code: 0101\nat: 12:30\nnothing:\nempty: ''\ntags: [a, b]\n"
+        "owner: {name: x}\nbad: .nan\nsection: Mine\nchunk_index: 4\npath: /etc\n---\n\n# Other title\n\nText.\n",
+        "sub/a.md",
+    )
+
+    assert document.doc_id == "P-1"
+    assert document.title == "Import permits"
+    assert (document.category, document.source_org, document.source_type) == ("rules", "Customs", "public")
+    assert (document.jurisdiction, document.last_updated) == ("NO", "2024-03-05")
+    assert document.source_urls == ("ftp://a.test", "https://b.test/x")
+    assert document.url == "https://b.test/x"
+    assert document.path == "sub/a.md"
+    assert document.text.strip() == "# Other title\n\nText."
+    assert document.extra == {
+        "priority": 3,
+        "rate": 0.5,
+        "reviewed": True,
+        "version": "7",
+        "issued": "2024-01-02",
+        "seen": "2024-01-02T10:00:00",
+        "hs_code": "0101",
+        "at": "12:30",
+    }
+    assert {key: type(value) for key, value in document.extra.items()}["reviewed"] is bool
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: 2024\n---\nText", "2024"),
+        ("---\ntitle: Logging in &amp; R&D &lt;new&gt;\n---\nText", "Logging in & R&D <new>"),
+        ("# Logging in &amp; out\n\nText", "Logging in & out"),
+        ("---\ntitle: ' '\n---\n### The *first* heading\n\nText", "The first heading"),
+        ("Text\n\n```\n# not this\n```\n\nUnderlined\n===\n", "Underlined"),
+        ("Text without any heading", "how to import food"),
+    ],
+)
+def test_title_is_the_front_matters_else_the_first_headings_else_the_files(
+    tmp_path: Path, text: str, title: str
+) -> None:
+    assert read_one(tmp_path, text, "how-to_import-food.md").title == title
+
+
+def test_plain_text_is_titled_by_its_file_and_kept_as_it_is(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "---\ntitle: x\n---\n# no heading\n", "rate_card.TXT")
+
+    assert (document.title, document.doc_id) == ("rate card", "rate_card")
+    assert document.text == "---\ntitle: x\n---\n# no heading\n"
+
+
+def test_category_is_the_first_folder_below_the_ingested_one(tmp_path: Path) -> None:
+    write(tmp_path, {"top.md": "a", "one/two/deep.md": "b"})
+
+    assert [d.category for d in read([tmp_path]).documents] == ["", "one"]
+    assert [d.category for d in read([tmp_path / "one"]).documents] == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("front", "url", "source_urls"),
+    [
+        ("url: https://a.test", "https://a.test", ()),
+        ("url: /relative\nsource_urls: 'n/a, https://b.test/?a=1,2, https://c.test'",
+         "https://b.test/?a=1,2", ("https://b.test/?a=1,2", "https://c.test")),
+        ("url: javascript:alert(1)", "", ()),
+        ("source: https://a.test", "https://a.test", ("https://a.test",)),
+        ("sourceUrls: [internal://sop]", "", ("internal://sop",)),
+    ],
+)  # fmt: skip
+def test_addresses(tmp_path: Path, front: str, url: str, source_urls: tuple[str, ...]) -> None:
+    document = read_one(tmp_path, f"---\n{front}\n---\nText")
+
+    assert (document.url, document.source_urls) == (url, source_urls)
+
+
+# Front matter that is none
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nNo end of it",
+        "---\n\nA paragraph.\n\n---\n\nText",
+        "Text\n---\na: b\n---\n",
+        "--- \nOne thing: that\n---\n",
+    ],
+)
+def test_rulers_are_not_front_matter(tmp_path: Path, text: str) -> None:
+    assert read_one(tmp_path, text).text == text
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "title: a: b",
+        "title: [",
+        "\tx: 1",
+        "a: &a [x]\nb: [*a, *a]",
+        "a: !!python/object/apply:os.system [ls]",
+        "a: " + "[" * 20_000,
+    ],
+)
+def test_bad_front_matter_is_left_out_with_a_warning_and_the_text_kept(tmp_path: Path, block: str) -> None:
+    reading = read([write(tmp_path, {"a.md": f"---\n{block}\n---\n# Title\n\nText."})])
+
+    assert [(d.title, d.text) for d in reading.documents] == [("Title", "# Title\n\nText.")]
+    assert reading.failed == ()
+    (warning,) = reading.warnings
+    assert warning.path == str(tmp_path / "a.md")
+    assert "front matter is not valid YAML" in warning.error
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("---\ntitle: Never closed\npriority: 3\n\n# Heading\n\nText.", True),
+        ("---\n\nA ruler and a paragraph.\n", False),
+        ("---\nNote that this is no key: it is a sentence.\n", False),
+    ],
+)
+def test_front_matter_that_is_never_closed_is_named(tmp_path: Path, text: str, told: bool) -> None:
+    reading = read([write(tmp_path, {"a.md": text})])
+
+    assert [document.text for document in reading.documents] == [text]
+    assert [warning.error for warning in reading.warnings] == (
+        ["front matter has no closing '---': read as text"] if told else []
+    )
+
+
+def test_a_number_of_the_document_s_own_is_kept(tmp_path: Path) -> None:
+    assert read_one(tmp_path, "---\nnumber: 12\nchunk_number: 7\n---\nText").extra == {"number": 12}
+
+
+def test_values_that_are_no_dates_or_numbers_stay_text(tmp_path: Path) -> None:
+    document = read_one(tmp_path, f"---\nday: 2024-04-31\nhuge: {'9' * 5000}\nbig: {2**63}\n---\nText")
+
+    assert document.extra == {"day": "2024-04-31", "huge": "9" * 5000, "big": str(2**63)}
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("\ufeff# Über\r\n\r\nText\r".encode(), "# Über\n\nText\n"),
+        ("# Über\n".encode("utf-16"), "# Über\n"),
+        (b"\xfe\xff" + "# Über\n".encode("utf-16-be"), "# Über\n"),
+    ],
+)
+def test_unicode_with_a_byte_order_mark_is_read(tmp_path: Path, data: bytes, text: str) -> None:
+    reading = read([write(tmp_path, {"a.md": data})])
+
+    assert [d.text for d in reading.documents] == [text]
+    assert reading.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "warning"),
+    [
+        ("Gebühr: 5 €, “frei”".encode("cp1252"), "Gebühr: 5 €, “frei”", "Windows-1252"),
+        (b"Geb\xfchr \x81 und noch etwas mehr", "Gebühr \x81 und noch etwas mehr", "Latin-1"),
+        ("Gebühr für Ämter".encode() + b"\xff", "Gebühr für Ämter\ufffd", "UTF-8"),
+    ],
+)
+def test_other_bytes_are_read_with_a_warning(tmp_path: Path, data: bytes, text: str, warning: str) -> None:
+    reading = read([write(tmp_path, {"a.md": data})])
+
+    assert [d.text for d in reading.documents] == [text]
+    assert warning in reading.warnings[0].error
+
+
+def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "good.md": "Text",
+            "zero.md": b"",
+            "blank.txt": " \n\n",
+            "front.md": "---\ntitle: x\n---\n\n",
+            "nul.md": b"\x89PNG\r\n\x1a\n\x00\x00",
+            "packed.md": bytes(range(1, 256)) * 20,
+            "cyrillic.txt": "Пошлина на ввоз".encode("cp1251"),
+        },
+    )
+    os.mkfifo(tmp_path / "pipe.md")
+
+    reading = read([tmp_path])
+
+    assert ids(reading) == ["good"]
+    assert errors(reading.failed, tmp_path) == {
+        "zero.md": "is empty",
+        "blank.txt": "is empty",
+        "front.md": "has front matter but no text",
+        "nul.md": "is a binary file, not text",
+        "packed.md": "is a binary file, not text",
+        "cyrillic.txt": "is neither UTF-8 nor Latin-1 text: save it as UTF-8",
+        "pipe.md": "is not a regular file",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "x", "b.md": "y", "sub/c.md": "z"})
+    (tmp_path / "a.md").chmod(0)
+    (tmp_path / "sub").chmod(0)
+
+    reading = read([tmp_path])
+
+    (tmp_path / "sub").chmod(0o700)
+    assert ids(reading) == ["b"]
+    assert sorted(errors(reading.failed, tmp_path)) == ["a.md", "sub"]
+
+
+def test_ten_megabytes_are_read_whole(tmp_path: Path) -> None:
+    text = "# Title\n\n" + "A paragraph of words.\n\n" * 450_000
+
+    document = read_one(tmp_path, text)
+
+    assert (document.title, document.text) == ("Title", text)
+
+
+def test_a_first_heading_far_down_is_found(tmp_path: Path) -> None:
+    assert read_one(tmp_path, "Words.\n\n" * 20_000 + "## Late\n\nText").title == "Late"
+
+
+# Folders
+
+
+def test_folders_are_read_in_a_fixed_order_without_hidden_and_other_files(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "b.md": "b", "a/z.MD": "z", "a/b/c.markdown": "c", "d.txt": "d", ".hidden.md": "no", ".git/x.md": "no",
+            "e.json": "{}", "f.png": b"\x89PNG", "other.jsonl": "{}", "corpus.jsonl": '{"_id": "q", "text": "t"}',
+        },
+    )  # fmt: skip
+
+    reading = read([tmp_path])
+
+    assert ids(reading) == ["b", "q", "d", "a/z", "a/b/c"]
+    assert (reading.failed, reading.warnings) == ((), ())
+    assert reading == read([tmp_path])
+
+
+def test_links_are_followed_but_nothing_is_read_twice(tmp_path: Path) -> None:
+    write(tmp_path, {"in/real/a.md": "a", "out/b.md": "b", "out/sub/c.md": "c"})
+    folder = tmp_path / "in"
+    (folder / "again.md").symlink_to(folder / "real" / "a.md")
+    (folder / "file.md").symlink_to(tmp_path / "out" / "b.md")
+    (folder / "loop").symlink_to(folder)
+    (folder / "real" / "up").symlink_to("../..")
+    (folder / "copy").symlink_to("real")
+    (folder / "self").symlink_to("self")
+    (folder / "gone.md").symlink_to("nowhere.md")
+    (folder / "outside").symlink_to(tmp_path / "out" / "sub")
+
+    reading = read([folder])
+
+    assert ids(reading) == ["real/a", "file", "outside/c"]
+    assert errors(reading.failed, folder) == {"gone.md": "is a link that leads nowhere"}
+    assert errors(reading.warnings, folder) == {
+        "copy": "is a link to a folder that is read already",
+        "loop": "is a link back to a folder that it is in: not followed",
+        "real/up": "is a link back to a folder that it is in: not followed",
+        "self": "is a link that leads nowhere",
+    }
+
+
+def test_a_folder_and_a_file_in_it_give_the_file_once(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "a", "sub/b.md": "b"})
+
+    assert ids(read([tmp_path, tmp_path / "sub", tmp_path / "a.md"])) == ["a", "sub/b"]
+
+
+def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="nowhere"):
+        read([tmp_path, tmp_path / "nowhere"])
+
+
+def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
+    try:
+        (Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md"))).write_text("Text")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+
+    (document,) = read([tmp_path]).documents
+
+    assert document.path == "caf\ufffd.md"
+
+
+# Given files and converters
+
+
+def test_a_given_file_must_have_a_known_suffix(tmp_path: Path) -> None:
+    write(tmp_path, {"a.docx": "x", "queries.jsonl": '{"_id": 1, "text": "t"}'})
+
+    reading = read([tmp_path / "a.docx", tmp_path / "queries.jsonl"])
+
+    assert ids(reading) == ["1"]
+    assert errors(reading.failed, tmp_path) == {
+        "a.docx": "has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .txt"
+    }
+
+
+def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
+    def upper(data: bytes) -> str:
+        if b"bad" in data:
+            raise SourceUnreadable("is encrypted")
+        return f"---\nmade: true\n---\n# {data.decode().upper()}\n\nText"
+
+    write(tmp_path, {"sub/a.HTML": "hello", "b.html": "bad"})
+
+    reading = read([tmp_path], readers={".html": upper})
+
+    assert [(d.doc_id, d.title, dict(d.extra)) for d in reading.documents] == [("sub/a", "HELLO", {"made": True})]
+    assert errors(reading.failed, tmp_path) == {"b.html": "is encrypted"}
+
+
+# Identity
+
+
+def test_colliding_paths_get_their_folders_name_in_front(tmp_path: Path) -> None:
+    write(tmp_path, {"one/a.md": "1", "one/b.md": "2", "two/a.md": "3"})
+
+    assert ids(read([tmp_path / "one", tmp_path / "two"])) == ["one/a", "b", "two/a"]
+
+
+def test_colliding_names_in_a_folder_keep_their_suffix(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "1", "a.txt": "2", "x/d/a.md": "3", "y/d/a.md": "4"})
+
+    assert ids(read([tmp_path])) == ["a", "a.txt", "x/d/a", "y/d/a"]
+    assert ids(read([tmp_path / "x" / "d", tmp_path / "y" / "d"])) == ["d/a", "d/a.md"]
+
+
+def test_the_second_of_two_documents_with_one_doc_id_fails(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "---\nid: 7\n---\nfirst", "b.md": "---\ndoc_id: '7'\n---\nsecond", "c/7.md": "third"})
+
+    reading = read([tmp_path])
+
+    assert [(d.doc_id, d.text) for d in reading.documents] == [("7", "first"), ("c/7", "third")]
+    assert errors(reading.failed, tmp_path) == {"b.md": f"has the doc_id '7' of '{tmp_path / 'a.md'}'"}
+
+
+def test_an_own_doc_id_goes_before_one_made_of_a_path(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "path", "b.md": "---\ndoc_id: a\n---\nown"})
+
+    assert [(d.doc_id, d.text) for d in read([tmp_path]).documents] == [("a.md", "path"), ("a", "own")]
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ("---\nkey: 1\n---\nText", True),
+        ("---\nkey: 1\n---\nText!", False),
+        ("---\nkey: '1'\n---\nText", False),
+        ("---\nkey: 1\ntitle: New\n---\nText", False),
+        ("---\nkey: 1\njurisdiction: SG\n---\nText", False),
+    ],
+)
+def test_the_digest_changes_with_anything_that_chunks_depend_on(tmp_path: Path, changed: str, same: bool) -> None:
+    before = read_one(tmp_path, "---\nkey: 1\n---\nText").digest
+
+    assert len(before) == 64
+    assert (read_one(tmp_path, changed).digest == before) is same
+
+
+# Corpora
+
+
+def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
+    lines = [
+        {"_id": "q1", "title": " Masks ", "text": " Wear\r\none. ", "metadata": {
+            "link": "\nhttps://a.test/faq", "source": "Ministry", "last_update": "2020/03/7", "land": "", "stars": 4}},
+        {"_id": 12, "title": "", "text": "Text", "url": "https://b.test"},
+    ]  # fmt: skip
+
+    first, second = read([write(tmp_path, {"corpus.jsonl": "\n".join(map(json.dumps, lines)) + "\n\n"})]).documents
+
+    assert (first.doc_id, first.title, first.text, first.path) == ("q1", "Masks", "Wear\none.", "corpus.jsonl")
+    assert (first.url, first.source_org, first.last_updated) == ("https://a.test/faq", "Ministry", "2020-03-07")
+    assert first.extra == {
+        "link": "https://a.test/faq", "source": "Ministry", "last_update": "2020/03/7", "stars": 4
+    }  # fmt: skip
+    assert (second.doc_id, second.title, second.url) == ("12", "12", "https://b.test")
+
+
+@pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": None}, {"text": " \n"}])
+def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Path, text: dict[str, object]) -> None:
+    line = json.dumps({"_id": "t1", "title": "Solar  eclipse basics", **text})
+
+    reading = read([write(tmp_path, {"corpus.jsonl": line})])
+
+    assert reading.failed == ()
+    assert [(d.title, d.text) for d in reading.documents] == [("Solar eclipse basics", "Solar eclipse basics")]
+
+
+@pytest.mark.parametrize(
+    "record", [{}, {"title": " ", "text": ""}, {"title": None, "text": None}, {"title": "a", "text": 7}, {"text": []}]
+)
+def test_a_record_of_a_corpus_with_neither_title_nor_text_fails(tmp_path: Path, record: dict[str, object]) -> None:
+    reading = read([write(tmp_path, {"corpus.jsonl": json.dumps({"_id": "t1", **record})})])
+
+    assert [failure.error for failure in reading.failed] == ["has no 'text'"]
+    assert reading.documents == ()
+
+
+def test_bad_lines_of_a_corpus_are_named_and_the_rest_read(tmp_path: Path) -> None:
+    lines = ['{"_id": "a", "text": "one"}', "{", "[]", '{"text": "x"}', '{"_id": "b"}', '{"_id": true, "text": "x"}',
+             '{"_id": "a", "text": "again"}', '{"_id": "c", "text": "two", "metadata": [1]}',
+             "[" * 100_000]  # fmt: skip
+
+    reading = read([write(tmp_path, {"corpus.jsonl": "\n".join(lines)})])
+
+    assert [(d.doc_id, d.text) for d in reading.documents] == [("a", "one"), ("c", "two")]
+    found = errors(reading.failed, tmp_path)
+    assert {line.rpartition(":")[2]: error[:16] for line, error in found.items()} == {
+        "2": "is not JSON: Exp",
+        "3": "is not a JSON ob",
+        "4": "has no '_id'",
+        "5": "has no 'text'",
+        "6": "has no '_id'",
+        "7": "has the doc_id '",
+        "9": found[next(line for line in found if line.endswith(":9"))][:16],
+    }
+
+
+def test_the_real_handbook_is_read_with_its_titles_and_categories() -> None:
+    folder = SHARED_DATA / "docs_handbook"
+    if not folder.is_dir():
+        pytest.skip("needs ../shared/data/docs_handbook")
+    lines = (folder / "manifest.jsonl").read_text().splitlines()
+    expected = {page["path"]: page for page in map(json.loads, lines)}
+
+    reading = read([folder / "pages"])
+
+    assert (len(reading.documents), reading.failed, reading.warnings) == (236, (), ())
+    for document in reading.documents:
+        page = expected[document.path]
+        assert document.category in (page["category"], "")
+        assert document.title == " ".join(unescape(page["title"]).split()) or document.title.startswith(("Play", "18F"))

@@ -1,0 +1,86 @@
+"""The matrix of unit vectors: cosines of rows, and what all cosines amount to."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.errors import IndexDamaged
+from knowledge.search.vectors import BLOCK_ROWS, MOMENTS_NAME, VECTORS_NAME, VectorStore, write_vectors
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix
+
+HALF_PRECISION = 1e-3
+
+
+def units(count: int, dimensions: int = 16, *, seed: int = 0) -> "Matrix":
+    matrix = np.random.default_rng(seed).normal(0.3, 1, (count, dimensions))
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
+
+
+def stored(folder: Path, vectors: "Matrix") -> VectorStore:
+    write_vectors(folder, vectors)
+    return VectorStore(folder, rows=len(vectors), dimensions=vectors.shape[1])
+
+
+@given(count=st.integers(1, 60), seed=st.integers(0, 2**32))
+def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: int) -> None:
+    vectors, question = units(count, seed=seed), units(1, seed=seed + 1)[0]
+    cosines = vectors @ question
+    rows = np.random.default_rng(seed).permutation(count)[: count // 2 + 1]
+    with tempfile.TemporaryDirectory() as folder:
+        store = stored(Path(folder), vectors)
+
+        assert store.rows(rows) == pytest.approx(vectors[rows], abs=HALF_PRECISION)
+        assert store.cosines(rows, question) == pytest.approx(cosines[rows], abs=HALF_PRECISION)
+        mean, std = store.statistics(question)
+        assert mean == pytest.approx(cosines.mean(), abs=1e-5)
+        assert std == pytest.approx(cosines.std(), abs=1e-4)
+
+
+def test_more_rows_than_a_block_are_all_there(tmp_path: Path) -> None:
+    vectors, question = units(2 * BLOCK_ROWS + 3, 4), units(1, 4, seed=9)[0]
+    store = stored(tmp_path, vectors)
+
+    assert store.cosines(np.arange(len(vectors)), question) == pytest.approx(vectors @ question, abs=HALF_PRECISION)
+    assert store.statistics(question)[1] == pytest.approx((vectors @ question).std(), abs=1e-5)
+
+
+def test_cosines_never_leave_their_range(tmp_path: Path) -> None:
+    vectors = units(50)
+    store = stored(tmp_path, vectors)
+
+    own = [float(store.cosines(np.array([row]), vector)[0]) for row, vector in enumerate(vectors)]
+
+    assert max(own) <= 1
+    assert own == pytest.approx([1] * 50, abs=HALF_PRECISION)
+
+
+def test_no_rows_have_no_cosines(tmp_path: Path) -> None:
+    store = stored(tmp_path, units(3))
+
+    assert store.cosines(np.array([], dtype=np.int64), units(1)[0]).shape == (0,)
+
+
+@pytest.mark.parametrize("name", [VECTORS_NAME, MOMENTS_NAME])
+@pytest.mark.parametrize("harm", ["missing", "shorter", "of other dimensions", "of another kind"])
+def test_a_store_that_is_not_whole_is_refused(tmp_path: Path, name: str, harm: str) -> None:
+    vectors = units(3)
+    write_vectors(tmp_path, vectors)
+    path = tmp_path / name
+    if harm == "missing":
+        path.unlink()
+    elif harm == "shorter":
+        path.write_bytes(path.read_bytes()[:-8])
+    elif harm == "of other dimensions":
+        np.save(path, np.load(path)[:, :-1])
+    else:
+        np.save(path, np.load(path).astype(np.float64))
+
+    with pytest.raises(IndexDamaged, match=name):
+        VectorStore(tmp_path, rows=3, dimensions=16)

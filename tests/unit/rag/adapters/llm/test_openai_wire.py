@@ -1,0 +1,146 @@
+"""Reading completions and judging errors, without a network."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakes_llm import completion
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.adapters.llm.openai_wire import Verdict, judge, read_completion
+from rag.errors import LlmFailed
+from rag.values.answer import Completion, Usage
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["choices", "message", "content", "usage"]), inner),
+    max_leaves=12,
+)
+
+
+def test_a_whole_completion_is_read() -> None:
+    body = json.dumps(completion("Yes. [Permits]", model="m-2026", finish_reason="length")).encode()
+
+    assert read_completion(body, model="m") == Completion(
+        text="Yes. [Permits]", model="m-2026", finish_reason="length", usage=Usage(12, 5, 17)
+    )
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, [], {"prompt_tokens": 1, "completion_tokens": 2}, {"prompt_tokens": None, "completion_tokens": 2}],
+)
+def test_usage_without_all_its_counts_is_none(usage: object) -> None:
+    body = json.dumps({**completion("x"), "usage": usage}).encode()
+
+    assert read_completion(body, model="m").usage is None
+
+
+def test_what_a_spare_completion_leaves_out_is_none_or_the_request_s() -> None:
+    body = b'{"choices": [{"message": {"content": "x"}}]}'
+
+    assert read_completion(body, model="asked") == Completion(text="x", model="asked")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xfe",
+        b"<html>",
+        b"null",
+        b'"text"',
+        b"[]",
+        b"{}",
+        b'{"choices": null}',
+        b'{"choices": {}}',
+        b'{"choices": []}',
+        b'{"choices": ["x"]}',
+        b'{"choices": [{}]}',
+        b'{"choices": [{"message": null}]}',
+        b'{"choices": [{"message": {}}]}',
+        b'{"choices": [{"message": {"content": null}}]}',
+        b'{"choices": [{"message": {"content": ""}}]}',
+        b'{"choices": [{"message": {"content": " \\n"}}]}',
+        b'{"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]}',
+        b'{"error": {"message": "no"}}',
+        b"[" * 200_000,
+    ],
+    ids=lambda body: body[:48].decode(errors="replace"),
+)
+def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
+    with pytest.raises(LlmFailed, match="Unreadable completion"):
+        read_completion(body, model="m")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<think>The user asks for X.\n</think>I don't know based on the MD.", "I don't know based on the MD."),
+        ("\n<think>\n\n</think>\n\nPress Start [id_3].\n", "Press Start [id_3].\n"),
+        ("<THINK>a</THINK> <think>b</think> Yes.", "Yes."),
+        ("<thinking>a <think> b</thinking>Yes.", "Yes."),
+        ("<reasoning>a</reasoning>\n\nYes.", "Yes."),
+        # The template has opened the block within the prompt.
+        ("The user asks for X.\n</think>\n\nYes.", "Yes."),
+        # What an answer says of such tags, or says in markup, stays.
+        ("Reasoning stands in <think>...</think>.", "Reasoning stands in <think>...</think>."),
+        ("`<think>` begins it and `</think>` ends it.", "`<think>` begins it and `</think>` ends it."),
+        ("So:\n```\n<think>\na\n</think>\n```", "So:\n```\n<think>\na\n</think>\n```"),
+        ("</think> ends it.", "</think> ends it."),
+        ("<thinker>a</thinker> Yes.", "<thinker>a</thinker> Yes."),
+        (" Yes.\n", " Yes.\n"),
+    ],
+)
+def test_reasoning_before_the_answer_is_left_out(content: str, text: str) -> None:
+    assert read_completion(json.dumps(completion(content)).encode(), model="m").text == text
+
+
+@pytest.mark.parametrize(
+    "content", ["<think>cut by max_tok", "<think>a</think>\n", "<think>" * 100_000, "a\n</think>\n"]
+)
+def test_reasoning_alone_is_no_completion(content: str) -> None:
+    with pytest.raises(LlmFailed, match="no text"):
+        read_completion(json.dumps(completion(content)).encode(), model="m")
+
+
+@given(JSON)
+def test_any_json_is_read_or_unreadable(data: object) -> None:
+    try:
+        text = read_completion(json.dumps(data).encode(), model="m").text
+    except LlmFailed:
+        return
+    assert text.strip()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "told_to_wait", "verdict"),
+    [
+        (429, {"code": "rate_limit_exceeded"}, False, Verdict.RETRY),
+        (429, {"code": "insufficient_quota"}, False, Verdict.UNAVAILABLE),
+        (408, None, False, Verdict.RETRY),
+        (409, None, False, Verdict.RETRY),
+        (500, "a string", False, Verdict.RETRY),
+        (503, {}, True, Verdict.RETRY),
+        (599, [], False, Verdict.RETRY),
+        (413, {}, True, Verdict.RETRY),
+        (413, {}, False, Verdict.FAILED),
+        (404, {"code": "model_not_found", "message": "gone"}, False, Verdict.NEXT_MODEL),
+        (400, {"code": "model_decommissioned"}, False, Verdict.NEXT_MODEL),
+        (400, {"code": "model_not_found"}, False, Verdict.NEXT_MODEL),
+        (404, {"message": "model 'x' not found", "code": None}, False, Verdict.NEXT_MODEL),
+        (404, "<html>", False, Verdict.UNAVAILABLE),
+        (404, {"detail": "Not Found"}, False, Verdict.UNAVAILABLE),
+        (401, {}, False, Verdict.UNAVAILABLE),
+        (402, {}, False, Verdict.UNAVAILABLE),
+        (403, {}, True, Verdict.UNAVAILABLE),
+        (400, {"code": "context_length_exceeded"}, False, Verdict.FAILED),
+        (400, {"code": ["model_not_found"]}, False, Verdict.FAILED),
+        (422, None, False, Verdict.FAILED),
+        (304, None, False, Verdict.FAILED),
+    ],
+)
+def test_verdicts(status: int, error: object, told_to_wait: bool, verdict: Verdict) -> None:
+    assert judge(status, error, told_to_wait=told_to_wait) is verdict

@@ -1,0 +1,216 @@
+"""rag.http.replies: what callers get."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from fakes import make_hit
+
+from rag.errors import (
+    ConfigurationError,
+    EmptyQuery,
+    IndexDamaged,
+    IndexMismatch,
+    IndexMissing,
+    InvalidParameter,
+    InvalidQuery,
+    LlmFailed,
+    LlmUnavailable,
+    QueryTooLong,
+    SearchFailed,
+    UnsafeQuery,
+)
+from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
+from rag.http.requests import InvalidJson
+from rag.stages.score.confidence import NO_SOURCES
+from rag.values.answer import (
+    Answer,
+    Citation,
+    Completion,
+    Confidence,
+    Question,
+    RelatedDoc,
+    Routing,
+    Source,
+    Usage,
+)
+
+HIT = make_hit(
+    cosine=0.812345,
+    title="Import permits & licences",
+    doc_id="permits",
+    section="Fees",
+    source_urls=("https://a.example",),
+)
+
+
+def test_a_whole_answer() -> None:
+    answer = Answer(
+        text="Five dollars [Import permits > Fees].",
+        question=Question(text="How much?", session_id="s" * 22),
+        profile="waypoint",
+        response_id="r1",
+        confidence=Confidence("High", 81.2, "3 relevant sources with 1 citation"),
+        refused=False,
+        citations=(
+            Citation(
+                raw="[Import permits > Fees]",
+                title="Import permits",
+                section="Fees",
+                position=13,
+                hit=HIT,
+                source_urls=("https://a.example",),
+                chunk_id="id_1",
+                support="partial",
+            ),
+        ),
+        sources=(Source(title="Import permits", org="Customs", url="https://a.example", section=""),),
+        related_docs=(RelatedDoc(title="Import permits", category="regulatory", doc_id="permits", url=""),),
+        routing=Routing("escalate", "low"),
+        chunks_retrieved=3,
+        completion=Completion(
+            text="Five dollars [Import permits > Fees].",
+            model="m",
+            finish_reason="stop",
+            usage=Usage(prompt_tokens=9, completion_tokens=4, total_tokens=13),
+            degraded=True,
+        ),
+        cached=True,
+        trail=("reframed",),
+        skipped=("cache",),
+        timings={"retrieval": 1.2345, "generation": 2.0, "citation": 0.1, "total": 3.456, "pack": 0.014},
+    )
+    assert query_reply(answer) == {
+        "answer": "Five dollars [Import permits > Fees].",
+        "sources": [{"title": "Import permits", "org": "Customs", "url": "https://a.example", "section": None}],
+        "relatedDocs": [{"title": "Import permits", "category": "regulatory", "docId": "permits", "url": None}],
+        "citations": [
+            {
+                "raw": "[Import permits > Fees]",
+                "title": "Import permits",
+                "section": "Fees",
+                "position": 13,
+                "fullTitle": "Import permits & licences",
+                "docId": "permits",
+                "sourceUrls": ["https://a.example"],
+                "score": 0.8123,
+                "matched": True,
+                "id": "id_1",
+                "support": "partial",
+            }
+        ],
+        "citationsMarkdown": "1. [Import permits & licences > Fees](https://a.example)",
+        "confidence": {"level": "High", "score": 81.2, "reason": "3 relevant sources with 1 citation"},
+        "refused": False,
+        "routing": {"action": "escalate", "reason": "low"},
+        "responseId": "r1",
+        "sessionId": "s" * 22,
+        "metadata": {
+            "query": "How much?",
+            "profile": "waypoint",
+            "chunksRetrieved": 3,
+            "chunksUsed": 1,
+            "latencyMs": 3.46,
+            "model": "m",
+            "finishReason": "stop",
+            "cached": True,
+            "degraded": True,
+            "trail": ["reframed"],
+            "skipped": ["cache"],
+            "timings": {"retrievalMs": 1.23, "generationMs": 2.0, "citationMs": 0.1, "totalMs": 3.46, "packMs": 0.01},
+            "usage": {"promptTokens": 9, "completionTokens": 4, "totalTokens": 13},
+        },
+    }
+
+
+def test_a_decline() -> None:
+    answer = Answer(
+        text="I don't have it.",
+        question=Question(text="q"),
+        profile="waypoint",
+        response_id="r2",
+        confidence=NO_SOURCES,
+        refused=True,
+        trail=("0 chunks passed the threshold, 1 needed",),
+        timings={"retrieval": 1.0, "total": 2.0},
+    )
+    reply = query_reply(answer)
+    assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found"}
+    assert (reply["sources"], reply["citations"], reply["relatedDocs"], reply["citationsMarkdown"]) == ([], [], [], "")
+    assert (reply["refused"], reply["routing"], reply["sessionId"]) == (True, None, None)
+    metadata = reply["metadata"]
+    assert (metadata["model"], metadata["usage"], metadata["finishReason"]) == (None, None, None)
+    assert (metadata["chunksRetrieved"], metadata["chunksUsed"], metadata["degraded"]) == (0, 0, False)
+    assert metadata["timings"] == {"retrievalMs": 1.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 2.0}
+    assert metadata["trail"] == ["0 chunks passed the threshold, 1 needed"]
+    json.dumps(reply, allow_nan=False)
+
+
+WRITTEN = Completion(text="It is so.", model="m")
+
+
+@pytest.mark.parametrize(
+    ("score", "refused", "completion", "routing"),
+    [
+        (40.0, False, WRITTEN, Routing("return", "Confidence 40")),
+        (39.9, False, WRITTEN, Routing("escalate", "Confidence 39.9 is below 40")),
+        (0.0, True, WRITTEN, Routing("escalate", "The documents found do not answer the question")),
+        (0.0, True, None, Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")),
+    ],
+)
+def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
+    score: float, refused: bool, completion: Completion | None, routing: Routing
+) -> None:
+    answer = Answer(
+        text="It is so.",
+        question=Question(text="q"),
+        profile="waypoint",
+        response_id="r",
+        confidence=Confidence("Low", score, "x"),
+        refused=refused,
+        completion=completion,
+    )
+    assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
+    assert query_reply(answer)["routing"] is None
+    own = replace(answer, routing=Routing("escalate", "because"))
+    assert question_reply(own, debug=False)["routing"] == {"action": "escalate", "reason": "because"}
+
+
+def test_the_four_main_timings_are_always_there() -> None:
+    answer = Answer(
+        text="", question=Question(text="q"), profile="p", response_id="r", confidence=NO_SOURCES, refused=True
+    )
+    assert timings_ms(answer) == {"retrievalMs": 0.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (InvalidJson("Request body must be a JSON object"), "invalid_json", "Request body must be a JSON object"),
+        (InvalidQuery(), "invalid_query", "Query must be a string"),
+        (EmptyQuery(), "empty_query", "Query cannot be empty"),
+        (QueryTooLong(1000), "query_too_long", "Query exceeds maximum length of 1000 characters"),
+        (UnsafeQuery("{noun} holds a script"), "unsafe_query", "Query holds a script"),
+        (InvalidParameter("topK must be small"), "invalid_parameter", "topK must be small"),
+        (IndexMissing("secret/path"), "index_not_ready", "No index is loaded. Run: ragctl ingest PATH"),
+        (IndexDamaged("secret/path"), "index_not_ready", "The index is damaged. Run: ragctl ingest PATH"),
+        (
+            IndexMismatch("secret/path"),
+            "index_mismatch",
+            "The index was made for another embedding model or format. Run: ragctl ingest PATH",
+        ),
+        (SearchFailed("vendor's words"), "pipeline_error", "Pipeline error: Retrieval failed"),
+        (LlmFailed("vendor's words"), "pipeline_error", "Pipeline error: LLM request failed"),
+        (LlmUnavailable("vendor's words"), "llm_unavailable", "Pipeline error: LLM request failed"),
+        (KeyError("secret"), "pipeline_error", "Pipeline error: Unexpected failure"),
+        (ConfigurationError("secret"), "configuration_error", "Pipeline error: Unexpected failure"),
+    ],
+)
+def test_errors_have_a_stable_code_and_nobody_elses_words(error: Exception, code: str, sentence: str) -> None:
+    assert error_reply(error) == {"error": sentence, "code": code}
+
+
+def test_the_endpoints_own_word_for_the_question() -> None:
+    assert error_reply(EmptyQuery(), QUESTION) == {"error": "Question cannot be empty", "code": "empty_query"}

@@ -1,0 +1,224 @@
+"""rag.http.requests: from any body to a Question or a BadRequest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import BadRequest, InvalidParameter, InvalidQuery
+from rag.http.requests import InvalidJson, parse_query
+from rag.values.answer import Question
+
+
+def body(**fields: Any) -> str:
+    return json.dumps({"query": "Which permit?", **fields})
+
+
+def test_a_question_alone() -> None:
+    assert parse_query('{"query": "Which permit?"}') == Question(text="Which permit?")
+    assert parse_query(b'{"query": "Qu\xc3\xa9?"}') == Question(text="Qué?")
+
+
+def test_everything_that_can_be_said() -> None:
+    parsed = parse_query(
+        body(
+            sessionId="abcdefghij_KLMNOP-0123",
+            topK=7,
+            threshold=0.25,
+            filters={"region": "SG", "year": {"$gte": 2020}, "public": True, "weight": [1.5, 2.5]},
+        )
+    )
+    assert parsed == Question(
+        text="Which permit?",
+        session_id="abcdefghij_KLMNOP-0123",
+        top_k=7,
+        threshold=0.25,
+        filters={"region": "SG", "year": {"$gte": 2020}, "public": True, "weight": [1.5, 2.5]},
+    )
+    assert type(parsed.filters["public"]) is bool
+
+
+def test_unknown_keys_are_ignored_and_null_is_not_given() -> None:
+    parsed = parse_query(body(sessionId=None, topK=None, threshold=None, filters=None, colour="red", Query=1))
+    assert parsed == Question(text="Which permit?")
+
+
+def test_the_question_is_left_to_admission() -> None:
+    assert parse_query('{"query": "  "}').text == "  "
+    assert len(parse_query(json.dumps({"query": "a" * 5000})).text) == 5000
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        "",
+        b"",
+        " ",
+        "null",
+        "[]",
+        '"query"',
+        "7",
+        "true",
+        "{",
+        "{'query': 'x'}",
+        '{"query": "x",}',
+        '{"query": "x"} trailing',
+        '{"query": "x", "threshold": NaN}',
+        '{"query": "x", "threshold": -Infinity}',
+        b'{"query": "\xff"}',
+        b"\xff\xfe",
+        b'\xef\xbb\xbf{"query": "x"}',
+        "[" * 100_000,
+        '{"query": "x", "a": ' + "[" * 100_000,
+        '{"query": ' * 50_000,
+        '{"query": "x", "topK": ' + "9" * 5000 + "}",
+        '{"query": "tab\tin a string"}',
+    ],
+)
+def test_not_a_json_object(raw: str | bytes | None) -> None:
+    with pytest.raises(InvalidJson) as caught:
+        parse_query(raw)
+    assert caught.value.code == "invalid_json"
+    assert "JSON object" in caught.value.sentence()
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"query": None}, {"query": 7}, {"query": ["x"]}, {"query": True}, {"Query": "x"}]
+)
+def test_the_question_must_be_a_string(fields: dict[str, object]) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        parse_query(json.dumps(fields))
+    assert caught.value.code == "invalid_query"
+    assert caught.value.sentence() == "Query must be a string"
+    assert caught.value.sentence("Question") == "Question must be a string"
+
+
+@pytest.mark.parametrize("top_k", [1, 50])
+def test_top_k_at_its_ends(top_k: int) -> None:
+    assert parse_query(body(topK=top_k)).top_k == top_k
+
+
+@pytest.mark.parametrize("threshold", [-1, 1, -1.0, 1.0, 0, 0.5])
+def test_threshold_at_its_ends(threshold: float) -> None:
+    assert parse_query(body(threshold=threshold)).threshold == threshold
+
+
+@pytest.mark.parametrize("session", ["a" * 22, "Z" * 64, "_-" * 11, "0123456789" * 3])
+def test_session_ids(session: str) -> None:
+    assert parse_query(body(sessionId=session)).session_id == session
+
+
+TOP_K = "topK must be a whole number from 1 to 50"
+THRESHOLD = "threshold must be a number from -1 to 1, on the profile's scale"
+SESSION = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
+NO_TOP_K: list[object] = [0, -1, 51, 2**63, 10**30, 1.5, 5.0, "5", True, [5], {}]
+NO_THRESHOLD: list[object] = [-1.01, 1.01, 10**400, "0.5", True, [0.5], {}]
+NO_SESSION: list[object] = [
+    "a" * 21,
+    "a" * 65,
+    "",
+    "a" * 22 + "\n",
+    "a" * 21 + ".",
+    "é" * 22,
+    "\ud800" + "a" * 22,
+    "a b" * 10,
+    7,
+    True,
+    ["a" * 22],
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        *(("topK", value, TOP_K) for value in NO_TOP_K),
+        *(("threshold", value, THRESHOLD) for value in NO_THRESHOLD),
+        *(("sessionId", value, SESSION) for value in NO_SESSION),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_is_accepted(name: str, value: object, sentence: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        parse_query(body(**{name: value}))
+    assert caught.value.code == "invalid_parameter"
+    assert caught.value.sentence() == sentence
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [],
+        "region",
+        7,
+        True,
+        {"region": None},
+        {"region": [None]},
+        {"region": [["SG"]]},
+        {"region": {"$gte": [1]}},
+        {"region": {"$gte": {"$gte": 1}}},
+        {f"f{n}": 1 for n in range(21)},
+    ],
+)
+def test_filters_of_another_shape(filters: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"^filters must be an object that maps up to 20 metadata fields to"):
+        parse_query(body(filters=filters))
+
+
+def test_filters_nested_deeper_than_any_filter() -> None:
+    for depth in (3, 500, 900):
+        with pytest.raises(BadRequest):
+            parse_query('{"query": "x", "filters": ' + '{"a": ' * depth + "1" + "}" * (depth + 1))
+
+
+@pytest.mark.parametrize("raw", ["1e999", "-1e999"])
+def test_a_threshold_beyond_all_numbers(raw: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        parse_query('{"query": "x", "threshold": ' + raw + "}")
+    assert caught.value.sentence() == THRESHOLD
+
+
+def test_lone_surrogates_in_the_question_are_replaced_and_pairs_kept() -> None:
+    assert parse_query('{"query": "a\\ud800b \\ud83d\\ude00 \\ude00"}').text == "a\ufffdb \U0001f600 \ufffd"
+
+
+ALL_CODE_POINTS = st.text(st.characters(exclude_categories=()), max_size=30)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ALL_CODE_POINTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ALL_CODE_POINTS, inner, max_size=4),
+    max_leaves=12,
+)
+REQUESTS = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("query", "sessionId", "topK", "threshold", "filters", "other"), JSON)
+)
+
+
+def parses_or_is_a_bad_request(raw: str | bytes | None) -> None:
+    try:
+        question = parse_query(raw)
+    except BadRequest as error:
+        error.sentence().encode("utf-8")
+    else:
+        question.text.encode("utf-8")
+        assert question.top_k is None or 1 <= question.top_k <= 50
+        assert question.threshold is None or -1 <= question.threshold <= 1
+        assert question.session_id is None or 22 <= len(question.session_id) <= 64
+
+
+@given(REQUESTS | JSON)
+def test_any_json_is_a_question_or_a_bad_request(value: object) -> None:
+    parses_or_is_a_bad_request(json.dumps(value))
+    parses_or_is_a_bad_request(json.dumps(value, ensure_ascii=False))
+
+
+@given(REQUESTS.map(lambda fields: {**fields, "query": "Which permit?"}))
+def test_any_parameters_of_a_question(value: object) -> None:
+    parses_or_is_a_bad_request(json.dumps(value))
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200))
+def test_any_bytes_and_any_text(raw: bytes | str) -> None:
+    parses_or_is_a_bad_request(raw)

@@ -1,0 +1,74 @@
+"""rag.profiles.services: a service is there when what it needs is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from fakes import SERVICE_PROMPTS, FakeChat, make_services
+
+from rag.profiles.services import Services
+from rag.values.answer import Question
+
+
+def conversation(of: Services, turns: int = 5) -> object:
+    return of.conversation(turns=turns, history_chars=4000, budget_s=5.0)
+
+
+def test_without_a_store_nothing_is_kept() -> None:
+    bare = make_services(stores=False)
+    assert conversation(bare) is None
+    assert bare.answer_cache(0.4, similarity=0) is None
+    assert bare.learn() is None
+    assert bare.feedback_log() is None
+
+
+def test_without_an_llm_nothing_is_re_ranked_and_follow_ups_are_still_understood() -> None:
+    bare = make_services(chat=False)
+    assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
+    made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0)
+    assert made is not None
+    assert made.reframe.chat is None
+
+
+def test_no_turns_are_no_conversation() -> None:
+    assert conversation(make_services(), turns=0) is None
+
+
+def test_the_re_ranking_has_its_own_model() -> None:
+    made = make_services().rerank("small", budget_s=1.5, spread=0.07)
+    assert made is not None
+    assert isinstance(made.chat, FakeChat)
+    assert (made.chat.model, made.template, made.budget_s, made.spread) == (
+        "small",
+        SERVICE_PROMPTS["rerank.txt"],
+        1.5,
+        0.07,
+    )
+
+
+def test_the_stores_are_those_of_all_make_services() -> None:
+    of = make_services()
+    cache, log, learn = of.answer_cache(0.4, similarity=0), of.feedback_log(), of.learn()
+    assert of.stores is not None
+    assert cache is not None
+    assert log is not None
+    assert learn is not None
+    assert cache.store is log.cache is of.stores.cache
+    assert log.store is of.stores.feedback
+    assert cache.bar == pytest.approx(0.4)
+    assert cache.near is None
+
+
+def test_a_similarity_makes_the_cache_look_for_near_questions() -> None:
+    made = make_services().answer_cache(0.4, similarity=0.95)
+    assert made is not None
+    assert made.near is not None
+
+
+def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
+    made = make_services().conversation(turns=5, history_chars=4000, budget_s=5.0)
+    assert made is not None
+    issued = {made.identified(Question(text="x")).session_id or "" for _ in range(100)}
+    assert len(issued) == 100
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session) for session in issued)

@@ -1,0 +1,109 @@
+"""rag.stages.cache.frozen_answer: an answer survives the cache, but for what belongs to one request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes import make_hit
+
+from rag.adapters.store_format import decode_answer, encode_answer
+from rag.http.replies import query_reply, question_reply
+from rag.stages.cache.frozen_answer import freeze, thaw
+from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source, Usage
+from rag.values.stored import CachedAnswer
+
+HITS = (
+    make_hit(number=7, cosine=0.8, url="https://a.example", section="Fees", category="abo", source_org="ABO"),
+    make_hit("Other.", number=9, cosine=0.6, doc_id="other", title="Other \U0001f600"),
+)
+ANSWER = Answer(
+    text="Five days.\n(Source: https://a.example)",
+    question=Question(text="Which permit?", session_id="s" * 22, resolved="Which permit?"),
+    profile="gacounts",
+    response_id="r1",
+    confidence=Confidence("High", 81.25, "best match 80%, 1 source cited"),
+    refused=False,
+    citations=(
+        Citation(
+            raw="(Source: https://a.example)",
+            title="Import permits",
+            section="Fees",
+            position=11,
+            hit=replace(HITS[0], score=0.9),
+            source_urls=("https://a.example", "https://b.example"),
+            chunk_id="id_7",
+            support="partial",
+        ),
+    ),
+    sources=(Source(title="Permits", org="ABO", url="https://a.example", section="Fees"),),
+    related_docs=(RelatedDoc(title="Other", category="abo", doc_id="other", url=""),),
+    chunks_retrieved=2,
+    completion=Completion(
+        text="Five days.",
+        model="m",
+        finish_reason="stop",
+        usage=Usage(prompt_tokens=9, completion_tokens=4, total_tokens=13),
+    ),
+)
+OF_ONE_REQUEST = {"responseId", "sessionId", "metadata"}
+
+
+def frozen(answer: Answer) -> CachedAnswer:
+    return freeze(answer, rests_on=HITS[:1], top_score=0.9, now=123.0, vector=b"\x01\xff")
+
+
+def round_trip(answer: Answer) -> Answer:
+    """Through JSON, as every store keeps it."""
+    body = encode_answer(frozen(answer))
+    assert body is not None
+    kept = decode_answer(body)
+    assert kept is not None
+    return thaw(kept, question=answer.question, profile="gacounts", response_id="r2", trail=("from the cache",))
+
+
+def test_the_reply_is_the_same_but_for_ids_and_metadata() -> None:
+    before, after = query_reply(ANSWER), query_reply(round_trip(ANSWER))
+    assert {name: after[name] for name in after if name not in OF_ONE_REQUEST} == {
+        name: before[name] for name in before if name not in OF_ONE_REQUEST
+    }
+    assert after["responseId"] == "r2"
+    for name in ("query", "profile", "chunksRetrieved", "chunksUsed", "model", "finishReason"):
+        assert after["metadata"][name] == before["metadata"][name], name
+
+
+def test_all_the_chunks_that_a_citation_stands_for_are_told_again() -> None:
+    (citation,) = ANSWER.citations
+    answer = replace(ANSWER, citations=(replace(citation, also=HITS[1:]),))
+    before, after = (question_reply(this, debug=False) for this in (answer, round_trip(answer)))
+    assert before["sources"] == after["sources"] == ["id_7", "id_9"]
+
+
+def test_nobody_wrote_it_anew() -> None:
+    after = round_trip(ANSWER)
+    assert after.completion is not None
+    assert (after.completion.calls, after.completion.usage, after.cached) == (0, None, True)
+    assert after.trail == ("from the cache",)
+
+
+def test_a_second_round_changes_nothing_more() -> None:
+    once = round_trip(ANSWER)
+    assert round_trip(once) == once
+
+
+def test_what_is_kept_beside_the_reply() -> None:
+    kept = frozen(ANSWER)
+    assert (kept.chunk_ids, kept.top_score, kept.model) == (("id_7",), 0.9, "m")
+    assert (kept.created_at, kept.vector) == (123.0, b"\x01\xff")
+
+
+def test_nothing_of_the_session_is_kept() -> None:
+    body = encode_answer(frozen(ANSWER))
+    assert body is not None
+    for private in ("s" * 22, "r1", "Which permit?"):
+        assert private not in body
+
+
+@pytest.mark.parametrize("text", ["", "\u0000", "\U0001f600 \u202e", 'quotes " and \\'])
+def test_any_text_survives(text: str) -> None:
+    assert round_trip(replace(ANSWER, text=text)).text == text

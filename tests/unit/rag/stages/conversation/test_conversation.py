@@ -1,0 +1,140 @@
+"""rag.stages.conversation.conversation: sessions, what is recalled, and what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from fakes import FakeChat, FakeClock, deadline
+
+from rag.adapters.memory_stores import InMemoryMemory
+from rag.errors import LlmUnavailable, StoreUnavailable
+from rag.ledger import Run
+from rag.stages.conversation.conversation import Conversation
+from rag.stages.conversation.reframe import Reframe
+from rag.values.answer import Answer, Confidence, Question, SearchQuery, Source
+from rag.values.stored import Turn
+
+SESSION, OTHER = "s" * 22, "t" * 22
+TOPIC = "How do I report in GaCounts?"
+FOLLOW_UP = "And the deadline?"
+MEANT = "What is the reporting deadline for GaCounts?"
+
+
+class BrokenMemory:
+    """A memory out of reach."""
+
+    def remember(self, session_id: str, turn: Turn) -> None:
+        raise StoreUnavailable("down")
+
+    def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
+        raise StoreUnavailable("down")
+
+
+def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversation:
+    clock = FakeClock(1e9)
+    numbers = count(1)
+    return Conversation(
+        memory=InMemoryMemory(clock=clock),
+        reframe=Reframe(chat=chat, template="{history}{question}", budget_s=5.0, history_chars=4000, clock=FakeClock()),
+        turns=turns,
+        new_session=lambda: f"new-{next(numbers):018d}",
+        now=clock,
+    )
+
+
+def run() -> Run:
+    return Run(FakeClock(), deadline())
+
+
+def answer(text: str, session: str) -> Answer:
+    return Answer(
+        text=text,
+        question=Question(text="as asked", session_id=session),
+        profile="gacounts",
+        response_id="r",
+        confidence=Confidence("Low", 0.0, ""),
+        refused=False,
+        sources=(Source(title="T", org="", url="https://a.example", section=""),),
+    )
+
+
+def resolve(
+    this: Conversation, text: str, session: str, gathered: Run | None = None
+) -> tuple[SearchQuery, tuple[Turn, ...]]:
+    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or run())
+
+
+def test_a_session_is_issued_only_where_there_is_none() -> None:
+    this = conversation()
+    assert this.identified(Question(text="x", session_id=SESSION)).session_id == SESSION
+    issued = [this.identified(Question(text="x")).session_id for _ in range(2)]
+    assert issued == ["new-000000000000000001", "new-000000000000000002"]
+
+
+def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None:
+    this = conversation()
+    this.remember(answer("The tenth.", SESSION), MEANT)
+    this.remember(answer("Indeed.", SESSION), "as asked")
+    turn = Turn(question=MEANT, asked="as asked", answer="The tenth.", at=1e9, sources=("https://a.example",))
+    alone = replace(turn, question="as asked", asked="", answer="Indeed.")
+    assert this.memory.recall(SESSION, limit=5) == (turn, alone)
+    assert [turn.wording for turn in (turn, alone)] == ["as asked", "as asked"]
+
+
+def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
+    this = conversation(turns=1)
+    asked = replace(answer("The tenth.", SESSION), question=Question(text=FOLLOW_UP, session_id=SESSION))
+    this.remember(asked, MEANT)
+    query, history = resolve(this, "And for volunteers?", SESSION)
+    assert query.text == "And for volunteers? (reporting deadline GaCounts)"
+    assert [turn.wording for turn in history] == [FOLLOW_UP]
+
+
+def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
+    chat = FakeChat(MEANT)
+    this = conversation(chat)
+    this.remember(answer("So.", SESSION), TOPIC)
+    gathered = run()
+    query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
+    assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
+    assert gathered.events == ["reframed"]
+    elsewhere = run()
+    assert resolve(this, FOLLOW_UP, OTHER, elsewhere) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
+    assert elsewhere.events == []
+    assert len(chat.asked) == 1
+
+
+def test_a_stand_alone_question_gets_no_history() -> None:
+    this = conversation(FakeChat())
+    this.remember(answer("So.", SESSION), TOPIC)
+    text = "Which colors does our brand have?"
+    assert resolve(this, text, SESSION) == (SearchQuery(text=text, top_k=8), ())
+
+
+def test_no_more_than_the_last_turns_are_recalled() -> None:
+    this = conversation(turns=2)
+    for number in range(4):
+        this.remember(answer("So.", SESSION), f"{TOPIC} {number}")
+    _, history = resolve(this, FOLLOW_UP, SESSION)
+    assert [turn.question for turn in history] == [f"{TOPIC} 2", f"{TOPIC} 3"]
+
+
+def test_a_memory_that_is_down_is_skipped() -> None:
+    this = replace(conversation(), memory=BrokenMemory())
+    gathered = run()
+    assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
+    assert gathered.skipped == ["recall"]
+    with pytest.raises(StoreUnavailable):
+        this.remember(answer("So.", SESSION), TOPIC)
+
+
+def test_a_model_that_is_down_leaves_the_topic_words_and_the_history() -> None:
+    this = conversation(FakeChat(LlmUnavailable("down")))
+    this.remember(answer("So.", SESSION), TOPIC)
+    gathered = run()
+    query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
+    assert "GaCounts" in query.text
+    assert len(history) == 1
+    assert (gathered.skipped, gathered.events) == (["reframe"], ["reframed"])

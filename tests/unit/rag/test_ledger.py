@@ -1,0 +1,86 @@
+"""rag.ledger: what a request gathers."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import FakeClock, deadline
+
+from rag.errors import LlmUnavailable, StoreUnavailable
+from rag.ledger import Run, used_before
+from rag.values.answer import Completion, LlmUse, Usage
+
+
+def run(step: float = 1.0) -> Run:
+    return Run(FakeClock(step=step), deadline())
+
+
+def fail() -> int:
+    raise StoreUnavailable("down")
+
+
+def test_times_add_up_by_slot() -> None:
+    this = run()
+    assert this.time("query", int, "11", base=2) == 3
+    this.time("query", int)
+    this.time("gate", int)
+    assert this.timings == {"query": 2000.0, "gate": 1000.0}
+
+
+def test_what_raises_is_timed_too() -> None:
+    this = run()
+    with pytest.raises(StoreUnavailable):
+        this.time("query", fail)
+    assert this.timings == {"query": 1000.0}
+
+
+def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    this = run()
+    assert this.soft("cache", fail, 7) == 7
+    assert this.soft("cache", lambda: 8, 7) == 8
+    assert (this.skipped, this.timings) == (["cache"], {"cache": 2000.0})
+    assert "cache is skipped: StoreUnavailable: down" in caplog.text
+
+
+def test_whatever_it_raises() -> None:
+    assert run().soft("cache", lambda: 1 // 0, 7) == 7
+
+
+def test_an_interrupt_is_not_caught() -> None:
+    def stop() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run().soft("cache", stop, 7)
+
+
+def failed(calls: int, retries: int) -> LlmUnavailable:
+    error = LlmUnavailable("down")
+    error.calls, error.retries = calls, retries
+    return error
+
+
+def gives_up() -> Completion:
+    raise failed(3, 2)
+
+
+def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
+    this = run()
+    asked = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
+    assert this.complete(lambda: asked) is asked
+    this.complete(lambda: Completion(text="x", model="m"))
+    with pytest.raises(LlmUnavailable):
+        this.complete(gives_up)
+    assert this.llm == LlmUse(calls=6, retries=3, prompt_tokens=12, completion_tokens=5)
+
+
+@pytest.mark.parametrize("error", [failed(1, 0), StoreUnavailable("down"), ZeroDivisionError()])
+def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
+    this = run()
+    this.complete(lambda: Completion(text="x", model="m", usage=Usage(12, 5, 17)))
+    with pytest.raises(type(error)), this.reported():
+        raise error
+    assert used_before(error) == LlmUse(calls=1, retries=0, prompt_tokens=12, completion_tokens=5)
+
+
+def test_an_error_of_no_request_used_nothing() -> None:
+    assert used_before(StoreUnavailable("down")) == LlmUse()

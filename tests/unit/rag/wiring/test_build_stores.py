@@ -1,0 +1,62 @@
+"""rag.wiring.stores: which stores the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.sqlite.stores import SqliteMemory
+from rag.config.settings import Settings, load
+from rag.values.answer import Confidence
+from rag.values.stored import CachedAnswer, Turn
+from rag.wiring.stores import OpenStores, build_stores
+
+
+def stores(**env: str) -> OpenStores:
+    made = build_stores(load(Settings, env))
+    assert made is not None
+    return made
+
+
+def kept() -> CachedAnswer:
+    return CachedAnswer(
+        text="x",
+        parts={},
+        confidence=Confidence("High", 90.0, ""),
+        chunk_ids=(),
+        top_score=0.9,
+        model="m",
+        created_at=1.0,
+    )
+
+
+def test_without_a_name_there_are_none() -> None:
+    assert build_stores(load(Settings, {})) is None
+
+
+def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
+    path = tmp_path / "deeper" / "s.sqlite"
+    made = stores(STORE_PATH=str(path))
+    made.warm()
+    assert isinstance(made.stores.memory, SqliteMemory)
+    assert made.table is None
+    assert not path.exists()
+    made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
+    assert path.is_file()
+    assert [turn.answer for turn in stores(STORE_PATH=str(path)).stores.memory.recall("s" * 22, limit=5)] == ["a"]
+
+
+def test_a_table_comes_before_a_path(tmp_path: Path) -> None:
+    made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
+    assert isinstance(made.stores.memory, DynamoDbMemory)
+    assert made.table is not None
+
+
+def test_renewing_forgets_what_this_process_cached_and_nothing_else(tmp_path: Path) -> None:
+    made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
+    cache = made.stores.cache
+    cache.put("k", kept(), ttl_s=100.0)
+    assert [hit.layer for hit in (cache.get("k"),) if hit] == ["l1"]
+    made.renew()
+    assert [hit.layer for hit in (cache.get("k"), cache.get("k")) if hit] == ["l2", "l1"]
+    assert made.stores.cache is made.cache
