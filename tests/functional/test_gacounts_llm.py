@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes_llm import LlmServer, Step, error, garbage, hang, reply
+from fakes_llm import LlmServer, Step, error, garbage, reply
 from functional.gacounts_service import (
     COLORS,
     MEALS,
