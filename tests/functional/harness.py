@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import real_model
 
 type Json = dict[str, Any]
 type Event = dict[str, Any]
@@ -148,6 +149,8 @@ def starting(index: Path) -> Iterator[Start]:
         for name in tuple(os.environ):
             if name.startswith(SETTINGS):
                 patch.delenv(name)
+        # Loading the model takes as long as everything else that a start does.
+        patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: real_model.model())
 
         def start(**env: str) -> Api:
             for name, value in {"INDEX_URI": str(index), **env}.items():
