@@ -96,7 +96,9 @@ class Api:
         """Import ``app`` afresh under the environment as it is now."""
         self.stream = StringIO()
         forget()
-        with redirect_stdout(self.stream), redirect_stderr(self.stream):
+        with redirect_stdout(self.stream), redirect_stderr(self.stream), warnings.catch_warnings():
+            # Powertools keeps its dimensions for the process; a cold start finds none there.
+            warnings.filterwarnings("ignore", message="Dimension 'profile' has already been added")
             self.app: ModuleType = importlib.import_module("app")
         self.telemetry = sys.modules["telemetry"]
 
