@@ -12,6 +12,8 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
+pytestmark = pytest.mark.slow
+
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
