@@ -46,7 +46,7 @@ def test_an_answer_from_question_to_confidence() -> None:
     assert answer.confidence.level == "High"
     assert answer.confidence.reason == "3 relevant sources with 2 citations"
     assert answer.confidence.score == pytest.approx(80.0)
-    assert answer.question == Question(text="Which permit?", session_id="s" * 22, resolved="Which permit?")
+    assert answer.question == Question(text="Which permit?", session_id="s" * 22, understood="Which permit?")
     assert (answer.chunks_retrieved, answer.completion, answer.refused) == (3, completion, False)
     assert (answer.profile, answer.response_id, answer.routing, answer.cached) == (
         "waypoint",

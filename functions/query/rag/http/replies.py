@@ -33,7 +33,7 @@ from rag.http.schema import (
 )
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.cite.references import citations_markdown
-from rag.values.answer import Answer, Citation, RefusedBy, Routing
+from rag.values.answer import Answer, Citation, Routing
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -76,7 +76,7 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         sources=list(dict.fromkeys(hit.chunk.id for citation in answer.citations for hit in citation.hits)),
         confidence=answer.confidence.score,
         refused=answer.refused,
-        routing=_routing(answer.routing or _usual_routing(answer)),
+        routing=_routing(answer.routing or ConfidenceRouter()(answer)),
         timing=timings_ms(answer),
         metadata=_metadata(answer) if debug else {},
     )
@@ -85,14 +85,6 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
 
 def _routing(routing: Routing) -> RoutingReply:
     return RoutingReply(action=routing.action, reason=routing.reason)
-
-
-def _usual_routing(answer: Answer) -> Routing:
-    """Where the profile routes nothing. A refusal that nobody wrote is the gate's."""
-    refused_by: RefusedBy | None = None
-    if answer.refused:
-        refused_by = "model" if answer.completion else "gate"
-    return ConfidenceRouter()(answer.confidence, refused_by)
 
 
 def _metadata(answer: Answer) -> MetadataReply:

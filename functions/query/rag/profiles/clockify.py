@@ -10,7 +10,7 @@ from rag.profiles.inputs import Deps
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
 from rag.stages.admit.admission import StrictAdmission
 from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
-from rag.stages.cite.by_id import cite_ids, drop_unknown_ids
+from rag.stages.cite.by_id import cite_ids
 from rag.stages.gate.exact_or import ExactOr
 from rag.stages.gate.thresholds import Coverage
 from rag.stages.pack.by_id import IdPacker
@@ -150,14 +150,6 @@ class Knobs(ServiceKnobs):
         ge=0.5,
         le=1,
     )
-    uncited_cap: float = knob(
-        35,
-        env="CONFIDENCE_UNCITED_CAP",
-        doc="Highest confidence of an answer without a valid citation.",
-        source=_FORMULA,
-        ge=0,
-        le=100,
-    )
     escalate_below: float = knob(
         ESCALATE_BELOW,
         env="ESCALATE_BELOW",
@@ -229,12 +221,10 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         ),
         pack=IdPacker(int(knobs.context_tokens * knobs.context_share), deps.tokens),
         write=deps.writer,
-        polish=(drop_unknown_ids,),
         cite=cite_ids,
         score=Weighted(
             floor=knobs.best,
             ceiling=knobs.full_similarity,
-            uncited_cap=knobs.uncited_cap,
             high=max(knobs.high, knobs.escalate_below),
             medium=knobs.escalate_below,
         ),

@@ -31,7 +31,7 @@ __all__ = [
     "Polished",
     "Proceed",
     "Question",
-    "RefusedBy",
+    "Refined",
     "RelatedDoc",
     "Routing",
     "Scalar",
@@ -43,16 +43,14 @@ __all__ = [
 
 type Level = Literal["High", "Medium", "Low"]
 
-type RefusedBy = Literal["gate", "model"]  # nothing relevant was found, or what was found does not say
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What the caller asked. ``None`` means that the profile decides.
 
     ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
-    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``resolved`` is the
-    text after rewriting.
+    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as
+    asked, ``understood`` as it stands alone: rewritten, with its acronyms spelt out. Until then they are the same.
     """
 
     text: str
@@ -60,12 +58,10 @@ class Question:
     top_k: int | None = None
     threshold: float | None = None
     filters: Mapping[str, object] = field(default_factory=dict)
-    resolved: str = ""
+    understood: str = ""
 
-    @property
-    def meaning(self) -> str:
-        """What is asked, understandable without the conversation: ``resolved`` once a rewriter has set it."""
-        return self.resolved or self.text
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "understood", self.understood or self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +112,18 @@ class Context:
 
     text: str
     used: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """Hits after one refining step; ``trail`` says, in words, what it changed."""
+
+    hits: tuple[Hit, ...]
+    trail: tuple[str, ...] = ()
+
+    def then(self, step: Refined) -> Refined:
+        """What ``step`` made of these hits, with both trails."""
+        return Refined(step.hits, (*self.trail, *step.trail))
 
 
 @dataclass(frozen=True, slots=True)

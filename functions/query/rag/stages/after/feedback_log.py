@@ -49,12 +49,12 @@ class FeedbackLog:
             ids, vector = cached.answer.chunk_ids, cached.answer.vector
         else:
             ids = tuple(hit.chunk.id for hit in rests_on)
-            vector = quantise(self.embed(question.meaning)) if rests_on else b""
+            vector = quantise(self.embed(question.understood)) if rests_on else b""
         keys = (key, cached.key if cached else None)
         self.store.record(
             ResponseRecord(
                 response_id=answer.response_id,
-                question=question.meaning,
+                question=question.understood,
                 chunk_ids=ids,
                 profile=answer.profile,
                 at=self.now(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from rag.ports import LayeredAnswers
 from rag.stages.cache.frozen_answer import freeze, thaw
 from rag.stages.cache.near_questions import NearQuestions
 from rag.stages.cache.normalise import normalise
-from rag.values.answer import Answer, Confidence, Hit, Question, RefusedBy, Routing, SearchQuery
+from rag.values.answer import Answer, Hit, Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
-
-type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 RECENT_NEGATIVE_S = 30 * 86_400
 
@@ -87,11 +85,9 @@ class CacheSlot:
         profile: str,
         response_id: str,
         trail: tuple[str, ...],
-        route: Route | None,
     ) -> Answer:
         """The kept answer for another request, with a response id of its own."""
-        answer = thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
-        return replace(answer, routing=route(answer.confidence, None) if route else None)
+        return thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
 
     def keep(self, key: str, query: SearchQuery, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
@@ -112,7 +108,7 @@ class CacheSlot:
         )
         if not good or self._disliked(key):
             return False
-        vector = quantise(self.embed(answer.question.meaning))
+        vector = quantise(self.embed(answer.question.understood))
         frozen = freeze(answer, rests_on=rests_on, top_score=top_score, now=self.now(), vector=vector)
         self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet

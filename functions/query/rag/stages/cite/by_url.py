@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from rag.ports import TokenCounter
 from rag.stages.cite.by_title import is_http, source_urls
+from rag.stages.cite.marks import Cited, Left, rewrite_marks
 from rag.stages.pack.cutting import cut_to
 from rag.text.labels import safe
-from rag.text.refusal import has_words
 from rag.values.answer import Chunk, Citation, Context, Hit, Passage
 
 SEPARATOR = "\n\n---\n\n"
@@ -22,8 +22,13 @@ SEPARATOR = "\n\n---\n\n"
 # "(Source: ...)", a Markdown link with its text, or a bare address; an address may hold pairs of brackets.
 _ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)
 _NAME = r"[^()\[\]\u3010\u3011\n]"
+_SOURCE = (
+    rf"[(\[\u3010\uff3b]\s*Source:\s*(?P<source>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)"
+    r"[)\]\u3011\uff3d]"
+)
+_SOURCE_MARK = re.compile(_SOURCE, re.IGNORECASE)
 _MARK = re.compile(
-    rf"[(\[\u3010]\s*Source:\s*(?P<source>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)[)\]\u3011]"
+    rf"{_SOURCE}"
     rf"|\[[^\[\]\n]{{0,300}}\]\(<?(?P<link>{_ADDRESS.pattern})>?\)"
     rf"|(?P<bare>{_ADDRESS.pattern})",
     re.IGNORECASE,
@@ -81,29 +86,35 @@ def source_name(chunk: Chunk) -> str:
 class UrlCiter:
     """The sources of the context that an answer names or, where it names none, those that it draws on.
 
-    Only sources of ``hits`` count: an address that the model made up is no citation. A sentence draws on the passage
-    that holds the most of its words, weighted by how few passages hold them, and at least ``min_share`` (0..1). One
-    that names sources draws on theirs alone. Of a source with several passages the citation is about the one that the
-    sentence of its first mark draws on, else the nearest sentence that draws on any, those before the mark first.
+    Only sources of ``hits`` count. A ``(Source: ...)`` that the model made up is taken out. A sentence draws on the
+    passage that holds the most of its words, weighted by how few passages hold them, and at least ``min_share``
+    (0..1). One that names sources draws on theirs alone. Of a source with several passages the citation is about the
+    one that the sentence of its first mark draws on, else the nearest sentence that draws on any, those before the mark
+    first.
     """
 
     min_share: float
 
-    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
+    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> Cited:
         """One citation per source, in the order of the answer, each with all that the answer draws on of it."""
         passages = _Passages(hits)
-        named = tuple(self._named(answer, passages))
-        if named or not has_words(answer):  # an address that the model made up has words of sources too
-            return named
-        return tuple(self._drawn_on(answer, passages))
+        known = _by_name(hits)
+
+        def left(mark: re.Match[str]) -> Left | None:
+            names = (mark["source"], *(address[0] for address in _ADDRESS.finditer(mark[0])))
+            return None if any(_key(name) in known for name in names) else Left("", 1)
+
+        text, removed = rewrite_marks(answer, _SOURCE_MARK, left)
+        citations = tuple(self._named(text, passages)) or tuple(self._drawn_on(text, passages))
+        return Cited(text, citations, max(len(citations), sum(1 for _ in _mentions(text, known))), removed)
 
     def _drawn_on(self, answer: str, passages: _Passages) -> Iterable[Citation]:
         found: dict[str, Citation] = {}
-        for match in _SENTENCE.finditer(answer):
+        for match in _SENTENCE.finditer(_MARK.sub(_blank, answer)):
             place = passages.best(_stems(match[0]), passages.all, self.min_share)
             if place is not None:
-                hit = passages.hits[place]
-                _add(found, _citation(match[0].rstrip(), match.start(), hit))
+                sentence = answer[match.start() : match.end()].rstrip()
+                _add(found, _citation(sentence, match.start(), passages.hits[place]))
         return found.values()
 
     def _named(self, answer: str, passages: _Passages) -> Iterable[Citation]:

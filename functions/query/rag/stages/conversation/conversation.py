@@ -28,11 +28,11 @@ class Conversation:
         return question if question.session_id else replace(question, session_id=self.new_session())
 
     def resolve(self, query: SearchQuery, question: Question, run: Run) -> tuple[SearchQuery, tuple[Turn, ...]]:
-        """The query as it stands alone, and the turns that its answer needs: none, unless it leans on them."""
+        """The query as it stands alone, and the turns that its answer needs: none, unless it is a follow-up."""
         session = question.session_id or ""
         nothing: tuple[Turn, ...] = ()
         history = run.soft("recall", lambda: self.memory.recall(session, limit=self.turns), nothing)
-        if not self.reframe.leans(query.text, history):
+        if not self.reframe.is_follow_up(query.text, history):
             return query, ()
         fallback = self.reframe.fallback(query, history)
         rewritten = run.soft("reframe", lambda: self.reframe(query, history, run), fallback)
@@ -40,19 +40,19 @@ class Conversation:
             run.events.append("reframed")
         return rewritten, history
 
-    def remember(self, answer: Answer, standalone: str) -> None:
+    def remember(self, answer: Answer) -> None:
         """Add the turn to its session, as it was asked and as it was understood: the next follow-up may lean on that.
 
         Raises:
             StoreUnavailable: it cannot be written.
         """
         sources = tuple(source.url for source in answer.sources)
-        asked = answer.question.text
+        question = answer.question
         turn = Turn(
-            question=standalone,
+            question=question.understood,
             answer=answer.text,
             at=self.now(),
             sources=sources,
-            asked="" if asked == standalone else asked,
+            asked="" if question.text == question.understood else question.text,
         )
-        self.memory.remember(answer.question.session_id or "", turn)
+        self.memory.remember(question.session_id or "", turn)

@@ -38,7 +38,7 @@ class Reframe:
     history_chars: int
     clock: Callable[[], float]
 
-    def leans(self, text: str, history: Sequence[Turn]) -> bool:
+    def is_follow_up(self, text: str, history: Sequence[Turn]) -> bool:
         """Whether ``text`` needs ``history`` to be understood."""
         return bool(history) and leans_on_history(text)
 
@@ -51,7 +51,7 @@ class Reframe:
         chat = self.chat
         if chat is None:
             return self.fallback(query, history)
-        turns = [(_told(turn), turn.answer) for turn in history]
+        turns = [(_as_said(turn), turn.answer) for turn in history]
         text = fill(
             self.template,
             {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
@@ -69,7 +69,7 @@ class Reframe:
         return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
 
 
-def _told(turn: Turn) -> str:
+def _as_said(turn: Turn) -> str:
     """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
     return f"{turn.asked} (understood as: {turn.question})" if turn.asked else turn.question
 

@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from knowledge.open.metadata import FIELD_TYPES
 from rag.errors import InvalidParameter
-from rag.stages.retrieve.retry_unfiltered import both
+from rag.stages.retrieve.attempts import both
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Question, SearchQuery, Where
 

@@ -11,7 +11,7 @@ question and has no vote against it there gets ``pattern_boost`` beside that, wi
 tried first. Take the votes away and the adjustment is gone.
 
 It orders and does no more: ``Hit.score`` stays what retrieval found, for gates, confidence and readers. Stages that
-order go by ``standing``.
+order go by ``adjusted_score``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.values.answer import Hit, Question
+from rag.values.answer import Hit, Question, Refined
 
 DAY_S = 86_400.0
 
@@ -138,7 +138,7 @@ def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
     return float(0.5 ** (max(0.0, now - at) / DAY_S / knobs.half_life_days))
 
 
-def standing(hit: Hit) -> float:
+def adjusted_score(hit: Hit) -> float:
     """What ``hit`` is ordered by: its score and what readers said of it."""
     return hit.score + hit.parts.get("feedback", 0.0)
 
@@ -156,22 +156,24 @@ class FeedbackRefine:
     now: Callable[[], float]
     knobs: FeedbackKnobs
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
-        """The same hits with the same scores, best ``standing`` first, equals in the order that they had.
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
+        """The same hits with the same scores, best ``adjusted_score`` first, equals in the order that they had.
 
         Raises:
             StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.
         """
         if not hits:
-            return hits
+            return Refined(hits)
         now = self.now()
         since = now - self.knobs.horizon_days * DAY_S
         votes = self.votes_on([hit.chunk.id for hit in hits], since=since)
         if not any(votes.values()):
-            return hits
-        deltas = adjustments(votes, self.embed(question.meaning), now, self.knobs)
+            return Refined(hits)
+        deltas = adjustments(votes, self.embed(question.understood), now, self.knobs)
         adjusted = [_adjusted(hit, deltas[hit.chunk.id]) if hit.chunk.id in deltas else hit for hit in hits]
-        return tuple(sorted(adjusted, key=standing, reverse=True))
+        moved = [f"{hit.chunk.id} {hit.parts['feedback']:+.2f}" for hit in adjusted if "feedback" in hit.parts]
+        note = (f"ordered by readers' votes: {', '.join(moved)}",) if moved else ()
+        return Refined(tuple(sorted(adjusted, key=adjusted_score, reverse=True)), note)
 
 
 def _adjusted(hit: Hit, delta: float) -> Hit:

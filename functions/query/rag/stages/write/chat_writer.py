@@ -53,7 +53,7 @@ class ChatWriter:
         turns = [(turn.wording, turn.answer) for turn in history]
         section = history_section(format_history(turns, max_chars=self.history_chars))
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
-        wording = question.text if self.history_chars else question.meaning
+        wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
         completion = self.chat.complete(messages, deadline=deadline)
         text = defuse(replace_surrogates(completion.text), question.text, wording, *(asked for asked, _ in turns))

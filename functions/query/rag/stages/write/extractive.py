@@ -59,7 +59,7 @@ class ExtractiveWriter:
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
         """See ``rag.stages.write.chat_writer.Writer``; uses no network, no deadline and no history."""
-        asked = question.meaning
+        asked = question.understood
         sentences = shortlist(asked, _sentences(context, exact_words(asked)), _MAX_CANDIDATES)
         if not sentences:
             return Completion(text="", model=MODEL, finish_reason="stop", calls=0)

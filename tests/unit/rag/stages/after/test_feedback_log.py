@@ -20,7 +20,7 @@ SESSION = "s" * 22
 VECTOR = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
 ANSWER = Answer(
     text="Five days.",
-    question=Question(text="And permits?", session_id=SESSION, resolved="Which permits?"),
+    question=Question(text="And permits?", session_id=SESSION, understood="Which permits?"),
     profile="gacounts",
     response_id="r1",
     confidence=Confidence("High", 90.0, ""),

@@ -17,7 +17,7 @@ from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Que
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
-QUESTION = Question(text="Which permit?", resolved="Which permit?")
+QUESTION = Question(text="Which permit?", understood="Which permit?")
 QUERY = SearchQuery(text="Which permit?", top_k=8)
 CITATION = Citation(raw="[Import permits]", title="Import permits", section="", position=0, hit=HITS[0])
 ANSWER = Answer(

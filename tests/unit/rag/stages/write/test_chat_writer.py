@@ -41,7 +41,7 @@ def test_system_prompt_with_the_context_then_the_question_as_it_is() -> None:
 
 @pytest.mark.parametrize(("history_chars", "wording"), [(0, "Which permit for food?"), (1000, "And for food?")])
 def test_a_follow_up_is_asked_as_understood_where_the_prompt_holds_no_history(history_chars: int, wording: str) -> None:
-    asked = Question(text="And for food?", resolved="Which permit for food?")
+    asked = Question(text="And for food?", understood="Which permit for food?")
     before = (Turn(question="Which permit?", asked="Which one?", answer="TradeNet.", at=0.0),)
     chat = FakeChat("x")
     ChatWriter(chat, "{context}{history}", history_chars)(asked, CONTEXT, deadline=deadline(), history=before)
