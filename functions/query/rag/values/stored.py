@@ -78,8 +78,7 @@ class CacheHit:
 class Turn:
     """A question and its answer. ``sources`` are URLs or titles that the answer cited.
 
-    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote, ``""`` where that is the
-    same.
+    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote.
     """
 
     question: str
@@ -88,10 +87,8 @@ class Turn:
     sources: tuple[str, ...] = ()
     asked: str = ""
 
-    @property
-    def wording(self) -> str:
-        """The question in the user's own words."""
-        return self.asked or self.question
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", self.asked or self.question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,21 +69,3 @@ def test_the_bar_of_the_retry_has_the_profiles_scale(threshold: float | None, in
 
 
 PERMITS = make_hit("Apply for import permits within five days.", number=1, cosine=0.9, url="https://a.example/permits")
-
-
-@pytest.mark.parametrize(
-    ("written", "refused"),
-    [
-        ("(Source: https://a.example/permits)", False),
-        ("**https://a.example/permits**", False),
-        ("(Source: Import permits)", False),
-        ("https://b.example/import/permits/days", True),
-        ("(Source: https://b.example/x)", True),
-        ("[Apply for import permits]", True),
-    ],
-)
-def test_an_answer_of_nothing_but_sources_that_were_found_stays(written: str, refused: bool) -> None:
-    deps = make_deps(FakeIndex((PERMITS,)), ChatWriter(FakeChat(written), "{context}"))
-    answer = gacounts.build(gacounts.Knobs(), deps).run(Question(text="Which permit?"), deadline=deadline())
-    assert (answer.text, answer.refused) == (gacounts.DECLINE if refused else written, refused)
-    assert [citation.hit for citation in answer.citations] == ([] if refused else [PERMITS])

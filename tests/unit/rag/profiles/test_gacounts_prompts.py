@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag.config.prompts import load_prompt
-from rag.text.refusal import is_refusal
+from rag.profiles import gacounts
+from rag.stages.score.contract import begins_with_decline
 
 PROMPTS = Path(__file__).parents[4] / "prompts" / "gacounts"
 PLACEHOLDERS = {
@@ -26,4 +27,4 @@ def test_each_holds_its_placeholders_once_and_calls_what_it_quotes_data(name: st
 def test_the_system_prompt_declines_in_the_services_words() -> None:
     sentence = "I don't have specific information about that in the knowledge base."
     assert sentence in load_prompt(PROMPTS / "system.txt", "context", "history")
-    assert is_refusal(sentence)
+    assert begins_with_decline(sentence, gacounts.DECLINE)

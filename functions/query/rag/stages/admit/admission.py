@@ -27,7 +27,7 @@ class PlainAdmission:
             raise EmptyQuery
         if len(text) > self.max_chars:
             raise QueryTooLong(self.max_chars)
-        return replace(question, text=text)
+        return replace(question, text=text, understood="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +53,4 @@ class StrictAdmission:
             raise UnsafeQuery("{noun} holds control or private-use characters; plain text of any script is accepted")
         if holds_script(text):
             raise UnsafeQuery("{noun} holds a script pattern; plain text is accepted")
-        return replace(question, text=text)
+        return replace(question, text=text, understood="")

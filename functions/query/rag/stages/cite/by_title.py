@@ -65,14 +65,14 @@ class TitleCiter:
 
     def _labels(self, mark: str, hits: tuple[Hit, ...]) -> Iterator[_Label]:
         """The labels in a bracket: one, unless it is a list in which a title of ``hits`` stands."""
-        inside = mark[1:-1]
+        whole = _label(mark[1:-1])
         titles = {_key(hit.chunk.title) for hit in hits}
-        parts = [_label(part) for part in _SEPARATOR.split(inside)]
-        listed = len(parts) > 1 and _label(inside).title.casefold() not in titles
-        if listed and any(part.title.casefold() in titles for part in parts):
+        parts = [_label(part) for part in _SEPARATOR.split(mark[1:-1])]
+        known = whole.title.casefold() in titles and (place := self._match(whole, hits)) and place[1] == whole.section
+        if not known and any(part.title.casefold() in titles for part in parts):
             yield from parts
         else:
-            yield _label(inside)
+            yield whole
 
     def _match(self, label: _Label, hits: tuple[Hit, ...]) -> tuple[Hit, str] | None:
         """The hit that ``label`` means, and its section where it has that."""

@@ -53,6 +53,6 @@ class Conversation:
             answer=answer.text,
             at=self.now(),
             sources=sources,
-            asked="" if question.text == question.understood else question.text,
+            asked=question.text,
         )
         self.memory.remember(question.session_id or "", turn)

@@ -71,7 +71,7 @@ class Reframe:
 
 def _as_said(turn: Turn) -> str:
     """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
-    return f"{turn.asked} (understood as: {turn.question})" if turn.asked else turn.question
+    return f"{turn.asked} (understood as: {turn.question})" if turn.asked != turn.question else turn.question
 
 
 def _question(text: str) -> str:

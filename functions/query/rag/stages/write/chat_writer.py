@@ -50,7 +50,7 @@ class ChatWriter:
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
         """See Writer."""
-        turns = [(turn.wording, turn.answer) for turn in history]
+        turns = [(turn.asked, turn.answer) for turn in history]
         section = history_section(format_history(turns, max_chars=self.history_chars))
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
         wording = question.text if self.history_chars else question.understood

@@ -13,7 +13,7 @@ from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.memory_stores import InMemoryAnswerCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.stages.cache.near_questions import NearQuestions
-from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, Routing, SearchQuery
+from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
@@ -115,11 +115,10 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
     assert kept(ANSWER, cache=cache)
     hit = cache.get("k", QUERY, QUESTION)
     assert hit is not None
-    routing = Routing("return", "fine")
     asked = replace(QUESTION, session_id="t" * 22)
-    answer = cache.recall(hit, asked, "gacounts", "r2", ("trail",), lambda confidence, refused: routing)
+    answer = cache.recall(hit, asked, "gacounts", "r2", ("trail",))
     assert (answer.text, answer.response_id, answer.question) == (ANSWER.text, "r2", asked)
-    assert (answer.cached, answer.trail, answer.routing) == (True, ("trail",), routing)
+    assert (answer.cached, answer.trail, answer.routing) == (True, ("trail",), None)
     assert (answer.confidence, answer.refused, answer.chunks_retrieved) == (ANSWER.confidence, False, 2)
 
 

@@ -30,9 +30,9 @@ def run(left_s: float = 27.0) -> Run:
 
 def test_only_what_leans_on_a_history_leans() -> None:
     stage = reframe(None)
-    assert stage.leans(FOLLOW_UP.text, HISTORY)
-    assert not stage.leans(FOLLOW_UP.text, ())
-    assert not stage.leans("Which colors does our brand have?", HISTORY)
+    assert stage.is_follow_up(FOLLOW_UP.text, HISTORY)
+    assert not stage.is_follow_up(FOLLOW_UP.text, ())
+    assert not stage.is_follow_up("Which colors does our brand have?", HISTORY)
 
 
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:

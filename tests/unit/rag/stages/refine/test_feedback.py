@@ -11,8 +11,8 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjustments, standing
-from rag.values.answer import Hit, Question
+from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
+from rag.values.answer import Hit, Question, Refined
 
 KNOBS = FeedbackKnobs()
 NOW = 1_700_000_000.0
@@ -64,12 +64,12 @@ class Votes:
 
 def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> tuple[Hit, ...]:
     stage = FeedbackRefine(votes_on=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)
-    return stage(hits, Question(text="q"))
+    return stage(hits, Question(text="q")).hits
 
 
 def test_the_seeds_example() -> None:
     found = refined({"id_1": crowd(True, 5)})
-    assert [(hit.chunk.number, round(standing(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
+    assert [(hit.chunk.number, round(adjusted_score(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
     assert found[0].parts == {"dense": 0.84, "feedback": pytest.approx(0.10)}
     assert found[1].parts == {"dense": 0.86}
 
@@ -145,8 +145,8 @@ def test_without_votes_nothing_is_embedded_and_nothing_moves() -> None:
         raise AssertionError("embedded for nothing")
 
     stage = FeedbackRefine(votes_on=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)
-    assert stage(HITS, Question(text="q")) == HITS
-    assert stage((), Question(text="q")) == ()
+    assert stage(HITS, Question(text="q")) == Refined(HITS)
+    assert stage((), Question(text="q")) == Refined(())
 
 
 def test_only_votes_within_the_horizon_are_asked_for() -> None:

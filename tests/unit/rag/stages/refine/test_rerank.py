@@ -14,7 +14,7 @@ from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
 from rag.ledger import Run
 from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
-from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Usage
+from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Refined, Usage
 
 TEMPLATE = "Q: {question}\nP: {passages}"
 PROMPT = Path(__file__).parents[5] / "prompts" / "gacounts" / "rerank.txt"
@@ -100,17 +100,16 @@ def run(left_s: float = 27.0) -> Run:
     return Run(FakeClock(), deadline(left_s))
 
 
-def numbers(found: tuple[Hit, ...]) -> list[int]:
-    return [hit.chunk.number for hit in found]
+def numbers(found: Refined) -> list[int]:
+    return [hit.chunk.number for hit in found.hits]
 
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
     found = stage(chat)(CLOSE, Question(text="How?"), run())
     assert numbers(found) == [3, 1, 4, 2]
-    assert [hit.score for hit in found] == [0.80, 0.84, 0.5, 0.82]
-    assert [hit.parts["rerank"] for hit in found] == [1, 2, 3, 4]
-    assert [hit.parts["dense"] for hit in found] == [0.8] * 4
+    assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
+    assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
     assert chat.asked == [(Message("user", f"Q: How?\nP: {number_passages(CLOSE)}"),)]
 
 
@@ -127,7 +126,7 @@ def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
 
 
 def test_nonsense_keeps_the_order() -> None:
-    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), run()) == CLOSE
+    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), run()) == Refined(CLOSE)
 
 
 @pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
@@ -140,7 +139,7 @@ def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?"), run()) == FAR
+    assert stage(chat)(FAR, Question(text="How?"), run()) == Refined(FAR)
     assert chat.asked == []
 
 
