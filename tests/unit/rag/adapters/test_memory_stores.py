@@ -277,4 +277,4 @@ def test_a_turn_of_before_the_users_own_words_were_kept_is_read() -> None:
     text = '{"format":2,"question":"Which permit?","answer":"TradeNet.","at":1.5,"sources":["u"]}'
     turn = decode_turn(text)
     assert turn == Turn(question="Which permit?", answer="TradeNet.", at=1.5, sources=("u",))
-    assert turn.wording == "Which permit?"
+    assert turn.asked == "Which permit?"
