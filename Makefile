@@ -62,7 +62,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test evaluate check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -77,6 +77,9 @@ run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 
 test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests
 	@$(PY) -m pytest -n $(JOBS)
+
+evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
+	@$(PY) -m pytest tests/evaluation -q -n $(JOBS)
 
 build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size table of both architectures; fails over the limit
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(ARCH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # No deadline: on a busy machine the clock says nothing about the code. CI tries the same examples every time, so that
@@ -11,3 +12,11 @@ from hypothesis import settings
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End with the rates that tests/evaluation printed; those of failed tests stand with the failure."""
+    passed = [report for report in terminalreporter.getreports("passed") if "tests/evaluation/" in report.nodeid]
+    if printed := "".join(report.capstdout for report in passed):
+        terminalreporter.section("evaluation")
+        terminalreporter.write(printed)

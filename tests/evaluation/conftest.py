@@ -1,0 +1,13 @@
+"""Fixtures of the evaluation: things that take long to make, once a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from knowledge.embedding import MiniLM
+
+
+@pytest.fixture(scope="session")
+def embedder() -> MiniLM:
+    """The real embedding model."""
+    return MiniLM(threads=2)
