@@ -12,8 +12,10 @@ from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 from rag.values.answer import Chunk, Citation, Hit
 
-# Not a link or an image, whose address follows, nor a footnote or a check box.
-_BRACKET = rf"{OPEN}(?!\^|[ xX]?\])[^\[\]\u3010\u3011\uff3b\uff3d\n\0]++{CLOSE}(?!\()"
+# Not a link or an image, whose address follows, nor a footnote or a check box. The prompt keeps brackets for citations;
+# in documentation 1 sentence in 1,000 has another one outside of code (docs_handbook .14 %, docs_fastapi .11 %,
+# docs_rust_book .01 %).
+_BRACKET = rf"(?<!\\){OPEN}(?!\^|[ xX]?\])[^\[\]\u3010\u3011\uff3b\uff3d\n\0]++{CLOSE}(?!\()"
 _MARK = re.compile(_BRACKET)
 _GROUP = grouped(_BRACKET)
 _SEPARATOR = re.compile(r"\s*[;,]\s*")
