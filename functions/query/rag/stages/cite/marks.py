@@ -11,9 +11,9 @@ from rag.values.answer import Citation
 OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
 """Square brackets and both kinds of full-width ones, which some models write."""
 
-# A fence to its end, or a span between runs of as many back-ticks. Possessive: no text takes long.
+# A fence to its end, or the text's; or a span between runs of as many back-ticks. Possessive: no text takes long.
 _CODE = re.compile(
-    r"^[ \t]*+(?P<fence>```++|~~~++)[^\n]*+\n(?:.*\n)*?[ \t]*+(?:(?P=fence)|\Z)"
+    r"^[ \t]*+(?P<fence>```++|~~~++)[^\n]*+(?:\n(?![ \t]*+(?P=fence))[^\n]*+)*+(?:\n[ \t]*+(?P=fence)[`~]*+)?"
     r"|(?<!`)(?P<ticks>`++)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)",
     re.MULTILINE,
 )

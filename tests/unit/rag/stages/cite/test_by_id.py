@@ -37,6 +37,7 @@ HITS = tuple(make_hit(number=number) for number in sorted(KNOWN))
         ("Use `for x in [id_1, id_5]:` here.", "Use `for x in [id_1, id_5]:` here.", 0),
         ("```\nfor x in [id_5]:\n```\nSo [id_5].", "```\nfor x in [id_5]:\n```\nSo.", 1),
         ("Fields: id_1, id_2", "Fields: id_1, id_2", 0),
+        ("So [id_5]:\n~~~python\nfor x in [id_5]:", "So:\n~~~python\nfor x in [id_5]:", 1),
     ],
 )
 def test_unknown_ids_go_as_marks(answer: str, text: str, removed: int) -> None:
