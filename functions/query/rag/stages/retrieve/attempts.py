@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rag.values.answer import SearchQuery, Where
+from rag.stages.query.where import both
+from rag.values.answer import SearchQuery
 
 
 def attempts(query: SearchQuery) -> Iterator[SearchQuery]:
@@ -18,16 +19,3 @@ def attempts(query: SearchQuery) -> Iterator[SearchQuery]:
         yield replace(query, where=both(query.where, query.detected), detected=None)
         query = replace(query, trail=(*query.trail, "the detected filter left nothing: searched again without it"))
     yield replace(query, detected=None)
-
-
-def both(where: Where | None, other: Where | None) -> Where | None:
-    """``where`` and ``other``, and-ed as Chroma takes it; None when there is neither."""
-    clauses = [clause for given in (where, other) if given for clause in _clauses(given)]
-    if len(clauses) > 1:
-        return {"$and": clauses}
-    return clauses[0] if clauses else None
-
-
-def _clauses(where: Where) -> list[Where]:
-    parts = where.get("$and")
-    return list(parts) if isinstance(parts, list) and len(where) == 1 else [where]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag.errors import IndexMissing, InvalidParameter
 from rag.stages.query.request_filter import RequestFilter
-from rag.stages.retrieve.attempts import both
+from rag.stages.query.where import both
 from rag.values.answer import Question, SearchQuery
 
 FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}

@@ -9,7 +9,8 @@ from rag.errors import IndexMissing
 from rag.stages.query.filter_rules import RuleTable, parse_rules
 from rag.stages.query.request_filter import RequestFilter
 from rag.stages.query.rule_filter import RuleFilter
-from rag.stages.retrieve.attempts import attempts, both
+from rag.stages.query.where import both
+from rag.stages.retrieve.attempts import attempts
 from rag.values.answer import Question, SearchQuery
 
 FIELDS = {"category": "str", "priority": "int"}
@@ -39,7 +40,7 @@ def test_the_rule_is_kept_apart_from_the_requests_own_filter() -> None:
 def test_all_the_rules_that_match_are_named() -> None:
     table = parse_rules('[{"keywords": ["x"], "where": {"f": 1}}, {"keywords": ["y"], "where": {"f": 2}}]')
     query = RuleFilter(table, lambda: {"f": "int"})(SearchQuery(text="x or y", top_k=8), Question(text="x or y"))
-    assert query.detected == {"f": {"$in": [1, 2]}}
+    assert query.detected == {"$or": [{"f": {"$eq": 1}}, {"f": {"$eq": 2}}]}
     assert query.trail == ("filtered by the word 'x': f = 1, or by the word 'y': f = 2",)
 
 
