@@ -6,13 +6,16 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fakes_embedding import HashingEmbedder
+from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
 from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.profiles.inputs import Deps, ProfileIndex
 from rag.profiles.services import Services, Stores
 from rag.stages.pack.tokens import RoughTokens
@@ -186,8 +189,9 @@ SERVICE_PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{questio
 
 
 def make_services(*, stores: bool = True, chat: bool = True) -> Services:
-    """Services over stores in memory and a model, or without."""
-    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), InMemoryFeedback())
+    """Services over stores, of which none is opened, and a model, or without."""
+    unopened = SqliteDatabase(Path("unopened.sqlite"))
+    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), SqliteFeedback(unopened))
     return Services(
         stores=kept if stores else None,
         chat=FakeChat() if chat else None,

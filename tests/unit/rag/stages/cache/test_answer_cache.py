@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fakes import FakeClock, make_hit
+from fakes_stores import InMemoryAnswerCache
 
 from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.stages.cache.near_questions import NearQuestions
 from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery

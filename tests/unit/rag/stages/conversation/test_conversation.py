@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 from fakes import FakeChat, FakeClock, deadline
+from fakes_stores import InMemoryMemory
 
-from rag.adapters.memory_stores import InMemoryMemory
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Run
 from rag.stages.conversation.conversation import Conversation
@@ -36,7 +36,7 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     clock = FakeClock(1e9)
     numbers = count(1)
     return Conversation(
-        memory=InMemoryMemory(clock=clock),
+        memory=InMemoryMemory(),
         reframe=Reframe(chat=chat, template="{history}{question}", budget_s=5.0, history_chars=4000, clock=FakeClock()),
         turns=turns,
         new_session=lambda: f"new-{next(numbers):018d}",

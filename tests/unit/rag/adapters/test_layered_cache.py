@@ -1,4 +1,4 @@
-"""The stores in memory keep the contract, and so does the layered cache in front of one."""
+"""rag.adapters.layered_cache: the contract of a cache, and what its two layers make of failures."""
 
 from __future__ import annotations
 
@@ -7,52 +7,26 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from fakes import FakeClock
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
+from fakes_stores import InMemoryAnswerCache
 from store_contract import (
     KEY,
     OTHER_KEY,
     START,
     AnswerCacheContract,
-    FeedbackContract,
-    MemoryContract,
     make_answer,
-    make_response,
 )
 
 from rag.adapters.layered_cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
-from rag.adapters.store_format import decode_answer, decode_response, decode_turn, encode_answer
 from rag.errors import StoreUnavailable
 from rag.ports import AnswerCache
-from rag.values.stored import CacheHit, Layer, Turn, quantise
+from rag.values.stored import CacheHit, Layer
 
 
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock(now=START)
-
-
-class TestInMemoryAnswerCache(AnswerCacheContract):
-    @pytest.fixture
-    def cache(self, clock: FakeClock) -> AnswerCache:
-        return InMemoryAnswerCache(clock=clock)
-
-
-class TestInMemoryMemory(MemoryContract):
-    @pytest.fixture
-    def memory(self, clock: FakeClock) -> InMemoryMemory:
-        return InMemoryMemory(clock=clock)
-
-
-class TestInMemoryFeedback(FeedbackContract):
-    @pytest.fixture
-    def feedback(self, clock: FakeClock) -> InMemoryFeedback:
-        return InMemoryFeedback(clock=clock)
 
 
 class TestLayeredCache(AnswerCacheContract):
@@ -231,50 +205,3 @@ def test_threads_may_share_it(clock: FakeClock) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(work, range(8)))
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"format":99,"text":"from another release"}'])
-def test_what_another_release_wrote_reads_as_absent(text: str) -> None:
-    assert decode_answer(text) is None
-    assert decode_turn(text) is None
-    assert decode_response(text) is None
-
-
-def test_an_answer_s_scores_may_be_numpy_s() -> None:
-    body = encode_answer(make_answer(top_score=np.float32(0.5)))
-    assert body
-    decoded = decode_answer(body)
-    assert decoded
-    assert decoded.top_score == 0.5
-
-
-def test_whose_vote_it_is() -> None:
-    assert make_response("r1", session_id="s").voter == "s"
-    assert make_response("r1", session_id=None).voter == "r1"
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from([384, 3072]), st.floats(-1, 1))
-def test_quantised_vectors_keep_their_cosine(seed: int, dimensions: int, mix: float) -> None:
-    random = np.random.default_rng(seed)
-    first, noise = random.normal(size=(2, dimensions))
-    second = mix * first + (1 - abs(mix)) * noise
-    stored = [np.frombuffer(quantise(vector), np.int8).astype(np.float64) for vector in (first, second)]
-    assert cosine(*stored) == pytest.approx(cosine(first, second), abs=0.01)
-
-
-@given(arrays.arrays(np.float32, st.integers(0, 8), elements=st.floats(-1, 1, width=32)))
-def test_any_vector_is_one_byte_a_dimension(vector: np.ndarray) -> None:
-    values = np.frombuffer(quantise(vector), np.int8)
-    assert values.shape == vector.shape
-    assert not values.size or not vector.any() or int(np.abs(values.astype(int)).max()) == 127
-
-
-def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
-
-
-def test_a_turn_of_before_the_users_own_words_were_kept_is_read() -> None:
-    text = '{"format":2,"question":"Which permit?","answer":"TradeNet.","at":1.5,"sources":["u"]}'
-    turn = decode_turn(text)
-    assert turn == Turn(question="Which permit?", answer="TradeNet.", at=1.5, sources=("u",))
-    assert turn.asked == "Which permit?"
