@@ -55,8 +55,7 @@ def fresh(gacounts_index: Path) -> Iterator[Start]:
     [
         "when is the security training due each year",
         "  When is   the security training due each year?!  ",
-        "When is the security training due, each year?",
-        "\uff37hen is the security training due each year?",  # a full-width W
+        "WHEN IS THE SECURITY TRAINING DUE EACH YEAR\uff1f",
     ],
 )
 def test_spelling_alone_does_not_matter(shared: Api, again: str) -> None:
@@ -215,18 +214,6 @@ def test_a_withdrawn_or_turned_vote_allows_it_again(fresh: Start, tmp_path: Path
         api.vote(first, second_thoughts)
         assert not cached(api.ask(question))
         assert cached(api.ask(question))
-
-
-def test_a_vote_against_a_near_question_s_answer_ends_it_for_both(fresh: Start, tmp_path: Path) -> None:
-    api = fresh(**gacounts(tmp_path / "s.sqlite", CACHE_SIMILARITY="0.9"))
-    near = "What colors does our brand have?"
-    api.ask(COLORS)
-    hit = api.ask(near)
-    assert cached(hit), "else this test is about nothing"
-    api.vote(hit.json["responseId"], False)
-    assert [cached(api.ask(question)) for question in (near, COLORS) * 2] == [False] * 4
-    api.vote(hit.json["responseId"], None)
-    assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]
 
 
 def test_a_vote_for_an_answer_leaves_it(fresh: Start, tmp_path: Path) -> None:
