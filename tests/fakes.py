@@ -15,7 +15,6 @@ from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
 from rag.profiles.inputs import Deps, ProfileIndex
 from rag.profiles.services import Services, Stores
-from rag.stages.pack.tokens import RoughTokens
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
 from rag.stages.write.chat_writer import Writer
@@ -172,7 +171,6 @@ def make_deps(
     return Deps(
         index=index,
         writer=writer,
-        tokens=RoughTokens(),
         services=services,
         acronyms=AcronymTable(),
         rules=RuleTable(()),
