@@ -18,7 +18,6 @@ from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.profiles.inputs import Deps, ProfileIndex
 from rag.profiles.services import Services, Stores
-from rag.stages.pack.tokens import RoughTokens
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
 from rag.stages.write.chat_writer import Writer
@@ -175,7 +174,6 @@ def make_deps(
     return Deps(
         index=index,
         writer=writer,
-        tokens=RoughTokens(),
         services=services,
         acronyms=AcronymTable(),
         rules=RuleTable(()),

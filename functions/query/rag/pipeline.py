@@ -189,8 +189,7 @@ class Pipeline:
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, run: Run) -> Draft:
         key = cache.key(draft.query, draft.question)
-        found = run.soft("cache", lambda: cache.get(key, draft.query, draft.question), None)
-        return replace(draft, key=key, cached=found)
+        return replace(draft, key=key, cached=run.soft("cache", partial(cache.get, key, draft.query), None))
 
     def _retrieved(self, draft: Draft, run: Run) -> Draft:
         question = draft.question
@@ -246,6 +245,6 @@ class Pipeline:
             run.soft("memory", partial(self.conversation.remember, answer), None)
         if self.cache and key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, rests_on, best), None)
+            run.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)
         if self.feedback:
             run.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)

@@ -49,14 +49,6 @@ class ChatModel(Protocol):
         ...
 
 
-class TokenCounter(Protocol):
-    """Counts the tokens of a text as the model in use does."""
-
-    def count(self, text: str) -> int:
-        """Tokens in ``text``: never fewer than the model's own count, at most a quarter more."""
-        ...
-
-
 class AnswerCache(Protocol):
     """Answers by key. A key is the sha256 (hex) of everything that the answer depends on."""
 

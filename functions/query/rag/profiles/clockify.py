@@ -219,7 +219,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             rare=knobs.rare_deviations,
             cosine=knobs.threshold,
         ),
-        pack=IdPacker(int(knobs.context_tokens * knobs.context_share), deps.tokens),
+        pack=IdPacker(int(knobs.context_tokens * knobs.context_share)),
         write=deps.writer,
         cite=cite_ids,
         score=Weighted(

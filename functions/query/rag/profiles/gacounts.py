@@ -118,7 +118,7 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         if knobs.rerank
         else None,
         gate=TopScore(bar),
-        pack=UrlPacker(knobs.context_tokens, deps.tokens),
+        pack=UrlPacker(knobs.context_tokens),
         write=deps.writer,
         polish=(polish_html,),
         cite=UrlCiter(knobs.draws_on),

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rag.ports import TokenCounter
 from rag.profiles.services import Services
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
@@ -35,7 +34,6 @@ class Deps:
 
     index: ProfileIndex
     writer: Writer
-    tokens: TokenCounter
     services: Services
     acronyms: AcronymTable
     rules: RuleTable

@@ -46,14 +46,6 @@ class ServiceKnobs(LlmKnobs):
         5.0, env="REFRAME_TIMEOUT_S", doc="Longest wait for a rewriting.", unit="s", source="DESIGN.md", gt=0, le=60
     )
     cache: bool = cache_knob(False, "DESIGN.md")
-    cache_similarity: float = knob(
-        0.0,
-        env="CACHE_SIMILARITY",
-        doc="Cosine from which a question that asks for the same shares a cached answer; 0 switches that off.",
-        source="DESIGN.md",
-        ge=0,
-        le=1,
-    )
 
     @property
     def prompt_history_chars(self) -> int:
@@ -71,4 +63,4 @@ def conversation(knobs: ServiceKnobs, services: Services) -> Conversation | None
 
 def answer_cache(knobs: ServiceKnobs, services: Services, bar: float) -> CacheSlot | None:
     """The cache, where a store is and it is on; ``bar`` is the lowest top cosine (-1..1) of an answer that it keeps."""
-    return services.answer_cache(bar, similarity=knobs.cache_similarity) if knobs.cache else None
+    return services.answer_cache(bar) if knobs.cache else None

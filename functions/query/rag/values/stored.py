@@ -95,9 +95,9 @@ class Turn:
 class ResponseRecord:
     """What must be known of a response to learn from a vote on it.
 
-    ``cache_keys`` are that of the question, whether the answer was stored or not, and that under which the cache had
-    the answer where it is another one: a vote against it keeps later answers out of both. There are none when the
-    question has no key (its prompt held history). ``chunk_ids`` name what the answer rests on, best first.
+    ``cache_keys`` are those of the question, whether the answer was stored or not: a vote against it keeps later
+    answers out. There are none when the question has no key (its prompt held history). ``chunk_ids`` name what the
+    answer rests on, best first.
     """
 
     response_id: str

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import Index, open_index
-from knowledge.token_count import TokenCounter
 from rag.adapters.embedding.embedders import index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.embedding.remembering import Remembering
@@ -28,7 +27,6 @@ from rag.profiles.inputs import Deps
 from rag.profiles.llm_knobs import LlmKnobs
 from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
-from rag.stages.pack.tokens import RoughTokens
 from rag.stages.write.chat_writer import ChatWriter, WithLastResort, Writer
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
@@ -48,7 +46,6 @@ class Service:
     pipeline: Pipeline
     index: LiveIndex
     chat: OpenAiChat | None
-    tokens: TokenCounter | RoughTokens
     stores: OpenStores | None
     remote: OpenAiEmbedder | None
 
@@ -90,8 +87,6 @@ class Service:
         """Import what an answer will need, without calling anybody or reading a secret."""
         if self.chat:
             self.chat.warm()
-        if isinstance(self.tokens, TokenCounter):
-            self.tokens.warm()
         if self.stores:
             self.stores.warm()
         if self.remote:
@@ -140,10 +135,8 @@ def build_service(settings: Settings) -> Service:
     if settings.llm_enabled or knobs.llm_chosen:
         chat = _chat(settings, knobs, model=knobs.llm_model, base_url=knobs.llm_base_url)
     writer: Writer = extractive
-    tokens: TokenCounter | RoughTokens = RoughTokens()
     prompts = Prompts(settings)
     if chat:
-        tokens = TokenCounter(lambda: chat.model)
         history_chars: int = knobs.prompt_history_chars
         placeholders = ("context", "history") if history_chars else ("context",)
         writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), history_chars)
@@ -163,7 +156,6 @@ def build_service(settings: Settings) -> Service:
     deps = Deps(
         index=index,
         writer=writer,
-        tokens=tokens,
         services=services,
         acronyms=tables.acronyms(),
         rules=tables.rules(),
@@ -171,7 +163,7 @@ def build_service(settings: Settings) -> Service:
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )
-    return Service(settings, profile.build(knobs, deps), index, chat, tokens, stores, remote)
+    return Service(settings, profile.build(knobs, deps), index, chat, stores, remote)
 
 
 def _scope(

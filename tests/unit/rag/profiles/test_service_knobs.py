@@ -23,20 +23,20 @@ def knobs(profile: str, **environ: str) -> ServiceKnobs:
 )
 def test_defaults(profile: str, turns: int, cached: bool) -> None:
     read = knobs(profile)
-    assert (read.history_turns, read.cache, read.cache_similarity) == (turns, cached, 0)
+    assert (read.history_turns, read.cache) == (turns, cached)
     assert (conversation(read, make_services()) is not None) == bool(turns)
     assert (answer_cache(read, make_services(), 0.4) is not None) == cached
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_one_set_of_variables(profile: str) -> None:
-    other = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2", "CACHE_SIMILARITY": "0.9"}
+    other = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2"}
     on, off = knobs(profile, **other, ENABLE_RESPONSE_CACHE="true"), knobs(profile, ENABLE_RESPONSE_CACHE="false")
     talk, cache = conversation(on, make_services()), answer_cache(on, make_services(), 0.4)
     assert talk is not None
     assert (talk.turns, talk.reframe.history_chars, talk.reframe.budget_s) == (3, 500, 2)
     assert cache is not None
-    assert (cache.bar, cache.near is not None) == (0.4, True)
+    assert cache.bar == 0.4
     assert answer_cache(off, make_services(), 0.4) is None
 
 

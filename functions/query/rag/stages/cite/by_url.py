@@ -10,10 +10,10 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from rag.ports import TokenCounter
 from rag.stages.cite.by_title import is_http, source_urls
 from rag.stages.cite.marks import Cited, Left, rewrite_marks
 from rag.stages.pack.cutting import cut_to
+from rag.stages.pack.tokens import budget_bytes, size
 from rag.text.labels import safe
 from rag.values.answer import Chunk, Citation, Context, Hit, Passage
 
@@ -44,28 +44,28 @@ MIN_SENTENCE_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class UrlPacker:
-    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` tokens.
+    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` estimated
+    tokens.
 
     A document without an address is named by its title. Packing stops before the first chunk that would exceed
     the budget; a first chunk that alone exceeds it is cut to fit.
     """
 
     max_tokens: int
-    tokens: TokenCounter
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
         blocks: list[str] = []
         used: list[Passage] = []
-        room = self.max_tokens
+        room = budget_bytes(self.max_tokens)
         for hit in hits:
             head = f"Source: {source_name(hit.chunk)}\n"
             text = hit.chunk.text
-            cost = self.tokens.count(f"{SEPARATOR if blocks else ''}{head}{text}")
+            cost = size(f"{SEPARATOR if blocks else ''}{head}{text}")
             if cost > room:
                 if used:
                     break
-                text = cut_to(text, room - self.tokens.count(head), self.tokens.count, anywhere=True)
+                text = cut_to(text, room - size(head), anywhere=True)
             blocks.append(f"{head}{text}")
             used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
             room -= cost

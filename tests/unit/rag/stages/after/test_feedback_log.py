@@ -132,17 +132,8 @@ def test_only_a_vote_against_evicts(kept: Kept, helpful: bool | None, left: bool
     assert kept.store.recent_negative("k", since=0) == (not left)
 
 
-def test_a_vote_against_an_answer_that_lay_under_another_key_ends_it_under_both(kept: Kept) -> None:
-    kept.cache.put("there", frozen(), ttl_s=100.0)
-    kept.log.record(ANSWER, (), "here", found("there"))
-    kept.log.vote("r1", helpful=False, comment=None)
-    assert kept.cache.get("there") is None
-    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [True, True]
-    kept.log.vote("r1", helpful=None, comment=None)
-    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [False, False]
-
-
-def test_a_vote_counts_for_the_session_and_the_last_one_stands(kept: Kept) -> None:
+def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:
+    kept = Kept()
     kept.answered()
     for helpful in (False, True, None, True):
         kept.log.vote("r1", helpful=helpful, comment="c")

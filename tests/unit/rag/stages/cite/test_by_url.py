@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.cite.by_url import UrlCiter, UrlPacker, source_name
-from rag.stages.pack.tokens import RoughTokens
+from rag.stages.pack.tokens import budget_bytes, size
 from rag.values.answer import Citation, Hit
 
 REPORT = make_hit(
@@ -28,7 +28,7 @@ def cite(answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
 
 
 def test_the_seeds_format() -> None:
-    context = UrlPacker(6000, RoughTokens())(HITS)
+    context = UrlPacker(6000)(HITS)
     assert context.text == "\n\n---\n\n".join(
         (
             f"Source: https://ga.example.edu/reporting\n{REPORT.chunk.text}",
@@ -45,12 +45,12 @@ def test_the_seeds_format() -> None:
 
 
 def test_packing_stops_before_the_first_chunk_that_does_not_fit() -> None:
-    context = UrlPacker(40, RoughTokens())(HITS)
+    context = UrlPacker(64)(HITS)
     assert [passage.hit.chunk.number for passage in context.used] == [1]
 
 
 def test_a_first_chunk_that_is_too_long_is_cut() -> None:
-    (passage,) = UrlPacker(26, RoughTokens())((REPORT, PEOPLE)).used
+    (passage,) = UrlPacker(42)((REPORT, PEOPLE)).used
     assert REPORT.chunk.text.startswith(passage.text.removesuffix(" ..."))
     assert 0 < len(passage.text) < len(REPORT.chunk.text)
 
@@ -58,8 +58,8 @@ def test_a_first_chunk_that_is_too_long_is_cut() -> None:
 @given(st.lists(st.text("ab. \n", max_size=300), min_size=1, max_size=6), st.integers(20, 200))
 def test_the_budget_holds(texts: list[str], budget: int) -> None:
     hits = tuple(make_hit(text, number=n, url=f"https://x.org/{n}") for n, text in enumerate(texts))
-    context = UrlPacker(budget, RoughTokens())(hits)
-    assert RoughTokens().count(context.text) <= budget
+    context = UrlPacker(budget)(hits)
+    assert size(context.text) <= budget_bytes(budget)
     assert [passage.hit for passage in context.used] == list(hits[: len(context.used)])
     assert context.used
 
