@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import Retriever
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
@@ -112,46 +112,46 @@ class Pipeline:
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        run = Run(self.clock, deadline)
+        ledger = Ledger(self.clock, deadline)
         start = self.clock()
-        with run.reported():
-            draft = self.prepare(question, run)
-            completion = self.generate(draft, run)
-            answer = self.finish(draft, completion, run)
-        self._remember(draft, answer, run)
-        timings = {**run.timings, "total": 1000 * (self.clock() - start)}
-        skipped = tuple(dict.fromkeys(run.skipped))
-        return replace(answer, llm=run.llm, timings=timings, skipped=skipped, events=tuple(run.events))
+        with ledger.reported():
+            draft = self.prepare(question, ledger)
+            completion = self.generate(draft, ledger)
+            answer = self.finish(draft, completion, ledger)
+        self._remember(draft, answer, ledger)
+        timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
+        skipped = tuple(dict.fromkeys(ledger.skipped))
+        return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
 
-    def prepare(self, question: Question, run: Run) -> Draft:
+    def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
-        question = run.time("admit", self.admit, question)
+        question = ledger.time("admit", self.admit, question)
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         if self.conversation:
             question = self.conversation.identified(question)
-            query, history = self.conversation.resolve(query, question, run)
+            query, history = self.conversation.resolve(query, question, ledger)
         standalone = query.text
         for stage in self.query_stages:
-            query = run.time("query", stage, query, question)
+            query = ledger.time("query", stage, query, question)
         draft = Draft(
             question=replace(question, resolved=query.text), query=query, standalone=standalone, history=history
         )
         if self.cache:
-            draft = self._looked_up(draft, self.cache, run)
-        return draft if draft.cached else self._retrieved(draft, run)
+            draft = self._looked_up(draft, self.cache, ledger)
+        return draft if draft.cached else self._retrieved(draft, ledger)
 
-    def generate(self, draft: Draft, run: Run) -> Completion | None:
+    def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(self.write, draft.question, draft.context, deadline=run.deadline, history=draft.history)
-        return run.time("generation", run.complete, write)
+        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
+        return ledger.time("generation", ledger.complete, write)
 
-    def finish(self, draft: Draft, completion: Completion | None, run: Run) -> Answer:
+    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if draft.cached and self.cache:
-            run.events.append(f"cache_{draft.cached.layer}")
+            ledger.events.append(f"cache_{draft.cached.layer}")
             found = f"answered from the cache ({draft.cached.layer})"
             trail = (*draft.query.trail, found)
             return self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail, self.route)
@@ -161,16 +161,16 @@ class Pipeline:
             return self._declined(draft)
         text, trail = completion.text, draft.query.trail
         for polish in self.polish:
-            polished = run.time("polish", polish, text, draft.context)
+            polished = ledger.time("polish", polish, text, draft.context)
             text, trail = polished.text, (*trail, *polished.trail)
         hits = draft.decision.hits
         # What the model did not see it cannot have drawn on.
         seen = tuple(passage.hit for passage in draft.context.used)
-        citations = run.time("citation", self.cite, text, seen)
+        citations = ledger.time("citation", self.cite, text, seen)
         text = text if citations or has_words(text) else self.decline_text
         refused = is_refusal(text)
         citations = () if refused else citations  # a refusal may cite what it did not find the answer in
-        confidence = NOT_ANSWERED if refused else run.time("confidence", self.score, text, draft.decision, citations)
+        confidence = NOT_ANSWERED if refused else ledger.time("confidence", self.score, text, draft.decision, citations)
         return Answer(
             text=text,
             question=draft.question,
@@ -187,26 +187,26 @@ class Pipeline:
             trail=trail,
         )
 
-    def _looked_up(self, draft: Draft, cache: CacheSlot, run: Run) -> Draft:
+    def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
         return replace(
-            draft, key=key, cached=run.soft("cache", lambda: cache.get(key, draft.query, draft.question), None)
+            draft, key=key, cached=ledger.soft("cache", lambda: cache.get(key, draft.query, draft.question), None)
         )
 
-    def _retrieved(self, draft: Draft, run: Run) -> Draft:
+    def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
         search = RetryUnfiltered(self.retrieve, partial(self._enough, question))
-        query, hits = run.time("retrieval", search, draft.query)
+        query, hits = ledger.time("retrieval", search, draft.query)
         for refine in self.refine:
-            hits = run.time("refine", refine, hits, question)
+            hits = ledger.time("refine", refine, hits, question)
         if self.learn:
-            hits = run.soft("feedback", partial(self.learn, hits, question), hits)
+            hits = ledger.soft("feedback", partial(self.learn, hits, question), hits)
         for order in self.order:
-            hits = run.time("refine", order, hits, question)
-        decision = run.time("gate", self.gate, hits, question)
+            hits = ledger.time("refine", order, hits, question)
+        decision = ledger.time("gate", self.gate, hits, question)
         if self.rerank and isinstance(decision, Proceed):  # no order changes what the gate says, and this calls an LLM
-            decision = self._reranked(decision, self.rerank, question, run)
-        context = run.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
+            decision = self._reranked(decision, self.rerank, question, ledger)
+        context = ledger.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
         # Of the query only its trail: the cache knows the question by its filters as they were looked up.
         asked = replace(draft.query, trail=(*query.trail, *order_notes(hits)))
         return replace(draft, query=asked, decision=decision, context=context)
@@ -217,10 +217,10 @@ class Pipeline:
             hits = refine(hits, question)
         return isinstance(self.gate(hits, question), Proceed)
 
-    def _reranked(self, decision: Proceed, rerank: LlmRerank, question: Question, run: Run) -> Proceed:
-        hits = run.soft("rerank", partial(rerank, decision.hits, question, run), decision.hits)
+    def _reranked(self, decision: Proceed, rerank: LlmRerank, question: Question, ledger: Ledger) -> Proceed:
+        hits = ledger.soft("rerank", partial(rerank, decision.hits, question, ledger), decision.hits)
         if "rerank" in hits[0].parts:
-            run.events.append("reranked")
+            ledger.events.append("reranked")
         return replace(decision, hits=hits)
 
     def _declined(self, draft: Draft) -> Answer:
@@ -236,15 +236,15 @@ class Pipeline:
             trail=(*draft.query.trail, *reason),
         )
 
-    def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
+    def _remember(self, draft: Draft, answer: Answer, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
         key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
-            run.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
+            ledger.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
         if self.cache and key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, rests_on, best), None)
+            ledger.soft("cache", partial(self.cache.keep, key, draft.query, answer, rests_on, best), None)
         if self.feedback:
-            run.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)
+            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.refine.feedback import standing
 from rag.text.fill import fill
@@ -88,8 +88,8 @@ class LlmRerank:
     spread: float
     max_hits: int = 8
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question, run: Run) -> tuple[Hit, ...]:
-        """The same hits, best first; ``run`` counts the call.
+    def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> tuple[Hit, ...]:
+        """The same hits, best first; ``ledger`` counts the call.
 
         Raises:
             LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
@@ -99,8 +99,8 @@ class LlmRerank:
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
         prompt = fill(self.template, {"question": question.meaning, "passages": number_passages(ranked)})
         messages = (Message("user", replace_surrogates(prompt)),)
-        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
-        completion = run.complete(lambda: self.chat.complete(messages, deadline=limit))
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
         ranking = parse_ranking(completion.text, len(ranked))
         if ranking is None:
             return hits

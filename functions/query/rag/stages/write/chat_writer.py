@@ -78,4 +78,4 @@ class WithLastResort:
             completion = self.last_resort(question, context, deadline=deadline, history=history)
             if not completion.text:
                 raise
-            return replace(completion, degraded=True, calls=exc.calls, retries=exc.retries)
+            return replace(completion, degraded=True, calls=exc.spent.calls, retries=exc.spent.retries)
