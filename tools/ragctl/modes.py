@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -61,6 +61,9 @@ class _Held:
 
     def lease(self) -> AbstractContextManager[Index]:
         return nullcontext(self.index)
+
+    def fields(self) -> Mapping[str, str]:
+        return self.index.fields
 
 
 def _hybrid(index: Index, profile: str) -> Search:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.ledger import Ledger
-from rag.ports import Retriever
+from rag.ports import Retriever, Writer
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cite.references import build_related_docs, build_sources
@@ -19,7 +19,6 @@ from rag.stages.refine.notes import order_notes
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.retrieve.retry_unfiltered import RetryUnfiltered
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.write.chat_writer import Writer
 from rag.text.refusal import has_words, is_refusal
 from rag.values.answer import (
     Answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
 from rag.ledger import Ledger
@@ -24,8 +24,8 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    deps = make_deps(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return waypoint.build(waypoint.Knobs(), deps)
+    inputs = make_inputs(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
+    return waypoint.build(waypoint.Knobs(), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:

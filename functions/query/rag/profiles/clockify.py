@@ -6,7 +6,7 @@ from pydantic import ValidationInfo, field_validator
 
 from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.inputs import Deps
+from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
 from rag.stages.admit.admission import StrictAdmission
 from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
@@ -209,26 +209,26 @@ class Knobs(ServiceKnobs):
         return self.threshold if "threshold" in own and "best" not in own else self.best
 
 
-def build(knobs: Knobs, deps: Deps) -> Pipeline:
-    """The seed's stages over ``deps``."""
+def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
+    """The seed's stages over ``inputs``."""
     return Pipeline(
         profile="clockify",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=StrictAdmission(knobs.max_query_chars),
-        conversation=conversation(knobs, deps.services),
-        query_stages=(RequestFilter(deps.index.fields),),
-        cache=answer_cache(knobs, deps.services, knobs.gate_best),
-        retrieve=HybridRetriever(deps.index, dense_weight=knobs.dense_weight),
+        conversation=conversation(knobs, inputs.services),
+        query_stages=(RequestFilter(inputs.index.fields),),
+        cache=answer_cache(knobs, inputs.services, knobs.gate_best),
+        retrieve=HybridRetriever(inputs.index, dense_weight=knobs.dense_weight),
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
-        learn=deps.services.learn(),
+        learn=inputs.services.learn(),
         gate=ExactOr(
             Coverage(knobs.gate_count, knobs.threshold, knobs.gate_best),
             rare=knobs.rare_deviations,
             cosine=knobs.threshold,
         ),
-        pack=IdPacker(int(knobs.context_tokens * knobs.context_share), deps.tokens),
-        write=deps.writer,
+        pack=IdPacker(int(knobs.context_tokens * knobs.context_share), inputs.tokens),
+        write=inputs.writer,
         polish=(drop_unknown_ids,),
         cite=cite_ids,
         score=Weighted(
@@ -239,8 +239,8 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             medium=knobs.escalate_below,
         ),
         route=ConfidenceRouter(knobs.escalate_below),
-        feedback=deps.services.feedback_log(),
+        feedback=inputs.services.feedback_log(),
         categories={},
-        clock=deps.clock,
-        new_id=deps.new_id,
+        clock=inputs.clock,
+        new_id=inputs.new_id,
     )

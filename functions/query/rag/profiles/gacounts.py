@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.inputs import Deps
+from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, cache_knob, conversation, turns_knob
 from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_url import UrlCiter, UrlPacker
@@ -95,10 +95,10 @@ class Knobs(ServiceKnobs):
         return 0.4 if embedding_model == LOCAL_MODEL and not by_hand else self.min_similarity
 
 
-def build(knobs: Knobs, deps: Deps) -> Pipeline:
-    """The seed's stages over ``deps``."""
-    bar = knobs.bar(deps.embedding_model)
-    services = deps.services
+def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
+    """The seed's stages over ``inputs``."""
+    bar = knobs.bar(inputs.embedding_model)
+    services = inputs.services
     return Pipeline(
         profile="gacounts",
         top_k=knobs.top_k,
@@ -106,25 +106,25 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
         admit=PlainAdmission(knobs.max_query_chars),
         conversation=conversation(knobs, services),
         query_stages=(
-            ExpandAcronyms(deps.acronyms),
-            RequestFilter(deps.index.fields),
-            RuleFilter(deps.rules, deps.index.fields),
+            ExpandAcronyms(inputs.acronyms),
+            RequestFilter(inputs.index.fields),
+            RuleFilter(inputs.rules, inputs.index.fields),
         ),
         cache=answer_cache(knobs, services, bar),
-        retrieve=DenseRetriever(deps.index, cosine_scale),
+        retrieve=DenseRetriever(inputs.index, cosine_scale),
         learn=services.learn(),
         order=(NewerFirst(knobs.recency_width),),
         rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
         if knobs.rerank
         else None,
         gate=TopScore(bar),
-        pack=UrlPacker(knobs.context_tokens, deps.tokens),
-        write=deps.writer,
+        pack=UrlPacker(knobs.context_tokens, inputs.tokens),
+        write=inputs.writer,
         polish=(polish_html,),
         cite=UrlCiter(knobs.draws_on),
         score=TopCosine(knobs.high, knobs.medium),
         feedback=services.feedback_log(),
         categories={},
-        clock=deps.clock,
-        new_id=deps.new_id,
+        clock=inputs.clock,
+        new_id=inputs.new_id,
     )

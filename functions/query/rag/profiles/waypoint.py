@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.inputs import Deps
+from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_title import TitleCiter
@@ -83,22 +83,22 @@ class Knobs(ServiceKnobs):
         return (self.threshold + 1) / 2
 
 
-def build(knobs: Knobs, deps: Deps) -> Pipeline:
-    """The seed's five stages over ``deps``."""
+def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
+    """The seed's five stages over ``inputs``."""
     return Pipeline(
         profile="waypoint",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        conversation=conversation(knobs, deps.services),
-        query_stages=(RequestFilter(deps.index.fields),),
-        cache=answer_cache(knobs, deps.services, knobs.min_cosine),
-        retrieve=DenseRetriever(deps.index, l2_scale),
+        conversation=conversation(knobs, inputs.services),
+        query_stages=(RequestFilter(inputs.index.fields),),
+        cache=answer_cache(knobs, inputs.services, knobs.min_cosine),
+        retrieve=DenseRetriever(inputs.index, l2_scale),
         refine=(MinScore(knobs.threshold),),
-        learn=deps.services.learn(),
+        learn=inputs.services.learn(),
         gate=AtLeast(1),
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
-        write=deps.writer,
+        write=inputs.writer,
         cite=TitleCiter(knobs.min_dice, knobs.min_contained),
         score=CountAndMean(
             high_count=knobs.high_count,
@@ -106,8 +106,8 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             medium_count=knobs.medium_count,
             medium_mean=knobs.medium_mean,
         ),
-        feedback=deps.services.feedback_log(),
+        feedback=inputs.services.feedback_log(),
         categories=CATEGORIES,
-        clock=deps.clock,
-        new_id=deps.new_id,
+        clock=inputs.clock,
+        new_id=inputs.new_id,
     )

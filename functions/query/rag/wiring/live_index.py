@@ -45,6 +45,6 @@ class LiveIndex:
                 index.embedder.ahead(text)
 
     def fields(self) -> Mapping[str, str]:
-        """See ``rag.profiles.inputs.ProfileIndex``."""
+        """See ``rag.ports.Index``."""
         with self.lease() as index:
             return index.fields

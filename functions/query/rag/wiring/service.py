@@ -24,12 +24,13 @@ from rag.config.settings import Settings, load
 from rag.errors import UnknownResponse
 from rag.http.schema import HealthReply, IndexHealth, LlmHealth
 from rag.pipeline import Pipeline
-from rag.profiles.inputs import Deps
+from rag.ports import Writer
+from rag.profiles.inputs import Inputs
 from rag.profiles.llm_knobs import LlmKnobs
 from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.pack.tokens import RoughTokens
-from rag.stages.write.chat_writer import ChatWriter, WithLastResort, Writer
+from rag.stages.write.chat_writer import ChatWriter, WithLastResort
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.wiring.live_index import LiveIndex
@@ -160,7 +161,7 @@ def build_service(settings: Settings) -> Service:
         embed=index.embed,
         embed_ahead=index.embed_ahead if remote else None,
     )
-    deps = Deps(
+    inputs = Inputs(
         index=index,
         writer=writer,
         tokens=tokens,
@@ -171,7 +172,7 @@ def build_service(settings: Settings) -> Service:
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )
-    return Service(settings, profile.build(knobs, deps), index, chat, tokens, stores, remote)
+    return Service(settings, profile.build(knobs, inputs), index, chat, tokens, stores, remote)
 
 
 def _scope(

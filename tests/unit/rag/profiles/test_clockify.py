@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.config.settings import load
 from rag.errors import ConfigurationError
@@ -61,8 +61,8 @@ def test_a_wrong_best_similarity_is_named_by_itself() -> None:
 
 
 def desk(environ: dict[str, str]) -> Pipeline:
-    deps = make_deps(FakeIndex(), ChatWriter(FakeChat(), "{context}"))
-    return build(load(Knobs, environ), deps)
+    inputs = make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}"))
+    return build(load(Knobs, environ), inputs)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level
 )
 def test_an_answer_of_nothing_but_valid_citations_stays(written: str, text: str, numbers: list[int]) -> None:
     index = FakeIndex(tuple(make_hit(number=number, cosine=0.8) for number in (3, 4)))
-    line = build(Knobs(), make_deps(index, ChatWriter(FakeChat(written), "{context}")))
+    line = build(Knobs(), make_inputs(index, ChatWriter(FakeChat(written), "{context}")))
     line = replace(line, retrieve=DenseRetriever(index, cosine_scale), refine=())
     answer = line.run(Question(text="Which permit?"), deadline=deadline())
     assert (answer.text, answer.refused) == (text, not numbers)

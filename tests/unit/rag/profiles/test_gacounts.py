@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.pipeline import Pipeline
 from rag.profiles import gacounts, waypoint
@@ -50,7 +50,7 @@ def test_the_bar_of_the_retry_is_that_of_the_answer(
     threshold: float | None, inside: float, answered: bool, searches: int
 ) -> None:
     index = found(inside, 0.9)
-    this = gacounts.build(gacounts.Knobs(), make_deps(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
+    this = gacounts.build(gacounts.Knobs(), make_inputs(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
     was_answered, trail = asked(this, index, threshold)
     assert (was_answered, len(index.searches)) == (answered, searches)
     assert trail[:2] == ((DETECTED, RETRIED) if searches == 2 else (DETECTED,))
@@ -63,7 +63,7 @@ def test_the_bar_of_the_retry_is_that_of_the_answer(
 def test_the_bar_of_the_retry_has_the_profiles_scale(threshold: float | None, inside: float, searches: int) -> None:
     """Waypoint's is 2 cos - 1, and its threshold .15."""
     index = found(inside, 0.9)
-    this = waypoint.build(waypoint.Knobs(), make_deps(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
+    this = waypoint.build(waypoint.Knobs(), make_inputs(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
     assert asked(this, index, threshold)[0]
     assert len(index.searches) == searches
 
@@ -83,7 +83,7 @@ PERMITS = make_hit("Apply for import permits within five days.", number=1, cosin
     ],
 )
 def test_an_answer_of_nothing_but_sources_that_were_found_stays(written: str, refused: bool) -> None:
-    deps = make_deps(FakeIndex((PERMITS,)), ChatWriter(FakeChat(written), "{context}"))
-    answer = gacounts.build(gacounts.Knobs(), deps).run(Question(text="Which permit?"), deadline=deadline())
+    inputs = make_inputs(FakeIndex((PERMITS,)), ChatWriter(FakeChat(written), "{context}"))
+    answer = gacounts.build(gacounts.Knobs(), inputs).run(Question(text="Which permit?"), deadline=deadline())
     assert (answer.text, answer.refused) == (gacounts.DECLINE if refused else written, refused)
     assert [citation.hit for citation in answer.citations] == ([] if refused else [PERMITS])

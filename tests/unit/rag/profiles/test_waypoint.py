@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.config.settings import load
 from rag.errors import ConfigurationError, QueryTooLong
@@ -85,8 +85,8 @@ def test_the_seeds_sentence_and_categories() -> None:
 
 
 def run(knobs: Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
-    deps = make_deps(index, ChatWriter(chat, "{context}"))
-    return waypoint.build(knobs, deps).run(Question(text=text), deadline=deadline()).text
+    inputs = make_inputs(index, ChatWriter(chat, "{context}"))
+    return waypoint.build(knobs, inputs).run(Question(text=text), deadline=deadline()).text
 
 
 def test_every_knob_reaches_its_stage() -> None:
