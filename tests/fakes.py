@@ -16,11 +16,11 @@ from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
-from rag.profiles.inputs import Deps, ProfileIndex
+from rag.ports import Index, Writer
+from rag.profiles.inputs import Inputs
 from rag.profiles.services import Services, Stores
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
-from rag.stages.write.chat_writer import Writer
 from rag.values.answer import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -155,14 +155,14 @@ def _matches(chunk: Chunk, where: Where) -> bool:
     return value is not None and _OPERATORS[symbol](value, wanted)
 
 
-def make_deps(
-    index: ProfileIndex,
+def make_inputs(
+    index: Index,
     writer: Writer,
     *,
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
-) -> Deps:
-    """Deps without stores, tables or a model for other purposes."""
+) -> Inputs:
+    """Inputs without stores, tables or a model for other purposes."""
     services = Services(
         stores=None,
         chat=None,
@@ -171,7 +171,7 @@ def make_deps(
         scope=dict,
         embed=_embed,
     )
-    return Deps(
+    return Inputs(
         index=index,
         writer=writer,
         services=services,

@@ -33,6 +33,7 @@ from knowledge.errors import (
     KnowledgeError,
     SearchFailed,
 )
+from rag.values.chat import LlmUse
 
 __all__ = [
     "BadRequest",
@@ -60,9 +61,14 @@ __all__ = [
 
 
 class RagError(Exception):
-    """Base of every error that ``rag`` raises on purpose."""
+    """Base of every error that ``rag`` raises on purpose.
+
+    ``spent`` is what was used of LLMs before it: by the call that failed, and once it has ended a request by that
+    whole request.
+    """
 
     code = "pipeline_error"
+    spent = LlmUse()
 
 
 class BadRequest(RagError):
@@ -127,10 +133,7 @@ class UnknownResponse(BadRequest):
 
 
 class LlmError(RagError):
-    """The model gave no answer. ``calls`` counts the requests that were made to it, ``retries`` its retries."""
-
-    calls = 0
-    retries = 0
+    """The model gave no answer."""
 
 
 class LlmFailed(LlmError):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.ledger import Run
-from rag.ports import Retriever
+from rag.ledger import Ledger
+from rag.ports import Retriever, Writer
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cite.marks import Cited, removed_note
@@ -20,7 +20,6 @@ from rag.stages.refine.rerank import LlmRerank
 from rag.stages.retrieve.attempts import attempts
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_citations, says_nothing
-from rag.stages.write.chat_writer import Writer
 from rag.values.answer import (
     Answer,
     Citation,
@@ -111,66 +110,68 @@ class Pipeline:
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        run = Run(self.clock, deadline)
+        ledger = Ledger(self.clock, deadline)
         start = self.clock()
-        with run.reported():
-            draft = self.prepare(question, run)
-            completion = self.generate(draft, run)
-            answer = self.finish(draft, completion, run)
-        self._remember(draft, answer, run)
-        timings = {**run.timings, "total": 1000 * (self.clock() - start)}
-        skipped = tuple(dict.fromkeys(run.skipped))
-        return replace(answer, llm=run.llm, timings=timings, skipped=skipped, events=tuple(run.events))
+        with ledger.reported():
+            draft = self.prepare(question, ledger)
+            completion = self.generate(draft, ledger)
+            answer = self.finish(draft, completion, ledger)
+        self._remember(draft, answer, ledger)
+        timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
+        skipped = tuple(dict.fromkeys(ledger.skipped))
+        return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
 
-    def prepare(self, question: Question, run: Run) -> Draft:
+    def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
-        question = run.time("admit", self.admit, question)
+        question = ledger.time("admit", self.admit, question)
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         if self.conversation:
             question = self.conversation.identified(question)
-            query, history = self.conversation.resolve(query, question, run)
+            query, history = self.conversation.resolve(query, question, ledger)
         for stage in self.query_stages:
-            query = run.time("query", stage, query, question)
+            query = ledger.time("query", stage, query, question)
         draft = Draft(question=replace(question, understood=query.text), query=query, history=history)
         if self.cache:
-            draft = self._looked_up(draft, self.cache, run)
-        return draft if draft.cached else self._retrieved(draft, run)
+            draft = self._looked_up(draft, self.cache, ledger)
+        return draft if draft.cached else self._retrieved(draft, ledger)
 
-    def generate(self, draft: Draft, run: Run) -> Completion | None:
+    def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(self.write, draft.question, draft.context, deadline=run.deadline, history=draft.history)
-        return run.time("generation", run.complete, write)
+        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
+        return ledger.time("generation", ledger.complete, write)
 
-    def finish(self, draft: Draft, completion: Completion | None, run: Run) -> Answer:
+    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
         if draft.cached and self.cache:
-            run.events.append(f"cache_{draft.cached.layer}")
+            ledger.events.append(f"cache_{draft.cached.layer}")
             trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
             answer = self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail)
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             answer = self._declined(draft)
         else:
-            answer = self._answered(draft, draft.context, draft.decision, completion, run)
+            answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
         return replace(answer, routing=self.route(answer)) if self.route else answer
 
-    def _answered(self, draft: Draft, context: Context, evidence: Proceed, completion: Completion, run: Run) -> Answer:
+    def _answered(
+        self, draft: Draft, context: Context, evidence: Proceed, completion: Completion, ledger: Ledger
+    ) -> Answer:
         text, trail = completion.text, draft.query.trail
         for polish in self.polish:
-            polished = run.time("polish", polish, text, context)
+            polished = ledger.time("polish", polish, text, context)
             text, trail = polished.text, (*trail, *polished.trail)
         # What the model did not see it cannot have drawn on.
-        cited = run.time("citation", self.cite, text, tuple(passage.hit for passage in context.used))
+        cited = ledger.time("citation", self.cite, text, tuple(passage.hit for passage in context.used))
         text = self.decline_text if says_nothing(cited.text) else cited.text
         refused = begins_with_decline(text, self.decline_text)
         citations = () if refused else cited.citations  # a refusal may cite where it did not find the answer
         confidence = NOT_ANSWERED
         if not refused:
-            score = run.time("confidence", self.score, text, evidence, citations)
+            score = ledger.time("confidence", self.score, text, evidence, citations)
             confidence = held_to_citations(score, cited=cited.valid, removed=cited.removed)
         return Answer(
             text=text,
@@ -187,41 +188,41 @@ class Pipeline:
             trail=(*trail, *removed_note(cited.removed)),
         )
 
-    def _looked_up(self, draft: Draft, cache: CacheSlot, run: Run) -> Draft:
+    def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
-        return replace(draft, key=key, cached=run.soft("cache", partial(cache.get, key, draft.query), None))
+        return replace(draft, key=key, cached=ledger.soft("cache", partial(cache.get, key, draft.query), None))
 
-    def _retrieved(self, draft: Draft, run: Run) -> Draft:
+    def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
         decision: Proceed | Decline = Decline("nothing was searched for")
         trail = draft.query.trail
         for query in attempts(draft.query):
             trail = query.trail
-            hits = run.time("retrieval", self.retrieve, query)
+            hits = ledger.time("retrieval", self.retrieve, query)
             for refine in self.refine:
-                refined = run.time("refine", refine, hits, question)
+                refined = ledger.time("refine", refine, hits, question)
                 hits, trail = refined.hits, (*trail, *refined.trail)
-            decision = run.time("gate", self.gate, hits, question)
+            decision = ledger.time("gate", self.gate, hits, question)
             if isinstance(decision, Proceed):
                 break
         context = None
         if isinstance(decision, Proceed):
-            ordered = self._ordered(decision.hits, question, run)
+            ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
-            context = run.time("pack", self.pack, decision.hits)
+            context = ledger.time("pack", self.pack, decision.hits)
         # Of the query only its trail: the cache knows the question by its filters as they were looked up.
         return replace(draft, query=replace(draft.query, trail=trail), decision=decision, context=context)
 
-    def _ordered(self, hits: tuple[Hit, ...], question: Question, run: Run) -> Refined:
+    def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
         """The same hits in the order that feedback, dates and a model give them."""
         refined = Refined(hits)
         if self.learn:
-            refined = run.soft("feedback", partial(self.learn, hits, question), refined)
+            refined = ledger.soft("feedback", partial(self.learn, hits, question), refined)
         for order in self.order:
-            refined = refined.then(run.time("refine", order, refined.hits, question))
+            refined = refined.then(ledger.time("refine", order, refined.hits, question))
         if self.rerank:
             same = Refined(refined.hits)
-            refined = refined.then(run.soft("rerank", partial(self.rerank, same.hits, question, run), same))
+            refined = refined.then(ledger.soft("rerank", partial(self.rerank, same.hits, question, ledger), same))
         return refined
 
     def _declined(self, draft: Draft) -> Answer:
@@ -236,15 +237,15 @@ class Pipeline:
             trail=(*draft.query.trail, *reason),
         )
 
-    def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
+    def _remember(self, draft: Draft, answer: Answer, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
         key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
-            run.soft("memory", partial(self.conversation.remember, answer), None)
+            ledger.soft("memory", partial(self.conversation.remember, answer), None)
         if self.cache and key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            run.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)
+            ledger.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)
         if self.feedback:
-            run.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)
+            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
@@ -24,8 +24,8 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    deps = make_deps(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return waypoint.build(waypoint.Knobs(), deps)
+    inputs = make_inputs(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
+    return waypoint.build(waypoint.Knobs(), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:
@@ -181,7 +181,7 @@ def test_retrieval_and_generation_raise() -> None:
 
 def test_run_is_finish_of_generate_of_prepare() -> None:
     line = pipeline(FakeChat("Five days [Import permits].", "Five days [Import permits]."), FakeIndex(HITS))
-    watch = Run(FakeClock(), deadline())
+    watch = Ledger(FakeClock(), deadline())
     draft = line.prepare(Question(text="Which permit?"), watch)
     assert draft.context is not None
     assert draft.query == SearchQuery(text="Which permit?", top_k=10)
@@ -202,7 +202,7 @@ def test_every_slot_is_timed_in_milliseconds() -> None:
 
 
 def test_a_stopwatch_adds_up_and_counts_failures_too() -> None:
-    watch = Run(FakeClock(step=0.5), deadline())
+    watch = Ledger(FakeClock(step=0.5), deadline())
     assert watch.time("refine", max, 1, 2) == 2
     with pytest.raises(ZeroDivisionError):
         watch.time("refine", lambda: 1 / 0)

@@ -23,6 +23,9 @@ from rag.http.schema import (
     CitationReply,
     ConfidenceReply,
     ErrorReply,
+    HealthReply,
+    IndexHealth,
+    LlmHealth,
     MetadataReply,
     QueryReply,
     QuestionReply,
@@ -34,6 +37,7 @@ from rag.http.schema import (
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.cite.references import citations_markdown
 from rag.values.answer import Answer, Citation, Routing
+from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -79,6 +83,24 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         routing=_routing(answer.routing or ConfidenceRouter()(answer)),
         timing=timings_ms(answer),
         metadata=_metadata(answer) if debug else {},
+    )
+    return reply.model_dump(mode="json")
+
+
+def health_reply(health: Health) -> dict[str, Any]:
+    """The body of ``GET /api/health``."""
+    index, llm = health.index, health.llm
+    reply = HealthReply(
+        profile=health.profile,
+        index=IndexHealth(
+            documents=index.documents,
+            chunks=index.chunks,
+            embeddingModel=index.embedding_model,
+            builtAt=index.built_at,
+            version=index.version,
+            manifest=index.has_manifest,
+        ),
+        llm=LlmHealth(engine=llm.engine, model=llm.model, lastError=llm.last_error),
     )
     return reply.model_dump(mode="json")
 

@@ -83,9 +83,7 @@ class Services:
         """Order by what readers said of similar questions."""
         if self.stores is None:
             return None
-        return FeedbackRefine(
-            votes_on=self.stores.feedback.votes_on, embed=self.embed, now=time.time, knobs=FeedbackKnobs()
-        )
+        return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time, knobs=FeedbackKnobs())
 
     def rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
         """The last word on close orders."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.conversation.follow_up import carry_over, leans_on_history
 from rag.stages.conversation.history import format_history
@@ -42,8 +42,8 @@ class Reframe:
         """Whether ``text`` needs ``history`` to be understood."""
         return bool(history) and leans_on_history(text)
 
-    def __call__(self, query: SearchQuery, history: Sequence[Turn], run: Run) -> SearchQuery:
-        """``query`` as it stands alone; ``run`` counts the call.
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
+        """``query`` as it stands alone; ``ledger`` counts the call.
 
         Raises:
             LlmError: the model cannot be reached in time, or its rewriting cannot be read.
@@ -56,9 +56,9 @@ class Reframe:
             self.template,
             {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
         )
-        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
         messages = (Message("user", replace_surrogates(text)),)
-        completion = run.complete(lambda: chat.complete(messages, deadline=limit))
+        completion = ledger.complete(lambda: chat.complete(messages, deadline=limit))
         rewritten = _question(replace_surrogates(completion.text))
         if not rewritten or len(rewritten) > MAX_CHARS:
             return self.fallback(query, history)

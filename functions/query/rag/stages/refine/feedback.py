@@ -18,46 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.ports import FeedbackStore
 from rag.values.answer import Hit, Question, Refined
-
-DAY_S = 86_400.0
-
-
-class Vote(Protocol):
-    """One voter's verdict on an answer that rested on a chunk, as ``rag.values.stored.Vote`` is."""
-
-    @property
-    def helpful(self) -> bool:
-        """Whether the answer helped."""
-        ...
-
-    @property
-    def vector(self) -> bytes:
-        """The direction of the question that was answered, one int8 a dimension; ``b""`` when it is not known."""
-        ...
-
-    @property
-    def voter(self) -> str:
-        """Who voted: the session."""
-        ...
-
-    @property
-    def at(self) -> float:
-        """When, in seconds since the epoch."""
-        ...
-
-
-class VotesOn(Protocol):
-    """The votes on chunks, as ``rag.ports.FeedbackStore.votes_on`` gives them."""
-
-    def __call__(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[Vote]]:
-        """The votes from ``since`` (seconds since the epoch) on, by chunk; a chunk without any may be left out."""
-        ...
+from rag.values.stored import DAY_S, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +118,7 @@ class FeedbackRefine:
     ``now`` gives seconds since the epoch.
     """
 
-    votes_on: VotesOn
+    store: FeedbackStore
     embed: Callable[[str], NDArray[np.float32]]
     now: Callable[[], float]
     knobs: FeedbackKnobs
@@ -166,7 +133,7 @@ class FeedbackRefine:
             return Refined(hits)
         now = self.now()
         since = now - self.knobs.horizon_days * DAY_S
-        votes = self.votes_on([hit.chunk.id for hit in hits], since=since)
+        votes = self.store.votes_on([hit.chunk.id for hit in hits], since=since)
         if not any(votes.values()):
             return Refined(hits)
         deltas = adjustments(votes, self.embed(question.understood), now, self.knobs)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.refine.feedback import adjusted_score
 from rag.text.fill import fill
@@ -88,8 +88,8 @@ class LlmRerank:
     spread: float
     max_hits: int = 8
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question, run: Run) -> Refined:
-        """The same hits, best first; ``run`` counts the call and notes "reranked".
+    def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
+        """The same hits, best first; ``ledger`` counts the call and notes "reranked".
 
         Raises:
             LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
@@ -99,11 +99,11 @@ class LlmRerank:
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
         prompt = fill(self.template, {"question": question.understood, "passages": number_passages(ranked)})
         messages = (Message("user", replace_surrogates(prompt)),)
-        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
-        completion = run.complete(lambda: self.chat.complete(messages, deadline=limit))
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
         ranking = parse_ranking(completion.text, len(ranked))
         if ranking is None:
             return Refined(hits)
-        run.events.append("reranked")
+        ledger.events.append("reranked")
         best = tuple(ranked[place] for place in ranking)
         return Refined((*best, *rest), (f"re-ranked by the model: {', '.join(hit.chunk.id for hit in best)}",))

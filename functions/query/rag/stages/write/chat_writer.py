@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from rag.errors import LlmUnavailable
-from rag.ports import ChatModel
+from rag.ports import ChatModel, Writer
 from rag.stages.conversation.history import format_history, history_section
 from rag.stages.write.markup import defuse
 from rag.text.fill import fill
@@ -17,21 +16,6 @@ from rag.values.answer import Completion, Context, Deadline, Message, Question
 from rag.values.stored import Turn
 
 logger = logging.getLogger(__name__)
-
-
-class Writer(Protocol):
-    """Writes the answer to a question from a context."""
-
-    def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
-    ) -> Completion:
-        """The completion.
-
-        Raises:
-            LlmUnavailable: the model cannot be reached, or not in time.
-            LlmFailed: the model refused or its completion cannot be read.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +33,7 @@ class ChatWriter:
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See Writer."""
+        """See ``rag.ports.Writer``."""
         turns = [(turn.asked, turn.answer) for turn in history]
         section = history_section(format_history(turns, max_chars=self.history_chars))
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
@@ -70,7 +54,7 @@ class WithLastResort:
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See Writer; LlmUnavailable is raised only where the last resort has nothing to say."""
+        """See ``rag.ports.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
             return self.writer(question, context, deadline=deadline, history=history)
         except LlmUnavailable as exc:
@@ -78,4 +62,4 @@ class WithLastResort:
             completion = self.last_resort(question, context, deadline=deadline, history=history)
             if not completion.text:
                 raise
-            return replace(completion, degraded=True, calls=exc.calls, retries=exc.retries)
+            return replace(completion, degraded=True, calls=exc.spent.calls, retries=exc.spent.retries)

@@ -10,7 +10,7 @@ from fakes import FakeChat, FakeClock, deadline
 from fakes_stores import InMemoryMemory
 
 from rag.errors import LlmUnavailable, StoreUnavailable
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.conversation.reframe import Reframe
 from rag.values.answer import Answer, Confidence, Question, SearchQuery, Source
@@ -44,8 +44,8 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     )
 
 
-def run() -> Run:
-    return Run(FakeClock(), deadline())
+def ledger() -> Ledger:
+    return Ledger(FakeClock(), deadline())
 
 
 def answer(text: str, session: str, understood: str = "") -> Answer:
@@ -61,9 +61,9 @@ def answer(text: str, session: str, understood: str = "") -> Answer:
 
 
 def resolve(
-    this: Conversation, text: str, session: str, gathered: Run | None = None
+    this: Conversation, text: str, session: str, gathered: Ledger | None = None
 ) -> tuple[SearchQuery, tuple[Turn, ...]]:
-    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or run())
+    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or ledger())
 
 
 def test_a_session_is_issued_only_where_there_is_none() -> None:
@@ -98,11 +98,11 @@ def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
     this.remember(answer("So.", SESSION, TOPIC))
-    gathered = run()
+    gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
     assert gathered.events == ["reframed"]
-    elsewhere = run()
+    elsewhere = ledger()
     assert resolve(this, FOLLOW_UP, OTHER, elsewhere) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert elsewhere.events == []
     assert len(chat.asked) == 1
@@ -125,7 +125,7 @@ def test_no_more_than_the_last_turns_are_recalled() -> None:
 
 def test_a_memory_that_is_down_is_skipped() -> None:
     this = replace(conversation(), memory=BrokenMemory())
-    gathered = run()
+    gathered = ledger()
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
@@ -135,7 +135,7 @@ def test_a_memory_that_is_down_is_skipped() -> None:
 def test_a_model_that_is_down_leaves_the_topic_words_and_the_history() -> None:
     this = conversation(FakeChat(LlmUnavailable("down")))
     this.remember(answer("So.", SESSION, TOPIC))
-    gathered = run()
+    gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert "GaCounts" in query.text
     assert len(history) == 1

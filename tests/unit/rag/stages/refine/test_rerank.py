@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
 from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Refined, Usage
 
@@ -96,8 +96,8 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
 
 
-def run(left_s: float = 27.0) -> Run:
-    return Run(FakeClock(), deadline(left_s))
+def ledger(left_s: float = 27.0) -> Ledger:
+    return Ledger(FakeClock(), deadline(left_s))
 
 
 def numbers(found: Refined) -> list[int]:
@@ -106,7 +106,7 @@ def numbers(found: Refined) -> list[int]:
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
-    found = stage(chat)(CLOSE, Question(text="How?"), run())
+    found = stage(chat)(CLOSE, Question(text="How?"), ledger())
     assert numbers(found) == [3, 1, 4, 2]
     assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
     assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
@@ -122,16 +122,16 @@ def test_passages_are_numbered_titled_and_cut() -> None:
 
 
 def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
-    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), run())) == [2, 1, 3, 4]
+    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), ledger())) == [2, 1, 3, 4]
 
 
 def test_nonsense_keeps_the_order() -> None:
-    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), run()) == Refined(CLOSE)
+    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), ledger()) == Refined(CLOSE)
 
 
 @pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
 def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
-    this = run()
+    this = ledger()
     chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
     stage(chat)(CLOSE, Question(text="How?"), this)
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
@@ -139,18 +139,18 @@ def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?"), run()) == Refined(FAR)
+    assert stage(chat)(FAR, Question(text="How?"), ledger()) == Refined(FAR)
     assert chat.asked == []
 
 
 def test_a_model_that_fails_is_the_pipelines_business() -> None:
     with pytest.raises(LlmUnavailable):
-        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), run())
+        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), ledger())
 
 
 def test_what_the_question_says_is_not_filled_in() -> None:
     chat = FakeChat("1, 2, 3, 4")
-    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), run())
+    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), ledger())
     assert chat.asked[0][0].content.startswith("Q: {passages} \ufffd?\nP: [1]")
 
 
@@ -163,7 +163,7 @@ def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expe
             remaining.append(deadline.remaining())
             return Completion(text="", model="m")
 
-    stage(Timed())(CLOSE, Question(text="How?"), run(left))
+    stage(Timed())(CLOSE, Question(text="How?"), ledger(left))
     assert remaining == [expected]
 
 
