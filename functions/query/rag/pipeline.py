@@ -53,8 +53,8 @@ type Route = Callable[[Answer], Routing]
 class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
-    ``history`` is what of the conversation goes into the answer: nothing, unless the question is a follow-up. ``key``
-    is the question's in the cache, None where there is none.
+    ``history`` is what of the conversation goes into the answer: none, unless the question is a follow-up. ``key`` is
+    its key in the cache, if there is one.
     """
 
     question: Question
@@ -129,9 +129,10 @@ class Pipeline:
         if self.conversation:
             question = self.conversation.identified(question)
             query, history = self.conversation.resolve(query, question, ledger)
+        question = replace(question, understood=query.text)
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
-        draft = Draft(question=replace(question, understood=query.text), query=query, history=history)
+        draft = Draft(question=question, query=query, history=history)
         if self.cache:
             draft = self._looked_up(draft, self.cache, ledger)
         return draft if draft.cached else self._retrieved(draft, ledger)
@@ -157,10 +158,8 @@ class Pipeline:
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
         return replace(answer, routing=self.route(answer)) if self.route else answer
 
-    def _answered(
-        self, draft: Draft, context: Context, evidence: Proceed, completion: Completion, ledger: Ledger
-    ) -> Answer:
-        text, trail = completion.text, draft.query.trail
+    def _answered(self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger) -> Answer:
+        text, trail = made.text, draft.query.trail
         for polish in self.polish:
             polished = ledger.time("polish", polish, text, context)
             text, trail = polished.text, (*trail, *polished.trail)
@@ -184,7 +183,7 @@ class Pipeline:
             sources=build_sources(citations),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
-            completion=completion,
+            completion=made,
             trail=(*trail, *removed_note(cited.removed)),
         )
 

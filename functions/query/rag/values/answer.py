@@ -50,7 +50,7 @@ class Question:
 
     ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
     scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as
-    asked, ``understood`` as it stands alone: rewritten, with its acronyms spelt out. Until then they are the same.
+    asked, ``understood`` as it stands alone. Until it is rewritten they are the same.
     """
 
     text: str

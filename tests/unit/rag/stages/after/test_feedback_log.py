@@ -132,8 +132,7 @@ def test_only_a_vote_against_evicts(kept: Kept, helpful: bool | None, left: bool
     assert kept.store.recent_negative("k", since=0) == (not left)
 
 
-def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:
-    kept = Kept()
+def test_a_vote_counts_for_the_session_and_the_last_one_stands(kept: Kept) -> None:
     kept.answered()
     for helpful in (False, True, None, True):
         kept.log.vote("r1", helpful=helpful, comment="c")
