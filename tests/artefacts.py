@@ -79,7 +79,7 @@ def run_as_lambda(script: str, environment: Mapping[str, str], *, cwd: Path) -> 
 
 def _run(command: list[str], environment: Mapping[str, str], cwd: Path) -> Any:
     done = subprocess.run(
-        command, env=dict(environment), cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+        command, env=dict(environment), cwd=cwd, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -179,7 +179,7 @@ def reset() -> Step:
     return step
 
 
-def hang(seconds: float) -> Step:
+def hang(seconds: float = 600.0) -> Step:
     """Say nothing for ``seconds`` (less when the server closes), then answer after all."""
 
     def step(exchange: Exchange) -> None:
@@ -189,7 +189,7 @@ def hang(seconds: float) -> Step:
     return step
 
 
-def trickle(*, every_s: float = 0.01, seconds: float = 3.0, in_headers: bool = False) -> Step:
+def trickle(*, every_s: float = 0.01, seconds: float = 600.0, in_headers: bool = False) -> Step:
     """A valid completion that drips for ``seconds``, a byte every ``every_s``: in the body, or in the headers."""
 
     def step(exchange: Exchange) -> None:
@@ -227,7 +227,6 @@ class LlmServer:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._taken = 0
-        self._busy = 0
         self.requests: list[Recorded] = []
         self.embed_requests: list[Recorded] = []
         self._http = _Http(("127.0.0.1", 0), _handler(self))
@@ -242,11 +241,6 @@ class LlmServer:
     def connections(self) -> int:
         """How many connections were accepted so far."""
         return self._http.accepted
-
-    @property
-    def busy(self) -> int:
-        """How many requests are being answered right now."""
-        return self._busy
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -274,12 +268,7 @@ class LlmServer:
         if method == "GET" and handler.path == "/v1/models":
             json_body({"object": "list", "data": [{"id": MODEL, "object": "model"}]})(exchange)
         elif method == "POST" and handler.path == "/v1/chat/completions":
-            step = self._next_step(request)
-            try:
-                step(exchange)
-            finally:
-                with self._lock:
-                    self._busy -= 1
+            self._next_step(request)(exchange)
         elif method == "POST" and handler.path == "/v1/embeddings":
             with self._lock:
                 self.embed_requests.append(request)
@@ -296,7 +285,6 @@ class LlmServer:
     def _next_step(self, request: Recorded) -> Step:
         with self._lock:
             self.requests.append(request)
-            self._busy += 1
             index, self._taken = self._taken, self._taken + 1
         if index < len(self._script):
             return self._script[index]

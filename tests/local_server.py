@@ -20,7 +20,7 @@ from functional.harness import SETTINGS
 
 PROGRAM = Path(sys.executable).with_name("ragctl")
 OURS = (*SETTINGS, "RAGCTL_")
-STOP_S = 20
+STOP_S = 300
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
     return {when: set(names) for when, names in json.loads(done.stdout.splitlines()[-1]).items()}
 

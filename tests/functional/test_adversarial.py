@@ -12,6 +12,8 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
+from rag.config.settings import PROFILE_NAMES
+
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
@@ -25,13 +27,13 @@ ROUTES = ("/api/query", "/v1/query")
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
 
 
-@pytest.fixture(scope="module", params=["waypoint", "gacounts", "clockify"])
+@pytest.fixture(scope="module", params=PROFILE_NAMES)
 def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     with starting(waypoint_index) as start:
         yield start(RAG_PROFILE=request.param)
 
 
-@pytest.fixture(scope="module", params=["waypoint", "gacounts", "clockify"])
+@pytest.fixture(scope="module", params=PROFILE_NAMES)
 def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     """A service whose model says what it is asked."""
     with (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from functional.gacounts_service import COLORS, TOMATOES, cached, counted, gacou
 from functional.harness import Api, Start, starting
 
 SKIPPED = ["recall", "cache", "feedback", "memory"]
-PATIENCE_S = 20.0
-"""Far above what it takes (two tries of 1 s to connect), far below the deadline that a hanging store would use up."""
 
 
 @pytest.fixture
@@ -36,9 +33,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answered(api: Api) -> None:
-    started = time.monotonic()
     reply = api.ask(COLORS)
-    assert time.monotonic() - started < PATIENCE_S
     assert reply.status == 200
     assert not reply.json["refused"]
     assert reply.json["citations"]

@@ -113,17 +113,14 @@ def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
 
 
 def test_a_silent_server_is_left_at_the_deadline(with_llm: Start) -> None:
-    with LlmServer([hang(20)]) as server:
+    with LlmServer([hang()]) as server:
         result = with_llm(server, REQUEST_DEADLINE_S="2").ask(IN_SCOPE)
-        assert server.busy == 1  # it is still silent: the service did not wait for it
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
 
 def test_lambda_s_own_clock_counts_too(with_llm: Start) -> None:
-    with LlmServer([hang(20)]) as server:
-        api = with_llm(server)
-        result = api.ask(IN_SCOPE, seconds=2.5)
-        assert server.busy == 1
+    with LlmServer([hang()]) as server:
+        result = with_llm(server).ask(IN_SCOPE, seconds=2.5)
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
 
@@ -135,14 +132,14 @@ def test_no_time_left_means_no_call(with_llm: Start) -> None:
 
 
 def test_a_slow_call_is_cut_off_and_the_next_one_answers(with_llm: Start) -> None:
-    with LlmServer([hang(20), reply("At last.")]) as server:
+    with LlmServer([hang(), reply("At last.")]) as server:
         result = with_llm(server, LLM_READ_TIMEOUT_S="1").ask(IN_SCOPE)
     assert result.json["answer"] == "At last."
 
 
 @pytest.mark.parametrize("in_headers", [False, True])
 def test_a_trickle_does_not_outlast_the_deadline(with_llm: Start, in_headers: bool) -> None:
-    with LlmServer([trickle(seconds=5, in_headers=in_headers)]) as server:
+    with LlmServer([trickle(in_headers=in_headers)]) as server:
         result = with_llm(server, REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
@@ -185,9 +182,8 @@ def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Ste
 
 
 def test_the_last_resort_is_in_time(with_llm: Start) -> None:
-    with LlmServer([hang(20)]) as server:
+    with LlmServer([hang()]) as server:
         result = with_llm(server, LLM_FALLBACK="extractive", REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
-        assert server.busy == 1
     assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
 
 

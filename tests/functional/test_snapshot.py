@@ -104,7 +104,7 @@ def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])

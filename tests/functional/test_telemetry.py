@@ -154,7 +154,7 @@ def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
 
 

@@ -121,7 +121,7 @@ def silence(released: threading.Event) -> Wsgi:
     """A step: no answer until ``released``."""
 
     def step(environ: dict[str, Any], start_response: StartResponse) -> list[bytes]:
-        released.wait(30)
+        released.wait(600)
         start_response("500 Too late", [])
         return [b""]
 
@@ -363,7 +363,7 @@ def test_an_outage_of_another_time_does_not_count(
 def test_a_server_that_is_silent_is_given_up(
     server: ScriptedServer, table: DynamoDbTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dynamodb_client, "READ_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(dynamodb_client, "READ_TIMEOUT_S", 0.3)
     released = threading.Event()
     server.script.extend([silence(released)] * TRIES)
     try:

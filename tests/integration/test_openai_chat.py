@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +41,7 @@ from rag.values.answer import Completion, Deadline, Message, Usage
 
 KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
+NEVER_S = 60.0
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
 
 
@@ -83,8 +83,8 @@ def config(url: str, **changes: Any) -> ChatConfig:
         model="llama-3.1-8b-instant",
         temperature=0.3,
         max_tokens=500,
-        connect_timeout_s=5.0,
-        read_timeout_s=10.0,
+        connect_timeout_s=60.0,
+        read_timeout_s=60.0,
         retries=3,
         backoff_base_s=1.0,
         backoff_cap_s=10.0,
@@ -308,41 +308,38 @@ def test_no_call_is_made_when_no_time_is_left(connect: Connect, fake_time: FakeT
     assert model.last_error == "No time left for an LLM call"
 
 
-@pytest.mark.parametrize("slow", [hang(3.0), trickle(in_headers=True)], ids=["silence", "headers now and then"])
+@pytest.mark.parametrize(
+    "slow", [hang(), trickle(in_headers=True), trickle()], ids=["silence", "headers now and then", "body now and then"]
+)
 def test_no_call_outlives_the_deadline(connect: Connect, slow: Step, fake_time: FakeTime) -> None:
+    """Each would end in a valid completion after ten minutes, so that only giving up in time makes it fail.
+
+    On fake time the deadline comes no nearer before the call begins, however slow the machine is.
+    """
     with LlmServer([slow]) as server:
         model = connect(server)
         with pytest.raises(LlmUnavailable):
-            model.complete(MESSAGES, deadline=Deadline.after(0.5, time.monotonic))
-        assert server.busy == 1  # it goes on for 3 s, and nobody waited for it
+            model.complete(MESSAGES, deadline=Deadline.after(0.1, fake_time))
 
     assert model.last_error == "LLM call timed out"
     assert fake_time.slept == []
 
 
-def test_a_body_that_trickles_does_not_outlive_the_deadline_either(connect: Connect) -> None:
-    """It ends in a valid completion after 3 s, so that only giving up in time makes it fail."""
-    with LlmServer([trickle()]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable, match="timed out"):
-            model.complete(MESSAGES, deadline=Deadline.after(0.08, time.monotonic))
-
-
 def test_the_thread_that_a_trickling_server_holds_ends_itself(connect: Connect, fake_time: FakeTime) -> None:
     before = threading.active_count()
-    with LlmServer([trickle(seconds=30.0)]) as server:
+    with LlmServer([trickle()]) as server:
         with pytest.raises(LlmUnavailable):
             connect(server, retries=0, read_timeout_s=0.08).complete(MESSAGES, deadline=Deadline.after(27.0, fake_time))
         workers = [thread for thread in threading.enumerate() if thread.name == "time-limited"]
         for worker in workers:
-            worker.join(5.0)
+            worker.join(NEVER_S)
         assert not any(worker.is_alive() for worker in workers)
     assert threading.active_count() <= before
 
 
 def test_a_slow_call_is_retried_while_there_is_time(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    with LlmServer([hang(3.0), reply("x")]) as server:
-        completion = connect(server, read_timeout_s=0.15).complete(MESSAGES, deadline=deadline)
+    with LlmServer([hang(), reply("x")]) as server:
+        completion = connect(server, read_timeout_s=0.5).complete(MESSAGES, deadline=deadline)
 
     assert completion.text == "x"
     assert completion.retries >= 1
@@ -551,7 +548,7 @@ def test_the_key_that_was_refused_is_kept_from_the_log_even_if_another_one_is_in
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_eight_threads_share_one_adapter(connect: Connect) -> None:
+def test_eight_threads_share_one_adapter(connect: Connect, deadline: Deadline) -> None:
     def shout(exchange: Exchange) -> None:
         request = exchange.request.json
         if request["model"] == "next":
@@ -564,7 +561,7 @@ def test_eight_threads_share_one_adapter(connect: Connect) -> None:
 
         def ask(number: int) -> str:
             messages = (MESSAGES[0], Message("user", f"question {number}"))
-            return model.complete(messages, deadline=Deadline.after(30.0, time.monotonic)).text
+            return model.complete(messages, deadline=deadline).text
 
         answers = list(pool.map(ask, range(40)))
         assert server.connections <= 8

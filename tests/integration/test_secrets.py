@@ -158,7 +158,7 @@ def test_without_a_region_it_is_unavailable_too(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_manager_that_never_answers_does_not_outlast_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "READ_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(secrets, "READ_TIMEOUT_S", 0.3)
     accepted = 0
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", f"http://127.0.0.1:{server.getsockname()[1]}")

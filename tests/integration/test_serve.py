@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_refused_in_json(running: Server, request_head: s
 
 
 def finished(server: Server, job: str) -> Any:
-    for _ in range(600):
+    for _ in range(6000):
         state = server.request("GET", f"/v1/ingest/{job}")[1]
         if state["state"] != "running":
             return state

@@ -148,7 +148,7 @@ def test_processes_share_a_file_from_its_first_moment_on(
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in writers:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors
 
     clock.now = time.time()  # as theirs
@@ -162,7 +162,7 @@ def test_processes_share_a_file_from_its_first_moment_on(
 
 def test_a_forked_worker_uses_a_store_that_was_used_before(path: Path, database: SqliteDatabase) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKING, str(path)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FORKING, str(path)], env=ENVIRONMENT, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert [turn.question for turn in SqliteMemory(database).recall(SESSION, limit=5)] == [

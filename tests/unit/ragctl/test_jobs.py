@@ -27,7 +27,7 @@ def call(found: IngestJobs, method: str, path: str) -> tuple[int, Any]:
 
 
 def finished(found: IngestJobs, job: str) -> Any:
-    for _ in range(600):
+    for _ in range(6000):
         state = found.state(job)
         if state is None or state["state"] != "running":
             return state
