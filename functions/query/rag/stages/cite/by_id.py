@@ -9,10 +9,12 @@ from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, 
 from rag.stages.pack.by_id import heading
 from rag.values.answer import Citation, Hit
 
-_IDS = rf"{OPEN}\s*id_\d{{1,9}}(?:\s*[,;]\s*id_\d{{1,9}})*\s*{CLOSE}"
+# gpt-oss adds the lines that it read: "\u3010id_3\u2020L1-L3\u3011".
+_ID = r"id_\d{1,9}(?:\u2020L[\dL-]{1,20})?"
+_IDS = rf"{OPEN}\s*{_ID}(?:\s*[,;]\s*{_ID})*\s*{CLOSE}"
 _MARK = re.compile(_IDS, re.IGNORECASE)
 _GROUP = grouped(_IDS)
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"id_(\d+)", re.IGNORECASE)
 
 
 def cite_ids(answer: str, hits: tuple[Hit, ...]) -> Cited:
