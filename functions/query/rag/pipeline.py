@@ -209,7 +209,6 @@ class Pipeline:
             ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             context = ledger.time("pack", self.pack, decision.hits)
-        # Of the query only its trail: the cache knows the question by its filters as they were looked up.
         return replace(draft, query=replace(draft.query, trail=trail), decision=decision, context=context)
 
     def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:

@@ -7,8 +7,9 @@ from rag.pipeline import Pipeline
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
-from rag.stages.cite.by_url import UrlCiter, UrlPacker
+from rag.stages.cite.by_url import UrlCiter
 from rag.stages.gate.thresholds import TopScore
+from rag.stages.pack.by_url import UrlPacker
 from rag.stages.polish.html import polish_html
 from rag.stages.query.expand_acronyms import ExpandAcronyms
 from rag.stages.query.request_filter import RequestFilter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag.stages.cite.by_title import source_urls
+from rag.stages.cite.addresses import source_urls
 from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
 from rag.stages.pack.by_id import heading
 from rag.values.answer import Citation, Hit

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rag.stages.cite.addresses import source_urls
 from rag.stages.cite.dice import dice
 from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
-from rag.values.answer import Chunk, Citation, Hit
+from rag.values.answer import Citation, Hit
 
 # Not a link or an image, whose address follows, nor a footnote or a check box. The prompt keeps brackets for citations;
 # in documentation 1 sentence in 1,000 has another one outside of code (docs_handbook .14 %, docs_fastapi .11 %,
@@ -96,17 +97,6 @@ class TitleCiter:
             return False
         # Not from within a word on, where a script has spaces between them; a number counts as a whole.
         return re.search(rf"(?<![a-z0-9]){re.escape(shorter)}(?!\d)", longer) is not None
-
-
-def source_urls(chunk: Chunk) -> tuple[str, ...]:
-    """The chunk's external addresses (http and https only), its own page where it names no source."""
-    urls = tuple(dict.fromkeys(url for url in chunk.source_urls if is_http(url)))
-    return urls or ((chunk.url,) if is_http(chunk.url) else ())
-
-
-def is_http(url: str) -> bool:
-    """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
-    return url.lower().startswith(("http://", "https://"))
 
 
 def _is_glued(mark: re.Match[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Context by source address: ``Source: url`` above each text, and citations by that address."""
+"""Citations by source address, as ``(Source: url)``, a link or a bare address."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from rag.stages.cite.by_title import is_http, source_urls
+from rag.stages.cite.addresses import source_name, source_url
 from rag.stages.cite.marks import Cited, Left, rewrite_marks
-from rag.stages.pack.cutting import cut_to
-from rag.stages.pack.tokens import budget_bytes, size
 from rag.text.labels import safe
-from rag.values.answer import Chunk, Citation, Context, Hit, Passage
-
-SEPARATOR = "\n\n---\n\n"
+from rag.values.answer import Citation, Hit
 
 # "(Source: ...)", a Markdown link with its text, or a bare address; an address may hold pairs of brackets.
 _ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)
@@ -40,46 +36,6 @@ MIN_WORD_CHARS = 3
 STEM_CHARS = 6
 MIN_SENTENCE_WORDS = 3
 """A sentence of fewer words than this could stand in any document."""
-
-
-@dataclass(frozen=True, slots=True)
-class UrlPacker:
-    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` estimated
-    tokens.
-
-    A document without an address is named by its title. Packing stops before the first chunk that would exceed
-    the budget; a first chunk that alone exceeds it is cut to fit.
-    """
-
-    max_tokens: int
-
-    def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """The context and the passages that it is made of; ``hits`` is not empty."""
-        blocks: list[str] = []
-        used: list[Passage] = []
-        room = budget_bytes(self.max_tokens)
-        for hit in hits:
-            head = f"Source: {source_name(hit.chunk)}\n"
-            text = hit.chunk.text
-            cost = size(f"{SEPARATOR if blocks else ''}{head}{text}")
-            if cost > room:
-                if used:
-                    break
-                text = cut_to(text, room - size(head), anywhere=True)
-            blocks.append(f"{head}{text}")
-            used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
-            room -= cost
-        return Context(SEPARATOR.join(blocks), tuple(used))
-
-
-def source_url(chunk: Chunk) -> str:
-    """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
-    return chunk.url if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
-
-
-def source_name(chunk: Chunk) -> str:
-    """What stands behind ``Source:``: the chunk's address, else its title on one line."""
-    return source_url(chunk) or safe(chunk.title)
 
 
 @dataclass(frozen=True, slots=True)
