@@ -230,7 +230,14 @@ class MemoryContract:
 
 
 class FeedbackContract:
-    """Wants the fixtures ``feedback`` (with the default TTLs) and ``clock``."""
+    """Wants the fixtures ``feedback`` (with the default TTLs) and ``clock``.
+
+    A backend on which votes take long may lower what it keeps, and say here how much that is.
+    """
+
+    votes_per_chunk = MAX_VOTES_PER_CHUNK
+    very_many_votes = 125
+    """Of one voter: more than a store looks at when one of them changes."""
 
     def test_a_response_comes_back_whole(self, feedback: FeedbackStore) -> None:
         feedback.record(make_response())
@@ -330,21 +337,21 @@ class FeedbackContract:
         assert not feedback.recent_negative(KEY, since=0)
 
     def test_of_a_much_voted_chunk_the_newest_responses_count(self, feedback: FeedbackStore) -> None:
-        for number in range(MAX_VOTES_PER_CHUNK + 3):
+        for number in range(self.votes_per_chunk + 3):
             response = make_response(f"r{number}", at=START + number, chunk_ids=("id_1",))
             feedback.vote(response, voter=f"v{number}", helpful=True, at=START + number)
         voters = [voter for _, voter, _ in outline(feedback, "id_1")]
-        assert voters == [f"v{number}" for number in range(3, MAX_VOTES_PER_CHUNK + 3)]
+        assert voters == [f"v{number}" for number in range(3, self.votes_per_chunk + 3)]
 
     def test_one_voter_s_votes_leave_room_for_those_of_others(self, feedback: FeedbackStore) -> None:
         for number in range(20):
             feedback.vote(make_response(f"r{number}"), voter=f"v{number}", helpful=True, at=START + number)
-        for number in range(MAX_VOTES_PER_CHUNK + 5):
+        for number in range(self.votes_per_chunk + 5):
             moment = START + 100 + number
             feedback.vote(make_response(f"angry{number}", at=moment), voter="angry", helpful=False, at=moment)
         votes = outline(feedback, "id_1")
         assert [vote for vote in votes if vote[0]] == [(True, f"v{n}", START + n) for n in range(20)]
-        last = START + 100 + MAX_VOTES_PER_CHUNK + 5
+        last = START + 100 + self.votes_per_chunk + 5
         newest = [(False, "angry", last - MAX_VOTES_PER_VOTER + n) for n in range(MAX_VOTES_PER_VOTER)]
         assert [vote for vote in votes if not vote[0]] == newest
 
@@ -379,9 +386,8 @@ class FeedbackContract:
         assert outline(feedback, "id_3") == [(True, "v", START)]
 
     def test_a_voter_may_withdraw_the_first_of_very_many_votes(self, feedback: FeedbackStore) -> None:
-        """More than a store looks at when one of them changes."""
         feedback.vote(make_response("r0", chunk_ids=("id_9",)), voter="v", helpful=False, at=START)
-        for number in range(1, 125):
+        for number in range(1, self.very_many_votes):
             feedback.vote(make_response(f"r{number}", at=START + number), voter="v", helpful=True, at=START + number)
         assert outline(feedback, "id_9") == [(False, "v", START)]
         feedback.vote(make_response("r0", chunk_ids=("id_9",)), voter="v", helpful=None, at=START + 500)

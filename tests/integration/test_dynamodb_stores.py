@@ -21,7 +21,6 @@ from typing import Any
 import boto3  # type: ignore[import-untyped]
 import pytest
 from fakes import FakeClock
-from moto import mock_aws
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from store_contract import (
     KEY,
@@ -38,8 +37,9 @@ from store_contract import (
 from werkzeug.serving import make_server
 
 from rag.adapters.dynamodb import client as dynamodb_client
+from rag.adapters.dynamodb import feedback as dynamodb_feedback
 from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
-from rag.adapters.dynamodb.client import COOL_OFF_S, TRIES, DynamoDbClient
+from rag.adapters.dynamodb.client import COOL_OFF_S, TRIES
 from rag.adapters.dynamodb.feedback import DynamoDbFeedback
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.memory import DynamoDbMemory
@@ -82,7 +82,7 @@ class ScriptedServer:
 
         def app(environ: dict[str, Any], start_response: StartResponse) -> Any:
             operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
-            if operation and operation not in ("CreateTable", "DescribeTable"):
+            if operation and operation not in ("CreateTable", "DeleteTable"):
                 self.calls.append(operation)
                 step = self.script.popleft() if self.script else None
                 if step:
@@ -183,71 +183,35 @@ def create_table(endpoint_url: str | None = None) -> str:
     return name
 
 
-@pytest.fixture(scope="class")
-def aws() -> Iterator[None]:
-    """moto, one call at a time: it copies its tables for a transaction, and breaks when another thread writes then."""
-    turn, call = threading.Lock(), DynamoDbClient.call
-
-    def call_in_turn(self: DynamoDbClient, operation: str, **arguments: Any) -> Any:
-        with turn:
-            return call(self, operation, **arguments)
-
-    with mock_aws(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DynamoDbClient, "call", call_in_turn)
-        yield
-
-
-class InProcess:
-    """moto in this process."""
-
-    @pytest.fixture
-    def table(self, aws: None, clock: FakeClock) -> DynamoDbTable:
-        return DynamoDbTable(create_table(), region=REGION, clock=clock)
-
-
 @pytest.fixture
 def table(server: ScriptedServer, clock: FakeClock, sleeps: list[float]) -> Iterator[DynamoDbTable]:
-    """moto as a server."""
-    table = DynamoDbTable(
-        create_table(server.url), region=REGION, endpoint_url=server.url, clock=clock, sleep=sleeps.append
-    )
+    """One on moto as a server. moto copies every table for each transaction, so none stays longer than its test."""
+    name = create_table(server.url)
+    table = DynamoDbTable(name, region=REGION, endpoint_url=server.url, clock=clock, sleep=sleeps.append)
     yield table
     table.reset()
+    boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).delete_table(TableName=name)
 
 
-class TestAnswerCacheOnServer(AnswerCacheContract):
+class TestAnswerCache(AnswerCacheContract):
     @pytest.fixture
     def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
         return DynamoDbAnswerCache(table)
 
 
-class TestMemoryOnServer(MemoryContract):
+class TestMemory(MemoryContract):
     @pytest.fixture
     def memory(self, table: DynamoDbTable) -> DynamoDbMemory:
         return DynamoDbMemory(table)
 
 
-class TestFeedbackOnServer(FeedbackContract):
+class TestFeedback(FeedbackContract):
+    votes_per_chunk, very_many_votes = 30, 25
+
     @pytest.fixture
-    def feedback(self, table: DynamoDbTable) -> DynamoDbFeedback:
-        return DynamoDbFeedback(table)
-
-
-class TestAnswerCacheInProcess(InProcess, AnswerCacheContract):
-    @pytest.fixture
-    def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
-        return DynamoDbAnswerCache(table)
-
-
-class TestMemoryInProcess(InProcess, MemoryContract):
-    @pytest.fixture
-    def memory(self, table: DynamoDbTable) -> DynamoDbMemory:
-        return DynamoDbMemory(table)
-
-
-class TestFeedbackInProcess(InProcess, FeedbackContract):
-    @pytest.fixture
-    def feedback(self, table: DynamoDbTable) -> DynamoDbFeedback:
+    def feedback(self, table: DynamoDbTable, monkeypatch: pytest.MonkeyPatch) -> DynamoDbFeedback:
+        monkeypatch.setattr(dynamodb_feedback, "MAX_VOTES_PER_CHUNK", self.votes_per_chunk)
+        monkeypatch.setattr(dynamodb_feedback, "MAX_OF_VOTER", self.very_many_votes - 5)
         return DynamoDbFeedback(table)
 
 
