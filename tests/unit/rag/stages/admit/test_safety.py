@@ -1,4 +1,4 @@
-"""rag.stages.admit.safety: the seed's script patterns and controls are refused, plain questions and pasted text pass."""
+"""rag.stages.admit.safety: script patterns and controls are refused, questions and pasted text are not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rag.stages.admit.safety import collapse, holds_controls, holds_script, is_blank
 
-DATA = Path(__file__).parents[6].parent / "shared" / "data"
+REPOSITORY = Path(__file__).parents[5]
+DATA = REPOSITORY.parent / "shared" / "data"
 
 
 @pytest.mark.parametrize(
@@ -49,9 +50,11 @@ def test_questions(text: str) -> None:
 
 
 def test_what_is_pasted_from_a_word_processor_is_a_question() -> None:
-    pasted = "\uf0b7\tHow do I\u00a0track \u201cover\u00adtime\u201d\u200b \u2013 and\u2028who\u2019s \u202a+1 555\u202c?\x0b"
+    pasted = (
+        "\uf0b7\tHow do I\u00a0track \u201cover\u00adtime\u201d\u200b \u2013\u2028who\u2019s \u202a+1 555\u202c?\x0b"
+    )
     asked = collapse(pasted)
-    assert asked == "How do I track \u201covertime\u201d \u2013 and who\u2019s +1 555?"
+    assert asked == "How do I track \u201covertime\u201d \u2013 who\u2019s +1 555?"
     assert not holds_controls(asked)
     assert not holds_script(asked)
 
