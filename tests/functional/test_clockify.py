@@ -258,7 +258,7 @@ def test_one_retry(open_desk: Start) -> None:
         (
             "bell \x07",
             "unsafe_query",
-            "Question holds control or private-use characters; plain text of any script is accepted",
+            "Question holds control characters; plain text of any script is accepted",
         ),
     ],
 )
@@ -285,9 +285,12 @@ def test_bad_bodies(desk: Api, body: str) -> None:
         "Wie starte ich die Stoppuhr? 🕒👩‍💻🏴󠁧󠁢󠁥󠁮󠁧󠁿",
         "c\u0327a va? e\u0301te\u0301",
         "Is 3 < 5 and 7 > 2?",
+        "Does it need JavaScript: yes or no?",
+        "What does <button class=start> do?",
+        "\uf0b7\u00a0How do I start a \u201ctimer\u201d?\u00ad\u200b",
     ],
 )
-def test_every_script_is_admitted(desk: Api, question: str) -> None:
+def test_every_script_and_plain_question_is_admitted(desk: Api, question: str) -> None:
     assert desk.ask(question).status == 200
 
 

@@ -1,245 +1,289 @@
 """HTML in a model's answer to Markdown.
 
-Formatting becomes Markdown, scripts and frames go with what they hold, other tags are unwrapped, character references
-are decoded. Code, fenced, indented or inline, is not touched (but for pipes in the cells of an HTML table). What is
-converted is read again until nothing is left to convert, so that the result is stable: converting it once more changes
-nothing.
+Code stays to the letter. Outside of it formatting becomes Markdown, scripts and frames go with what they hold, other
+tags are unwrapped. A tag that nothing closes is a mention of it ("Put <script> last"), "<your name>" is a placeholder:
+both are text.
 """
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
 
-from rag.stages.polish import html_blocks as blocks
-from rag.stages.polish import html_names as names
-from rag.stages.polish.html_rows import flat_rows
-from rag.stages.polish.html_tokens import Token, attribute, decode, has_html_attributes, tokens
+from rag.stages.polish import html_elements as elements
+from rag.stages.polish.harmless import harmless, is_safe_target
+from rag.stages.polish.markdown_code import code_spans
 
-MAX_PASSES = 4
-MAX_DEPTH = 40
-"""Tags nested deeper than this are unwrapped."""
+# Stand for code (by its number), for a "<" and a "&" that are text, and for a line break, while the tags are read.
+_CODE, _LESS, _AMPERSAND, _BREAK = "\x01{}\x02", "\x03", "\x04", "\x05"
+_PRIVATE = str.maketrans("", "", "\x00\x01\x02\x03\x04\x05")
+_BLANKS = f" \t\r\n{_BREAK}"
+_HIDDEN_CODE = re.compile("\x01(\\d+)\x02")
+_TAG = re.compile(r"""<(/?)([A-Za-z][^\s/<>]*)((?:=\s*"[^"]*"|=\s*'[^']*'|[^<>])*+)>|<[!?][^<>]*>|<""")
+_CLOSING = re.compile(r"</([A-Za-z][^\s/<>]*)")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
-_HARD_BREAK = "  \n"
 _TICKS = re.compile("`+")
-_STASHED = re.compile("\x00(\\d+)\x00")
-_TOP_BLANKS = re.compile(r"\A(?:[ \t]*\n)+")
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
-_INDENT = re.compile(r"\n[ \t]+")
+_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([\w+#.-]{1,30})")
+_BLANK_LINES = re.compile(r"(?<![ \t])[ \t]*\n(?:[ \t]*\n)+")
+_BREAKS = re.compile(rf"(?<![ \t])[ \t]*(?:{_BREAK}[ \t]*\n?[ \t]*)+")
+_INDENT = re.compile(r"\n[ \t]+(?![-*+\d\s])")
+_BARE_PIPE = re.compile(r"(?<!\\)\|")
+_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_ENCODED = {ord(char): f"%{ord(char):02X}" for char in " ()<>\"'\\`|"}
+_MAX_DEPTH = 40
 
 
 def html_to_markdown(text: str) -> str:
-    """``text`` as Markdown. Text that holds neither ``<`` nor ``&`` is returned as it is."""
-    for _ in range(MAX_PASSES):
-        if "<" not in text and "&" not in text:
-            return text
-        converted = _Converter(text.replace("\x00", "")).run()
-        if converted == text:
-            return text
-        text = converted
-    # Only a text made to outlast the passes gets here: without these two nothing in it can be HTML.
-    return text.replace("<", "").replace("&", "")
+    """``text`` as Markdown, in which no HTML tag is left outside of code. Markdown stays as it is."""
+    if not any(mark in text for mark in ("<", "&", "](", "]:")):
+        return text
+    masked, codes = _masked(text.translate(_PRIVATE))
+    masked = _only_markup(_without_comments(masked).replace("&", _AMPERSAND))
+    if "<" in masked:
+        masked = _Converter(codes).run(masked)
+    masked, codes = _masked(_shown(masked, codes))
+    return _shown(harmless(masked), codes)
+
+
+def _masked(text: str) -> tuple[str, list[str]]:
+    """``text`` with marks in place of its code, and the code."""
+    pieces: list[str] = []
+    codes: list[str] = []
+    end = 0
+    for first, last in code_spans(text):
+        pieces += text[end:first], _mask(text[first:last], codes)
+        end = last
+    return "".join([*pieces, text[end:]]), codes
+
+
+def _mask(code: str, codes: list[str]) -> str:
+    codes.append(code)
+    return _CODE.format(len(codes) - 1)
+
+
+def _shown(masked: str, codes: list[str]) -> str:
+    plain = masked.replace(_LESS, "<").replace(_AMPERSAND, "&")
+    return _HIDDEN_CODE.sub(lambda match: codes[int(match[1])], plain)
+
+
+def _without_comments(text: str) -> str:
+    end = text.rfind("-->") + 3
+    return _COMMENT.sub("", text[:end]) + text[end:]
+
+
+def _only_markup(masked: str) -> str:
+    """``masked`` with each ``<`` masked that begins no markup, and without declarations."""
+    last_closing = {match[1].lower(): match.start() for match in _CLOSING.finditer(masked)}
+    opened: set[str] = set()
+
+    def kept(match: re.Match[str]) -> str:
+        closing, name, attributes = match[1], (match[2] or "").lower(), match[3] or ""
+        alone = name in elements.VOID | elements.LEFT_OPEN
+        if match[0] != "<" and not name:
+            return ""
+        if closing:
+            is_markup = name in elements.KNOWN or name in opened
+        elif last_closing.get(name, -1) > match.start():
+            is_markup = True
+            opened.add(name)
+        else:
+            is_markup = alone and ("=" in attributes or not attributes.strip(" \t\n/"))
+        return match[0] if is_markup else match[0].replace("<", _LESS)
+
+    return _TAG.sub(kept, masked)
 
 
 @dataclass(slots=True)
 class _Frame:
-    """An open element and what it holds so far: text, a list's items or a row's cells, a table's rows."""
+    """An open element and what it holds so far: pieces of text, a row's cells, a table's rows."""
 
-    tag: Token
+    name: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
     parts: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    broken: bool = False
-    """Whether a line break was the last thing in it."""
+    count: int = 0
+    """Of a list's items, of a table's columns."""
 
 
-class _Converter:
-    """One pass over a text. Code waits in ``stash``, out of reach of everything done to the text around it."""
+class _Converter(HTMLParser):
+    """Renders each element into the one that holds it, when it ends."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = flat_rows(list(tokens(text)))
-        self.last_close = {token.name: i for i, token in enumerate(self.tokens) if token.kind == "close"}
-        stray = (run for token in self.tokens if token.kind == "text" for run in _TICKS.findall(token.raw))
-        self.stray_ticks = {len(run) for run in stray}
-        self.frames = [_Frame(Token("open", ""))]
-        self.stash: list[str] = []
+    def __init__(self, codes: list[str]) -> None:
+        super().__init__()
+        self.codes = codes
+        self.frames = [_Frame()]
+        self.dropping = ""
         self.language = ""
+        self.lines: list[str] = []
 
-    def run(self) -> str:
-        dropping = ""
-        for i, token in enumerate(self.tokens):
-            if dropping:
-                dropping = "" if token.kind == "close" and token.name == dropping else dropping
-            elif token.kind == "code":
-                self.emit_code(token.raw)
-            elif token.kind == "text" or not self.is_markup(token):
-                self.on_text(token.raw)
-            elif token.kind == "close":
-                self.on_close(token.name)
-            elif token.name in names.DROPPED:
-                dropping = token.name if self.last_close.get(token.name, -1) > i else ""
-            else:
-                self.on_open(token)
+    def run(self, masked: str) -> str:
+        self.lines = masked.split("\n")
+        self.feed(masked)
+        self.close()
         while len(self.frames) > 1:
-            self.close_top()
-        tidy = _BLANK_LINES.sub("\n\n", _TOP_BLANKS.sub("", "".join(self.frames[0].parts))).rstrip()
-        return self.unstash(tidy)
+            self.end_top()
+        return _tidy("".join(self.frames[0].parts)).lstrip("\n").rstrip()
 
-    def is_markup(self, tag: Token) -> bool:
-        """Whether ``tag`` is HTML, or a wrapper such as <answer>, and not a reader's "<your name>" or "List<T>"."""
-        if self.within("pre", *names.CODES):
-            formatting = tag.name in names.MARKS or tag.name in names.CODES or tag.name in {"span", "a", "br"}
-            return formatting or (tag.kind == "close" and self.within(tag.name))
-        if "=" in tag.attributes or tag.name in names.DROPPED:
-            return True
-        return (tag.name in names.KNOWN or tag.name in self.last_close) and has_html_attributes(tag)
+    def handle_data(self, data: str) -> None:
+        name = self.frames[-1].name
+        if not self.dropping and (data.strip() or name not in elements.LISTS | {"table", "tr"}):
+            self.emit(_INDENT.sub("\n", data) if name in elements.BLOCKS else data)
 
-    def within(self, *names: str) -> bool:
-        return any(frame.tag.name in names for frame in self.frames)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.dropping:
+            return
+        attributes = {name: unescape(_shown(value or "", self.codes)).strip() for name, value in attrs}
+        if tag in {"pre", "code"}:
+            self.language = (_LANGUAGE.search(attributes.get("class", "")) or ("", ""))[1]
+        if self.within(elements.CODES):
+            self.emit_tag_in_code(tag, self.get_starttag_text() or "")
+            return
+        while self.frames[-1].name in elements.ENDS.get(tag, {"p"} if tag in elements.BLOCKS else ()):
+            self.end_top()
+        if tag in elements.DROPPED:
+            self.dropping = tag
+        elif tag in elements.FRAMED and len(self.frames) < _MAX_DEPTH:
+            self.frames.append(_Frame(tag, attributes))
+        elif tag == "br":
+            self.emit(" " if self.on_one_line() else _BREAK)
+        elif tag == "hr":
+            self.emit_block("---")
+        elif tag in {"img", "image"}:
+            self.emit(attributes.get("alt", "").translate(_PRIVATE))
 
-    def innermost(self, name: str) -> _Frame | None:
-        return next((frame for frame in reversed(self.frames) if frame.tag.name == name), None)
+    def handle_endtag(self, tag: str) -> None:
+        if self.dropping:
+            self.dropping = "" if tag == self.dropping else self.dropping
+        elif self.within({tag}):
+            while self.frames[-1].name != tag:
+                self.end_top()
+            self.end_top()
+        elif self.within(elements.CODES):
+            self.emit_tag_in_code(tag, f"</{tag}>")
+
+    def emit_tag_in_code(self, tag: str, raw: str) -> None:
+        """Formatting goes; any other tag is what the code is about."""
+        if tag == "br" and self.within({"pre"}):
+            self.emit("\n")
+        elif tag not in elements.FORMATTING:
+            self.emit(raw.replace("<", _LESS))
+
+    def within(self, names: Container[str]) -> bool:
+        return any(frame.name in names for frame in self.frames)
+
+    def on_one_line(self) -> bool:
+        """Whether what comes must not end its line: in a cell, a heading, a link, a row of a pipe table."""
+        row = self.lines[self.getpos()[0] - 1].lstrip(" \t>").startswith("|")
+        return row or self.within(elements.CELLS | elements.HEADINGS.keys() | {"a"})
 
     def emit(self, text: str) -> None:
-        top = self.frames[-1]
-        top.broken = False
-        if top.tag.name not in names.LISTS:
-            top.parts.append(text)
-        elif top.cells:
-            top.cells[-1] += text
-        else:
-            top.cells.append(text.lstrip())
+        self.frames[-1].parts.append(text)
 
-    def emit_code(self, raw: str) -> None:
-        """Emit ``raw`` as it is, apart from other ticks: two runs side by side would be one."""
-        parts = self.frames[-1].parts
-        touches = raw.startswith("`") and parts and parts[-1].endswith(("`", "\x00"))
-        self.emit(f"{' ' if touches else ''}{self.keep(raw)}")
+    def emit_block(self, text: str, gap: str = "\n\n") -> None:
+        if text.strip():
+            self.emit(f" {_one_line(text)} " if self.on_one_line() else f"{gap}{text.strip(_BLANKS)}{gap}")
 
-    def keep(self, raw: str) -> str:
-        self.stash.append(raw)
-        return f"\x00{len(self.stash) - 1}\x00"
-
-    def unstash(self, text: str) -> str:
-        return _STASHED.sub(lambda match: self.stash[int(match[1])], text)
-
-    def in_cell(self, text: str) -> str:
-        """``text`` of a table's cell: there a pipe divides even inline code, unless it is escaped."""
-        return _STASHED.sub(lambda match: self.keep(blocks.in_cell(self.stash[int(match[1])])), text)
-
-    def holds_block(self, text: str) -> bool:
-        """Whether a fenced block stands in ``text``: nothing may share its lines."""
-        return any("\n" in self.stash[int(match[1])] for match in _STASHED.finditer(text))
-
-    def on_text(self, raw: str) -> None:
-        top = self.frames[-1]
-        if self.within("pre", *names.CODES):
-            self.emit(html.unescape(raw).replace("\x00", ""))
-        elif raw.strip() or top.tag.name not in names.LISTS | {"table", "tr"}:
-            text = decode(raw)
-            if top.tag.name in names.TIGHT:
-                text = _INDENT.sub("\n", text)
-            if top.broken:
-                text = text.lstrip(" \t").removeprefix("\n")
-            if text:
-                self.emit(text)
-
-    def on_open(self, tag: Token) -> None:
-        name = tag.name
-        if self.within("pre", *names.CODES):
-            if name == "code":
-                self.language = blocks.language(attribute(tag, "class"))
-            elif name == "br":
-                self.emit("\n")
-            return
-        while self.frames[-1].tag.name in names.CLOSES.get(name, ()):
-            self.close_top()
-        if name == "br":
-            self.on_break()
-        elif name == "hr":
-            self.emit_block("---")
-        elif name == "img":
-            self.emit(decode(attribute(tag, "alt")).replace("\x00", ""))
-        elif (name in names.FRAMED or name in names.BLOCKS) and len(self.frames) < MAX_DEPTH:
-            self.language = blocks.language(attribute(tag, "class"))
-            self.frames.append(_Frame(tag))
-
-    def on_break(self) -> None:
-        top = self.frames[-1]
-        if self.within(*names.ONE_LINE):
-            self.emit(" ")
-            return
-        if top.broken:  # the second in a row ends the paragraph
-            top.parts[-1:] = ["\n\n"]
-        else:
-            self.trim()
-            self.emit(_HARD_BREAK)
-        top.broken = True
-
-    def trim(self) -> None:
-        """Take white space off the end of what was emitted last."""
-        parts = self.frames[-1].parts
-        if parts:
-            parts[-1] = parts[-1].rstrip()
-
-    def on_close(self, name: str) -> None:
-        if self.within(name) and name:
-            while self.frames[-1].tag.name != name:
-                self.close_top()
-            self.close_top()
-
-    def close_top(self) -> None:
-        """Render the innermost open element into the one that holds it."""
+    def end_top(self) -> None:
+        """Render the innermost element."""
         frame = self.frames.pop()
-        name, held = frame.tag.name, "".join(frame.parts)
-        if name in names.INLINE and self.holds_block(held):
-            self.emit(held)
-        elif name in names.MARKS:
-            self.emit(blocks.emphasis(held, names.MARKS[name]))
-        elif name in names.CODES:
-            if code := blocks.code_span(self.unstash(held), self.stray_ticks):
-                self.emit_code(code)
-        elif name == "a":
-            self.emit(blocks.link(held, attribute(frame.tag, "href")))
-        elif name in {"sup", "sub"}:
-            self.emit(blocks.raised(held) if name == "sup" else blocks.lowered(held))
-        elif name in names.CELLS and (row := self.innermost("tr")):
-            row.cells.append(held)
-        elif name == "tr" and (table := self.innermost("table")):
-            table.rows.append(frame.cells)
-        elif name == "li" and self.frames[-1].tag.name in names.LISTS:
-            if held.strip():
-                self.frames[-1].cells.append(held.strip())
+        name, held, holder = frame.name, "".join(frame.parts), self.frames[-1]
+        if name in elements.CODES:
+            self.emit_code(name, unescape(_shown(held, self.codes)))
+        elif name in elements.INLINE:
+            self.emit(_inline(frame, held))
+        elif name in elements.CELLS and holder.name == "tr":
+            self.emit(_BARE_PIPE.sub(r"\\|", _shown(_one_line(held), self.codes)))
+        elif name == "tr" and holder.name == "table":
+            holder.count = max(holder.count, len(frame.parts))
+            self.emit(f"| {' | '.join(frame.parts)} |")
+        elif name == "li":
+            self.emit_item(held)
+        elif name in elements.LISTS:
+            self.emit_block(held, "\n" if holder.name in elements.LISTS | {"li"} else "\n\n")
         else:
-            self.emit_block(self.block(frame, held))
+            self.emit_block(_block(frame, held))
 
-    def block(self, frame: _Frame, held: str) -> str:
-        name = frame.tag.name
-        if name in names.HEADINGS:
-            return blocks.heading(held, names.HEADINGS[name])
-        if name == "pre":
-            return "\n".join(self.keep(line) for line in blocks.fence(self.unstash(held), self.language))
-        if name == "blockquote":
-            return blocks.quote(held)
-        if name in names.LISTS:
-            return blocks.listing(frame.cells, attribute(frame.tag, "start") if name == "ol" else None)
-        if name == "li":
-            return blocks.listing([held.strip()], None)
-        if name == "table":
-            return f"{held.strip()}\n\n{blocks.table([[self.in_cell(cell) for cell in row] for row in frame.rows])}"
-        if name == "tr":
-            return " ".join(cell.strip() for cell in frame.cells)
+    def emit_item(self, held: str) -> None:
+        holder = self.frames[-1]
+        start = holder.attributes.get("start", "")
+        first = int(start) if start.isdecimal() and len(start) < 6 else 1
+        marker = f"{first + holder.count}. " if holder.name == "ol" else "- "
+        holder.count += bool(held.strip(_BLANKS))
+        if self.on_one_line():
+            self.emit(f" {marker}{_one_line(held)}")
+        elif held.strip(_BLANKS):
+            gap = "" if holder.name in elements.LISTS else "\n"
+            self.emit(f"{gap}{_prefixed(held, marker, ' ' * len(marker))}\n")
+
+    def emit_code(self, name: str, code: str) -> None:
+        runs = [len(run) for run in _TICKS.findall(code)]
+        if name == "pre" and not self.on_one_line():
+            ticks = "`" * max([3, *(run + 1 for run in runs)])
+            lines = [f"{ticks}{self.language}", *code.strip("\n").rstrip().split("\n"), ticks]
+            self.emit_block("\n".join(_mask(line, self.codes) for line in lines) if code.strip() else "")
+        elif inner := _one_line(code):
+            ticks = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
+            pad = " " if inner.startswith("`") or inner.endswith("`") else ""
+            self.emit(_mask(f"{ticks}{pad}{inner}{pad}{ticks}", self.codes))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _tidy(text: str) -> str:
+    """``text`` with its line breaks: one ends a line, two in a row end a paragraph, as do several empty lines."""
+    text = _BREAKS.sub(lambda match: "  \n" if match[0].count(_BREAK) == 1 else "\n\n", text)
+    return _BLANK_LINES.sub("\n\n", text)
+
+
+def _prefixed(held: str, first: str, others: str) -> str:
+    """``held`` with ``first`` before its first line and ``others`` before the others."""
+    head, *lines = _tidy(held.strip(_BLANKS)).split("\n")
+    return "\n".join([f"{first}{head}", *(f"{others}{line}" if line else others.rstrip() for line in lines)])
+
+
+def _inline(frame: _Frame, held: str) -> str:
+    """``held`` between marks, white space outside."""
+    inner = held.strip(_BLANKS)
+    mark = elements.MARKS.get(frame.name, "")
+    if not inner or "\n\n" in inner or (mark and inner.startswith(mark)):
         return held
+    start, end = held.split(inner)
+    if frame.name in {"sup", "sub"}:
+        inner = _shifted(inner, _RAISED, "^") if frame.name == "sup" else _shifted(inner, _LOWERED, "")
+    elif frame.name == "a":
+        inner = _link(inner, frame.attributes.get("href", ""))
+    return f"{start}{mark}{inner}{mark}{end}"
 
-    def emit_block(self, text: str) -> None:
-        if not text.strip():
-            return
-        if self.within(*names.CELLS, *names.HEADINGS):
-            self.emit(f" {text.strip()} ")
-        else:
-            self.trim()
-            # A list within an item stays with its line; everything else is a paragraph of its own.
-            nested = self.frames[-1].tag.name in {"li", *names.LISTS} and text.lstrip()[:1] in "-0123456789"
-            gap = "\n" if nested else "\n\n"
-            self.emit(f"{gap}{text.strip()}{gap}")
+
+def _shifted(text: str, table: dict[int, int], mark: str) -> str:
+    """``text`` raised or lowered; behind ``mark`` where it cannot be, as it is where it is more than a word."""
+    if all(ord(char) in table for char in text):
+        return text.translate(table)
+    return f"{mark}{text}" if text.isalnum() else text
+
+
+def _link(text: str, target: str) -> str:
+    """``[text](target)``; the text alone where there is no target or it could run something."""
+    target = "".join(char for char in target if char.isprintable())
+    linked = target and not target.startswith("//") and is_safe_target(target)
+    return f"[{_one_line(text)}]({target.translate(_ENCODED)})" if linked else text
+
+
+def _block(frame: _Frame, held: str) -> str:
+    if frame.name in elements.HEADINGS and held.strip():
+        return f"{'#' * elements.HEADINGS[frame.name]} {_one_line(held)}"
+    if frame.name == "blockquote" and held.strip():
+        return _prefixed(held, "> ", "> ")
+    if frame.name == "table" and frame.count:
+        is_row = [part.startswith("| ") for part in frame.parts]
+        heading = is_row.index(True)
+        missing = frame.count + 1 - _BARE_PIPE.subn("", frame.parts[heading])[1]
+        frame.parts[heading] += f"{'  |' * missing}\n|{' --- |' * frame.count}"
+        return "".join(f"{part}\n" if row else part for row, part in zip(is_row, frame.parts, strict=True))
+    return held

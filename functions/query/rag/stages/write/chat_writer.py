@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from rag.errors import LlmUnavailable
 from rag.ports import ChatModel, Writer
 from rag.stages.conversation.history import format_history, history_section
-from rag.stages.write.markup import defuse
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Completion, Context, Deadline, Message, Question
@@ -23,7 +22,7 @@ class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
     ``history_chars`` is the longest history. With 0 the prompt holds none, and a follow-up is asked as it was
-    understood: rewritten to stand alone. What the questions hold of markup does not come back as markup.
+    understood: rewritten to stand alone.
     """
 
     chat: ChatModel
@@ -40,8 +39,7 @@ class ChatWriter:
         wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
         completion = self.chat.complete(messages, deadline=deadline)
-        text = defuse(replace_surrogates(completion.text), question.text, wording, *(asked for asked, _ in turns))
-        return replace(completion, text=text)
+        return replace(completion, text=replace_surrogates(completion.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,15 +56,6 @@ def test_a_completion_that_cannot_be_encoded_is_mended() -> None:
     assert completion.text == "Cut \ufffd"
 
 
-def test_markup_of_the_questions_does_not_come_back_as_markup() -> None:
-    asked = Question(text="<a href=x>this</a>?")
-    before = (Turn(question="And <i>that</i>?", answer="<u>No</u>.", at=0.0),)
-    chat = FakeChat("<a href=x>this</a>, <i>that</i> and <u>so</u>: `<a>`")
-    completion = ChatWriter(chat, "{context}{history}", 1000)(asked, CONTEXT, deadline=deadline(), history=before)
-    assert completion.text == "‹a href=x›this‹/a›, ‹i›that‹/i› and <u>so</u>: `<a>`"
-    assert chat.asked[0][1].content == "<a href=x>this</a>?"
-
-
 def test_the_last_resort_is_not_asked_while_the_model_answers() -> None:
     last = Writes()
     writer = WithLastResort(ChatWriter(FakeChat("Answer [T]."), "{context}"), last)
