@@ -12,8 +12,8 @@ OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
 """Square brackets and both kinds of full-width ones, which some models write."""
 
 # A fence to its end, or the text's; or a span between runs of as many back-ticks. Possessive: no text takes long.
-_CODE = re.compile(
-    r"^[ \t]*+(?P<fence>```++|~~~++)[^\n]*+(?:\n(?![ \t]*+(?P=fence))[^\n]*+)*+(?:\n[ \t]*+(?P=fence)[`~]*+)?"
+CODE = re.compile(
+    r"^[ \t>]*+(?P<fence>```++|~~~++)[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[ \t>]*+(?P=fence)[`~]*+)?"
     r"|(?<!`)(?P<ticks>`++)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)",
     re.MULTILINE,
 )
@@ -44,7 +44,7 @@ class Left:
 
 def mask_code(text: str) -> str:
     """``text`` with code spans and fenced blocks blanked, every other character in its place."""
-    return _CODE.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), text)
+    return CODE.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), text)
 
 
 def grouped(mark: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Literal
 
-from rag.stages.polish.html_elements import BLOCKS, CELLS, HEADINGS, LISTS
+from rag.stages.write.html_elements import BLOCKS, CELLS, HEADINGS, LISTS
 from rag.stages.write.inline import flatten, hide
 
 type Kind = Literal["break", "text", "item", "row", "ruler", "code"]

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.stages.cite.marks import CODE
 from rag.stages.polish.html import polish_html
-from rag.stages.polish.html_elements import KNOWN
-from rag.stages.polish.html_to_markdown import html_to_markdown
-from rag.stages.polish.markdown_code import code_spans
+from rag.stages.polish.html_to_markdown import ELEMENTS, html_to_markdown
 from rag.values.answer import Context
 
 REPOSITORY = Path(__file__).parents[5]
@@ -44,20 +43,14 @@ MESS = st.lists(st.sampled_from([*_PIECES.split(" "), *_LINES]), max_size=25).ma
 )
 
 
-def outside_of_code(text: str) -> str:
-    pieces, end = [], 0
-    for first, last in code_spans(text):
-        pieces.append(text[end:first])
-        end = last
-    return "\n".join([*pieces, text[end:]])
-
-
 def live(text: str) -> list[str]:
     """What a reader of ``text`` could take for HTML, or for a link that runs something."""
-    plain = outside_of_code(text)
+    plain = CODE.sub("\n", text)
     tags = re.findall(r"<(?!https?://|mailto:|[^\s<>]+@)((?:[/!?]|[A-Za-z][^\s/>]*)[^<>]*)", plain)
     links = re.findall(r"(?:\]\(|^\[\w\]:)\s*<?\s*(?:javascript|vbscript|data):", plain, re.IGNORECASE)
-    return [tag for tag in tags if tag[0] in "/!?" or "=" in tag or re.split(r"[\s/]", tag)[0].lower() in KNOWN] + links
+    return [
+        tag for tag in tags if tag[0] in "/!?" or "=" in tag or re.split(r"[\s/]", tag)[0].lower() in ELEMENTS
+    ] + links
 
 
 @pytest.mark.parametrize(
@@ -71,14 +64,13 @@ def live(text: str) -> list[str]:
         ("one<br>two<br/><br />three", "one  \ntwo\n\nthree"),
         ("<table><tr><th>Form</th><th>Fee</th></tr><tr><td>a|b</td><td>5<br>USD</td></tr></table>",
          "| Form | Fee |\n| --- | --- |\n| a\\|b | 5 USD |"),
-        ("| Riders | front<br>back |\n| --- | --- |\n| <p>a</p> | b |",
-         "| Riders | front back |\n| --- | --- |\n|  a  | b |"),
+        ("| Riders | front<br>back |\n| --- | --- |\n| a | b |", "| Riders | front back |\n| --- | --- |\n| a | b |"),
         ("<blockquote>one<p>two</p></blockquote>after", "> one\n>\n> two\n\nafter"),
         ('<pre><code class="language-sh">a &lt; b\n\n\n    c</code></pre>', "```sh\na < b\n\n\n    c\n```"),
         ('<pre>\n<div class="a">\n</div></pre>', '```\n<div class="a">\n</div>\n```'),
         ("<ul><li>Run<pre>ls\n\nps</pre></li></ul>", "- Run\n\n  ```\n  ls\n  \n  ps\n  ```"),
         ("Use <code>a &amp;&amp; b</code>", "Use `a && b`"),
-        ("10<sup>6</sup> and H<sub>2</sub>O, x<sup>th</sup>", "10⁶ and H₂O, x^th"),
+        ("10<sup>6</sup> and H<sub>2</sub>O", "10^6 and H2O"),
         ("a<hr>b", "a\n\n---\n\nb"),
         ("<answer>Yes.</answer>", "Yes."),
         ("<ul>\n\n    <li>one</li>\n\n    <li>two</li>\n\n</ul>", "- one\n- two"),
@@ -128,8 +120,7 @@ def test_what_could_run_is_gone(given_text: str, result: str) -> None:
     ("given_text", "result"),
     [
         ("Put <script> last, and use <button class=start>.", "Put < script> last, and use < button class=start>."),
-        ("Use the <b> tag, or <input hours>", "Use the < b> tag, or < input hours>"),
-        ("Set:\n<your-key>\n```\n<b>\n```", "Set:\n< your-key>\n```\n<b>\n```"),
+        ("Use the <b> tag, or <input hours>", "Use the < b> tag, or <input hours>"),
     ],
 )
 def test_a_tag_that_is_mentioned_can_be_read(given_text: str, result: str) -> None:
@@ -139,8 +130,8 @@ def test_a_tag_that_is_mentioned_can_be_read(given_text: str, result: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "plain *Markdown*, 5 < 6 > 4, a <- b, x <= 5 && y >= 6, `x`\n\n- a\n  - b\n\n    deep  \n\n\n",
-        "List<String>, Map<K, V>, <your name>, <your-key>, <https://example.org>, <a@b.org>, a <x and c",
+        "plain *Markdown*, 5 < 6 > 4, a <- b, x <= 5 && y >= 6, `x`\n\n- a\n  - b\n\n    deep",
+        "List<String>, Map<K, V>, <your name>, <your-key>, <https://example.org>, <a@b.org>",
         "Yes [id_3], [R&D Handbook > Pay & leave] \u3010id_3\u3011 [a](https://x.org/a_(b)) and [b](c.md).",
         "```html\n<p>&amp;</p>\n\n\n<b>\n```",
         "~~~\n<b>\n~~~",
@@ -148,27 +139,10 @@ def test_a_tag_that_is_mentioned_can_be_read(given_text: str, result: str) -> No
         "1. Run:\n\n   ```sh\n   <b>\n   ```\n2. Next",
         '`<b>` and ``a ` <i>`` and `<button class="start">Go</button>`',
         "```\n<b> never closed",
-        "Run this:\n\n    <b>x</b> &amp; y\n\nDone.",
-        "- item\n\n      <b>code</b>",
     ],
 )
 def test_markdown_and_code_stay(text: str) -> None:
     assert html_to_markdown(text) == text
-
-
-@pytest.mark.parametrize(
-    ("given_text", "result"),
-    [
-        ("> ```\n<i>x</i>", "> ```\n*x*"),
-        ("- ```\n<i>x</i>", "- ```\n*x*"),
-        ("- item\n\n    <b>goes on</b>", "- item\n\n    **goes on**"),
-        ("a paragraph\n    <b>goes on</b>", "a paragraph\n    **goes on**"),
-        ("a ` b\n`<i>x</i>`", "a ` b\n`*x*`"),
-        ("<i title='`'>x</i> `", "*x* `"),
-    ],
-)
-def test_what_is_no_code_to_commonmark_is_converted(given_text: str, result: str) -> None:
-    assert html_to_markdown(given_text) == result
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
