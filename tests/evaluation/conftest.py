@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import real_model
 
 from knowledge.embedding import MiniLM
 
@@ -10,4 +11,4 @@ from knowledge.embedding import MiniLM
 @pytest.fixture(scope="session")
 def embedder() -> MiniLM:
     """The real embedding model."""
-    return MiniLM(threads=2)
+    return real_model.model()

@@ -6,48 +6,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import real_model
 from fakes_llm import LlmServer
-from functional.harness import API_KEY, REPOSITORY, Api, Start, starting
+from functional.harness import API_KEY, Api, Start, starting
 
-from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.read.documents import read
 
 
 @pytest.fixture(scope="session")
 def embedder() -> MiniLM:
     """The real embedding model."""
-    return MiniLM(threads=2)
+    return real_model.model()
 
 
 @pytest.fixture(scope="session")
-def waypoint_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
-    """The sample knowledge base as an index; copy it before changing it."""
-    target = tmp_path_factory.mktemp("waypoint") / "index"
-    reading = read([REPOSITORY / "samples" / "waypoint"])
-    assert not reading.failed
-    ingest(reading.documents, target=target, embedder=embedder)
-    return target
+def waypoint_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """samples/waypoint as an index; copy it before changing it."""
+    return real_model.sample_index("waypoint", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def gacounts_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+def gacounts_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """samples/gacounts as an index; copy it before changing it."""
-    target = tmp_path_factory.mktemp("gacounts") / "index"
-    reading = read([REPOSITORY / "samples" / "gacounts"])
-    assert not reading.failed
-    ingest(reading.documents, target=target, embedder=embedder)
-    return target
+    return real_model.sample_index("gacounts", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def clockify_index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
+def clockify_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """samples/clockify as an index; copy it before changing it."""
-    target = tmp_path_factory.mktemp("clockify") / "index"
-    reading = read([REPOSITORY / "samples" / "clockify"])
-    assert not reading.failed
-    ingest(reading.documents, target=target, embedder=embedder)
-    return target
+    return real_model.sample_index("clockify", tmp_path_factory)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import real_model
 
 type Json = dict[str, Any]
 type Event = dict[str, Any]
@@ -95,7 +96,9 @@ class Api:
         """Import ``app`` afresh under the environment as it is now."""
         self.stream = StringIO()
         forget()
-        with redirect_stdout(self.stream), redirect_stderr(self.stream):
+        with redirect_stdout(self.stream), redirect_stderr(self.stream), warnings.catch_warnings():
+            # Powertools keeps its dimensions for the process; a cold start finds none there.
+            warnings.filterwarnings("ignore", message="Dimension 'profile' has already been added")
             self.app: ModuleType = importlib.import_module("app")
         self.telemetry = sys.modules["telemetry"]
 
@@ -148,6 +151,8 @@ def starting(index: Path) -> Iterator[Start]:
         for name in tuple(os.environ):
             if name.startswith(SETTINGS):
                 patch.delenv(name)
+        # Loading the model takes as long as everything else that a start does.
+        patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: real_model.model())
 
         def start(**env: str) -> Api:
             for name, value in {"INDEX_URI": str(index), **env}.items():

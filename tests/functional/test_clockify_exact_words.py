@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer
-from functional.harness import REPOSITORY, Api, starting
+from functional.harness import Api, starting
 
-from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
-from knowledge.read.documents import read
-
-SAMPLE = REPOSITORY / "samples" / "clockify"
 DECLINE = "I don't know based on the MD."
 
 HELD = {
@@ -75,26 +69,19 @@ UNKNOWN = [
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
-    target = tmp_path_factory.mktemp("exact") / "index"
-    ingest(read([SAMPLE]).documents, target=target, embedder=embedder)
-    return target
-
-
-@pytest.fixture(scope="module")
-def desk(index: Path) -> Iterator[Api]:
-    with starting(index) as start:
+def desk(clockify_index: Path) -> Iterator[Api]:
+    with starting(clockify_index) as start:
         yield start(RAG_PROFILE="clockify")
 
 
-@pytest.mark.parametrize(("question", "section"), {**HELD, **INCIDENTAL}.items())
-def test_what_the_index_holds_is_answered_from_the_section_that_holds_it(
-    desk: Api, question: str, section: str
-) -> None:
-    body = desk.ask(question).json
-    assert body["refused"] is False
-    assert body["metadata"]["chunksRetrieved"] >= 1
-    assert section in {citation["section"].split(" > ")[0] for citation in body["citations"]}
+def test_what_the_index_holds_is_answered_from_the_section_that_holds_it(desk: Api) -> None:
+    missed = []
+    for question, section in {**HELD, **INCIDENTAL}.items():
+        body = desk.ask(question).json
+        cited = {citation["section"].split(" > ")[0] for citation in body["citations"]}
+        if body["refused"] or section not in cited:
+            missed.append((question, body["refused"], sorted(cited)))
+    assert missed == []
 
 
 @pytest.mark.parametrize("code", ["CHR 1042", "CHR-3040", "E-401", "Ctrl+Enter"])
@@ -104,16 +91,9 @@ def test_a_code_is_answered_by_what_is_said_of_it_first(desk: Api, code: str) ->
     assert spelt in desk.ask(code).json["answer"].split("[id_")[0]
 
 
-def test_what_the_index_does_not_hold_is_refused_without_asking_a_model(index: Path) -> None:
-    with LlmServer(answer=lambda _: "Yes.") as server, starting(index) as start:
+def test_what_the_index_does_not_hold_is_refused_without_asking_a_model(clockify_index: Path) -> None:
+    with LlmServer(answer=lambda _: "Yes.") as server, starting(clockify_index) as start:
         desk = start(RAG_PROFILE="clockify", RAG_OLLAMA_URL=server.url)
         answers = {question: desk.ask(question).json["answer"] for question in UNKNOWN}
         assert {question for question, answer in answers.items() if answer != DECLINE} == set()
         assert server.requests == []
-
-
-def test_no_more_questions_out_of_scope_pass(desk: Api) -> None:
-    lines = (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [question["question"] for question in map(json.loads, lines) if not question["expected"]]
-    answered = [question for question in questions if not desk.ask(question).json["refused"]]
-    assert answered in ([], ["Can Chronolog take screenshots of my employees' screens?"])

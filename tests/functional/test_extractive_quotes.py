@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import chromadb
 import pytest
 from functional.harness import DECLINE, Api, Json, starting
+from real_model import SAMPLES
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -99,3 +101,16 @@ def test_a_foreign_folder_without_texts_declines(tmp_path: Path, embedder: MiniL
     client.close()
     with starting(tmp_path) as start:
         assert is_a_decline(start().ask(text).json)
+
+
+def test_every_answer_to_the_sample_questions_quotes_its_own_sources(api: Api) -> None:
+    """Two to five sentences, each with its citation, at most 900 characters, whatever the question."""
+    for line in (SAMPLES / "waypoint" / "questions.jsonl").read_text(encoding="utf-8").splitlines()[::3]:
+        body = api.ask(json.loads(line)["question"]).json
+        if body["metadata"]["model"] is None:
+            continue
+        assert len(body["answer"]) <= 900, line
+        assert body["citations"], line
+        assert body["answer"].endswith("]"), line
+        for citation in body["citations"]:
+            assert citation["raw"].startswith(f"[{citation['fullTitle']}"), line

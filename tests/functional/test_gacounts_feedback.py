@@ -21,8 +21,6 @@ from functional.gacounts_service import (
 )
 from functional.harness import IN_SCOPE, Api, Json, Start, rest_event, starting
 
-from rag.values.stored import MAX_VOTES_PER_CHUNK
-
 FULL_VOICES = 5
 LEAVE = "Who approves leave requests?"
 ANGRY = "an-angry-session-of-22c"
@@ -173,16 +171,6 @@ def test_one_angry_session_cannot_bury_what_others_liked(api: Api) -> None:
     for _ in range(10):
         api.vote(api.ask(MEALS, sessionId=ANGRY).json["responseId"], False)
     assert order(api, MEALS)[0] == before[0]
-
-
-def test_one_angry_session_cannot_wipe_out_everybody_else_s_votes(api: Api) -> None:
-    only: Json = {"filters": {"doc_id": "ABO-002"}}
-    (chunk, *_) = cited_chunks(api, MEALS, **only)
-    voted(api, MEALS, True, voices=4 * FULL_VOICES, **only)
-    assert moved(api.ask(MEALS))[chunk] == 0.1
-    for _ in range(MAX_VOTES_PER_CHUNK):
-        api.vote(api.ask(MEALS, sessionId=ANGRY, **only).json["responseId"], False)
-    assert moved(api.ask(MEALS))[chunk] == 0.1
 
 
 def test_one_angry_session_moves_a_score_by_at_most_a_fifth_of_the_penalty(api: Api) -> None:

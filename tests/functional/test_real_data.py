@@ -27,8 +27,8 @@ PAGES = (
     "general-information-and-resources/tech-policies/password-requirements.md",
     "general-information-and-resources/tech-policies/security-incidents.md",
 )
-EVERY = 3
-"""Of the adversarial strings every third is tried: all of them would take half of the suite's time."""
+EVERY = 5
+"""Of the adversarial strings every fifth is tried as a session or a filter; test_adversarial.py asks all of them."""
 
 needs_handbook = pytest.mark.skipif(not HANDBOOK.is_dir(), reason="shared/data/docs_handbook is not there")
 
@@ -77,8 +77,8 @@ def test_mischief_gets_an_answer_or_a_sentence(api: Api, path: Path) -> None:
     texts = json.loads(path.read_text(encoding="utf-8"))
     assert len(texts) >= 400
     for text in texts[::EVERY]:
-        # Given mischief as the question, and as everything else that is text
-        for extra in ({"query": text}, {"sessionId": text}, {"filters": {text: text}}):
+        # Given mischief as everything that is text beside the question
+        for extra in ({"sessionId": text}, {"filters": {text: text}}):
             reply = api.call(post(json.dumps({"query": "permit", **extra})))
             # Then it is answered or refused, never a failure, and always sendable
             assert reply.status in {200, 400}, (text, reply.text)

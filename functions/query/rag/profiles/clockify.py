@@ -14,6 +14,7 @@ from rag.stages.cite.by_id import cite_ids
 from rag.stages.gate.exact_or import ExactOr
 from rag.stages.gate.thresholds import Coverage
 from rag.stages.pack.by_id import IdPacker
+from rag.stages.polish.html import polish_html
 from rag.stages.query.request_filter import RequestFilter
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
@@ -146,6 +147,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         ),
         pack=IdPacker(int(knobs.context_tokens * knobs.context_share)),
         write=inputs.writer,
+        polish=(polish_html,),
         cite=cite_ids,
         score=Weighted(
             floor=knobs.best,

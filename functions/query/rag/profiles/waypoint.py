@@ -10,6 +10,7 @@ from rag.stages.cite.by_title import TitleCiter
 from rag.stages.gate.thresholds import AtLeast
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.tokens import CHARS_PER_TOKEN
+from rag.stages.polish.html import polish_html
 from rag.stages.query.request_filter import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
@@ -76,6 +77,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         gate=AtLeast(1),
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
         write=inputs.writer,
+        polish=(polish_html,),
         cite=TitleCiter(knobs.min_dice, knobs.min_contained),
         score=CountAndMean(
             high_count=knobs.high_count,

@@ -1,0 +1,58 @@
+"""The real embedding model and the samples' indexes, made once for a whole run: they never change."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
+from knowledge.open.manifest import MANIFEST_NAME
+from knowledge.read.documents import read
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix, Vector
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+
+
+class RememberingMiniLM(MiniLM):
+    """The model as it is, except that a text which comes again is not worked out again."""
+
+    def __init__(self) -> None:
+        """Load the model."""
+        super().__init__()
+        self._known: dict[str, Vector] = {}
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """As the model does it."""
+        for text in texts:
+            if text not in self._known:
+                self._known[text] = super().embed([text])[0]
+        vectors = [self._known[text] for text in texts]
+        return np.array(vectors, dtype=np.float32).reshape(len(texts), self.dimensions)
+
+
+@functools.cache
+def model() -> MiniLM:
+    """The one that all tests of this process share."""
+    return RememberingMiniLM()
+
+
+def sample_index(name: str, factory: pytest.TempPathFactory) -> Path:
+    """samples/``name`` as an index, made by the first test process that asks; copy it before changing it."""
+    ours = factory.getbasetemp()
+    target = (ours.parent if os.environ.get("PYTEST_XDIST_WORKER") else ours) / f"{name}-index"
+    with FileLock(f"{target}.lock"):
+        if not (target / MANIFEST_NAME).exists():
+            reading = read([SAMPLES / name])
+            assert not reading.failed
+            ingest(reading.documents, target=target, embedder=model())
+    return target
