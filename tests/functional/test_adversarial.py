@@ -29,21 +29,13 @@ ROUTES = ("/api/query", "/v1/query")
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
 
 
-<<<<<<< HEAD
 @pytest.fixture(scope="module", params=PROFILE_NAMES)
-=======
-@pytest.fixture(scope="module", params=PROFILES)
->>>>>>> h-tests
 def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     with starting(waypoint_index) as start:
         yield start(RAG_PROFILE=request.param)
 
 
-<<<<<<< HEAD
 @pytest.fixture(scope="module", params=PROFILE_NAMES)
-=======
-@pytest.fixture(scope="module", params=PROFILES)
->>>>>>> h-tests
 def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     """A service whose model says what it is asked."""
     with (
@@ -60,7 +52,7 @@ def strings(path: Path) -> list[str]:
 
 def share(service: Api, path: Path) -> list[str]:
     """The third of the strings that is tried in this profile, another one in each."""
-    return strings(path)[PROFILES.index(service.health().json["profile"]) :: len(PROFILES)]
+    return strings(path)[PROFILE_NAMES.index(service.health().json["profile"]) :: len(PROFILE_NAMES)]
 
 
 def check(reply: Reply, text: str) -> None:

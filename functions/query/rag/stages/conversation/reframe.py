@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import dropwhile
 
 from rag.ledger import Ledger
 from rag.ports import ChatModel
@@ -19,9 +17,6 @@ from rag.values.stored import Turn
 MAX_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
-_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s")
-_LABEL = re.compile(r"\W{0,3}\w+(?: \w+)?\W{0,2}:")
-_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,27 +70,9 @@ def _as_said(turn: Turn) -> str:
 
 
 def _question(text: str) -> str:
-    """The first question of ``text``, without quotes around it; ``""`` when there is none.
-
-    What leads in to it ("Here it is:") and what stands below it is left out. A question that breaks off goes on in the
-    next line, unless that begins with a label ("Explanation: ...").
-    """
-    found = [" ".join(line.split()) for line in text.strip().splitlines() if not line.startswith("```")]
-    lines = list(dropwhile(lambda line: not line, found))
-    while len(lines) > 1 and lines[0].endswith(":") and not _ITEM.match(lines[1]):
-        lines = list(dropwhile(lambda line: not line, lines[1:]))
-    question = ""
-    for line in lines:
-        if question and (not line or question.rstrip(_QUOTES).endswith(_ENDS) or _LABEL.match(line)):
-            break
-        question = f"{question} {line}".strip()
-    return _unquoted(question)
-
-
-def _unquoted(text: str) -> str:
-    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
-        text = text[1:-1].strip()
-    return text
+    """The one line that the prompt asks for, without quotes around it; ``""`` where there are more lines or none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[0].strip().strip(_QUOTES).strip() if len(lines) == 1 else ""
 
 
 def _rewritten(query: SearchQuery, text: str) -> SearchQuery:
