@@ -16,7 +16,7 @@ RagError
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
-knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
+knowledge.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
 index_mismatch) and SearchFailed (pipeline_error).
 
 ``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
@@ -25,39 +25,7 @@ get the fixed sentences of ``rag.http.replies``.
 
 from __future__ import annotations
 
-from knowledge.errors import (
-    IndexDamaged,
-    IndexMismatch,
-    IndexMissing,
-    IndexUnavailable,
-    KnowledgeError,
-    SearchFailed,
-)
 from rag.values.chat import LlmUse
-
-__all__ = [
-    "BadRequest",
-    "ConfigurationError",
-    "EmbeddingFailed",
-    "EmbeddingUnavailable",
-    "EmptyQuery",
-    "IndexDamaged",
-    "IndexMismatch",
-    "IndexMissing",
-    "IndexUnavailable",
-    "InvalidParameter",
-    "InvalidQuery",
-    "KnowledgeError",
-    "LlmError",
-    "LlmFailed",
-    "LlmUnavailable",
-    "QueryTooLong",
-    "RagError",
-    "SearchFailed",
-    "StoreUnavailable",
-    "UnknownResponse",
-    "UnsafeQuery",
-]
 
 
 class RagError(Exception):

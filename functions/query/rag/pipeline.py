@@ -53,12 +53,13 @@ type Route = Callable[[Answer], Routing]
 class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
-    ``history`` is what of the conversation goes into the answer: none, unless the question is a follow-up. ``key`` is
-    its key in the cache, if there is one.
+    ``standalone`` is the question to remember, before its acronyms are spelt out. ``history`` is what of the
+    conversation goes into the answer: none, unless the question is a follow-up. ``key`` is its key in the cache.
     """
 
     question: Question
     query: SearchQuery
+    standalone: str
     history: tuple[Turn, ...] = ()
     key: str | None = None
     cached: CacheHit | None = None
@@ -74,8 +75,7 @@ class Pipeline:
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
     ``new_id`` makes response ids. ``refine`` chooses of what is found, by what retrieval knows, and the gate judges
     that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left in order: no vote moves the gate.
-    ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` (what is kept of a response) may fail: see
-    ``Answer.skipped``.
+    ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` may fail: see ``Answer.skipped``.
     """
 
     profile: str
@@ -129,10 +129,11 @@ class Pipeline:
         if self.conversation:
             question = self.conversation.identified(question)
             query, history = self.conversation.resolve(query, question, ledger)
-        question = replace(question, understood=query.text)
+        standalone = query.text
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
-        draft = Draft(question=question, query=query, history=history)
+        question = replace(question, understood=query.text)
+        draft = Draft(question=question, query=query, standalone=standalone, history=history)
         if self.cache:
             draft = self._looked_up(draft, self.cache, ledger)
         return draft if draft.cached else self._retrieved(draft, ledger)
@@ -241,7 +242,7 @@ class Pipeline:
         # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
         key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
-            ledger.soft("memory", partial(self.conversation.remember, answer), None)
+            ledger.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
         if self.cache and key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
             ledger.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from fakes import FakeClock, deadline
 
-from rag.errors import LlmUnavailable, SearchFailed, StoreUnavailable
+from knowledge.errors import SearchFailed
+from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger, used_before
 from rag.values.answer import Completion, LlmUse, Usage
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_inputs
 
-from rag.errors import EmptyQuery, IndexMissing, LlmUnavailable
+from knowledge.errors import IndexMissing
+from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
@@ -195,7 +196,7 @@ def test_run_is_finish_of_generate_of_prepare() -> None:
 def test_every_slot_is_timed_in_milliseconds() -> None:
     # The clock moves 1 s at each look: each slot takes two looks.
     answer = pipeline(FakeChat("x"), FakeIndex(HITS), FakeClock(step=1.0)).run(Question(text="q"), deadline=deadline())
-    slots = {"admit", "query", "retrieval", "refine", "gate", "pack", "generation", "citation", "confidence"}
+    slots = {"admit", "query", "retrieval", "refine", "gate", "pack", "generation", "polish", "citation", "confidence"}
     assert set(answer.timings) == slots | {"total"}
     assert {answer.timings[slot] for slot in slots} == {1000.0}
     assert answer.timings["total"] > sum(answer.timings[slot] for slot in slots)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from knowledge.errors import IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
 from rag.errors import (
     BadRequest,
     EmbeddingFailed,
     EmbeddingUnavailable,
-    IndexMismatch,
-    IndexMissing,
-    IndexUnavailable,
-    KnowledgeError,
     LlmFailed,
     LlmUnavailable,
     RagError,
-    SearchFailed,
     StoreUnavailable,
 )
 from rag.http.schema import (

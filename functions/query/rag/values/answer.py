@@ -10,36 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from knowledge.types import Chunk, Embedder, Hit, Scalar, Where
-from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
-
-__all__ = [
-    "Answer",
-    "Chunk",
-    "Citation",
-    "Completion",
-    "Confidence",
-    "Context",
-    "Deadline",
-    "Decline",
-    "Embedder",
-    "Hit",
-    "Level",
-    "LlmUse",
-    "Message",
-    "Passage",
-    "Polished",
-    "Proceed",
-    "Question",
-    "Refined",
-    "RelatedDoc",
-    "Routing",
-    "Scalar",
-    "SearchQuery",
-    "Source",
-    "Usage",
-    "Where",
-]
+from knowledge.types import Chunk as Chunk
+from knowledge.types import Embedder as Embedder
+from knowledge.types import Hit as Hit
+from knowledge.types import Scalar as Scalar
+from knowledge.types import Where as Where
+from rag.values.chat import Completion as Completion
+from rag.values.chat import Deadline as Deadline
+from rag.values.chat import LlmUse as LlmUse
+from rag.values.chat import Message as Message
+from rag.values.chat import Usage as Usage
 
 type Level = Literal["High", "Medium", "Low"]
 
@@ -50,7 +30,7 @@ class Question:
 
     ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
     scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as
-    asked, ``understood`` as it stands alone. Until it is rewritten they are the same.
+    asked, ``understood`` as it is searched for: it stands alone, its acronyms are spelt out.
     """
 
     text: str

@@ -8,18 +8,15 @@ from dataclasses import replace
 import pytest
 from fakes import make_hit
 
+from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
 from rag.errors import (
     ConfigurationError,
     EmptyQuery,
-    IndexDamaged,
-    IndexMismatch,
-    IndexMissing,
     InvalidParameter,
     InvalidQuery,
     LlmFailed,
     LlmUnavailable,
     QueryTooLong,
-    SearchFailed,
     UnsafeQuery,
 )
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms

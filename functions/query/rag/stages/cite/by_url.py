@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -44,9 +43,8 @@ class UrlCiter:
 
     Only sources of ``hits`` count. A ``(Source: ...)`` that the model made up is taken out. A sentence draws on the
     passage that holds the most of its words, weighted by how few passages hold them, and at least ``min_share``
-    (0..1). One that names sources draws on theirs alone. Of a source with several passages the citation is about the
-    one that the sentence of its first mark draws on, else the nearest sentence that draws on any, those before the mark
-    first.
+    (0..1). Of a source with several passages those are cited that the sentences before its mark draw on, the nearest
+    first; where nothing is said there those after it, else anywhere.
     """
 
     min_share: float
@@ -76,31 +74,19 @@ class UrlCiter:
     def _named(self, answer: str, passages: _Passages) -> Iterable[Citation]:
         known = _by_name(passages.hits)
         mentions = list(_mentions(answer, known))
-        sentences = list(_SENTENCE.finditer(_MARK.sub(_blank, answer))) if mentions else []
-        starts = [match.start() for match in sentences]
-        words = [_stems(match[0]) for match in sentences] or [set()]
-        homes = [max(0, bisect_right(starts, position) - 1) for _, _, position in mentions]
-        named: dict[int, list[tuple[int, ...]]] = {}
-        for home, (_, name, _) in zip(homes, mentions, strict=True):
-            named.setdefault(home, []).append(known[_key(name)])
-        drawn = [
-            (number, place)
-            for number in range(len(words))
-            for group in named.get(number, [passages.all])
-            if (place := passages.best(words[number], group, self.min_share)) is not None
-        ]
+        bare = _MARK.sub(_blank, answer)
+        starts = [0, *(position for _, _, position in mentions), len(answer)]
         found: dict[str, Citation] = {}
-        for home, (raw, name, position) in zip(homes, mentions, strict=True):
+        for number, (raw, name, position) in enumerate(mentions, start=1):
             group = known[_key(name)]
-            near = _stretch(home, named, len(words))
-            own = [(number, place) for number, place in drawn if place in group]
-            own.sort(key=lambda pair: (pair[0] not in near, pair[0] > home, abs(pair[0] - home)))
-            place = own[0][1] if own else passages.best(words[home], group, 0.0)
-            _add(found, _citation(raw, position, passages.hits[group[0] if place is None else place]))
-        for _, place in drawn:
-            hit = passages.hits[place]
-            if source_name(hit.chunk) in found:
-                _add(found, _citation("", 0, hit))
+            said = [bare[starts[number - 1] : position], bare[position : starts[number + 1]]]
+            about = next((text for text in said if len(_stems(text)) >= MIN_SENTENCE_WORDS), bare)
+            sentences = [_stems(match[0]) for match in _SENTENCE.finditer(about)]
+            drawn = [passages.best(words, group, self.min_share) for words in reversed(sentences)]
+            nearest = passages.best(_stems(about), group, 0.0)
+            places = [place for place in (*drawn, nearest, group[0]) if place is not None]
+            for place in dict.fromkeys(places[: max(1, len(places) - 2)]):
+                _add(found, _citation(raw, position, passages.hits[place]))
         return found.values()
 
 
@@ -142,16 +128,6 @@ def _by_name(hits: tuple[Hit, ...]) -> dict[str, tuple[int, ...]]:
         for places, name in ((sources, source_name(hit.chunk)), (titles, safe(hit.chunk.title))):
             places[_key(name)] = (*places.get(_key(name), ()), place)
     return {**titles, **sources}
-
-
-def _stretch(home: int, named: Container[int], count: int) -> range:
-    """The sentences around ``home`` up to those that name something themselves."""
-    first, last = home, home
-    while first and first - 1 not in named:
-        first -= 1
-    while last + 1 < count and last + 1 not in named:
-        last += 1
-    return range(first, last + 1)
 
 
 def _blank(mark: re.Match[str]) -> str:

@@ -40,7 +40,7 @@ class Conversation:
             ledger.events.append("reframed")
         return rewritten, history
 
-    def remember(self, answer: Answer) -> None:
+    def remember(self, answer: Answer, standalone: str) -> None:
         """Add the turn to its session, as it was asked and as it was understood: the next follow-up may lean on that.
 
         Raises:
@@ -49,7 +49,7 @@ class Conversation:
         sources = tuple(source.url for source in answer.sources)
         question = answer.question
         turn = Turn(
-            question=question.understood,
+            question=standalone,
             answer=answer.text,
             at=self.now(),
             sources=sources,

@@ -19,17 +19,9 @@ PASSAGE_CHARS = 800
 """As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
 
 _ROUNDING = 1e-9
-_TEMPORAL = re.compile(
-    r"\b(?:latest|newest|recent|recently|current|currently|nowadays|today|up[- ]to[- ]date|most\s+recent|right\s+now"
-    r"|this\s+(?:year|semester|quarter|month|week)|as\s+of|at\s+the\s+moment)\b",
-    re.IGNORECASE,
-)
-_COMPARISON = re.compile(
-    r"\b(?:differences?\s+(?:between|in|from)|differs?|different\s+(?:from|than|to)|versus|vs|compared?|compar(?:ing|ison)"
-    r"|distinction\s+between|(?:better|worse|cheaper|faster|easier|rather|(?:more|less)\s+\w+)\s+than"
-    r"|which\s+(?:one\s+)?is\s+(?:better|best|cheaper|faster|easier)|pros\s+and\s+cons)\b",
-    re.IGNORECASE,
-)
+_TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
+_COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
+# The seed's own words, both.
 _RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
 
 

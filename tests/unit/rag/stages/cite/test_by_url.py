@@ -121,7 +121,7 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
         # A sentence that names its source draws on no other; one that names none may.
         (f"A cargo bike costs 22 euros per day (Source: {HELMETS}). See {FEES}.", [(20, []), (11, [])]),
         (f"{LATE.chunk.text} (Source: {FEES}) {KIDS.chunk.text}", [(12, [])]),
-        (f"{LATE.chunk.text} (Source: {FEES}) {CITY.chunk.text}", [(12, [10])]),
+        (f"{LATE.chunk.text} (Source: {FEES}) {CITY.chunk.text}", [(12, [])]),
         # Nothing to tell by: the best ranked.
         (f"(Source: {FEES})", [(11, [])]),
         (f"You pay extra for tardiness (Source: {FEES}).", [(11, [])]),

@@ -48,10 +48,10 @@ def ledger() -> Ledger:
     return Ledger(FakeClock(), deadline())
 
 
-def answer(text: str, session: str, understood: str = "") -> Answer:
+def answer(text: str, session: str) -> Answer:
     return Answer(
         text=text,
-        question=Question(text="as asked", session_id=session, understood=understood),
+        question=Question(text="as asked", session_id=session),
         profile="gacounts",
         response_id="r",
         confidence=Confidence("Low", 0.0, ""),
@@ -75,8 +75,8 @@ def test_a_session_is_issued_only_where_there_is_none() -> None:
 
 def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None:
     this = conversation()
-    this.remember(answer("The tenth.", SESSION, MEANT))
-    this.remember(answer("Indeed.", SESSION))
+    this.remember(answer("The tenth.", SESSION), MEANT)
+    this.remember(answer("Indeed.", SESSION), "as asked")
     turn = Turn(question=MEANT, asked="as asked", answer="The tenth.", at=1e9, sources=("https://a.example",))
     alone = replace(turn, question="as asked", answer="Indeed.")
     assert this.memory.recall(SESSION, limit=5) == (turn, alone)
@@ -85,10 +85,8 @@ def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None
 
 def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
     this = conversation(turns=1)
-    asked = replace(
-        answer("The tenth.", SESSION), question=Question(text=FOLLOW_UP, session_id=SESSION, understood=MEANT)
-    )
-    this.remember(asked)
+    asked = replace(answer("The tenth.", SESSION), question=Question(text=FOLLOW_UP, session_id=SESSION))
+    this.remember(asked, MEANT)
     query, history = resolve(this, "And for volunteers?", SESSION)
     assert query.text == "And for volunteers? (reporting deadline GaCounts)"
     assert [turn.asked for turn in history] == [FOLLOW_UP]
@@ -97,7 +95,7 @@ def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
 def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
-    this.remember(answer("So.", SESSION, TOPIC))
+    this.remember(answer("So.", SESSION), TOPIC)
     gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
@@ -110,7 +108,7 @@ def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
 
 def test_a_stand_alone_question_gets_no_history() -> None:
     this = conversation(FakeChat())
-    this.remember(answer("So.", SESSION, TOPIC))
+    this.remember(answer("So.", SESSION), TOPIC)
     text = "Which colors does our brand have?"
     assert resolve(this, text, SESSION) == (SearchQuery(text=text, top_k=8), ())
 
@@ -118,7 +116,7 @@ def test_a_stand_alone_question_gets_no_history() -> None:
 def test_no_more_than_the_last_turns_are_recalled() -> None:
     this = conversation(turns=2)
     for number in range(4):
-        this.remember(answer("So.", SESSION, f"{TOPIC} {number}"))
+        this.remember(answer("So.", SESSION), f"{TOPIC} {number}")
     _, history = resolve(this, FOLLOW_UP, SESSION)
     assert [turn.question for turn in history] == [f"{TOPIC} 2", f"{TOPIC} 3"]
 
@@ -129,12 +127,12 @@ def test_a_memory_that_is_down_is_skipped() -> None:
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
-        this.remember(answer("So.", SESSION, TOPIC))
+        this.remember(answer("So.", SESSION), TOPIC)
 
 
 def test_a_model_that_is_down_leaves_the_topic_words_and_the_history() -> None:
     this = conversation(FakeChat(LlmUnavailable("down")))
-    this.remember(answer("So.", SESSION, TOPIC))
+    this.remember(answer("So.", SESSION), TOPIC)
     gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert "GaCounts" in query.text

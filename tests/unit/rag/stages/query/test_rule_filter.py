@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import FakeIndex
 
-from rag.errors import IndexMissing
+from knowledge.errors import IndexMissing
 from rag.stages.query.filter_rules import RuleTable, parse_rules
 from rag.stages.query.request_filter import RequestFilter
 from rag.stages.query.rule_filter import RuleFilter

@@ -35,10 +35,8 @@ CLOSE, FAR = hits(0.84, 0.82, 0.80, 0.5), hits(0.9, 0.7, 0.6)
         ("How do I report?", hits(0.80, 0.5, 0.84, 0.82), "the top 3 scores are within 0.05"),
         ("What is the latest policy?", FAR, "temporal question ('latest')"),
         ("Who is the current dean?", FAR, "temporal question ('current')"),
-        ("What changed this year?", FAR, "temporal question ('this year')"),
         ("What is the difference between X and Y?", FAR, "comparison ('difference between')"),
         ("FCL versus LCL", FAR, "comparison ('versus')"),
-        ("Is air faster than sea?", FAR, "comparison ('faster than')"),
     ],
 )
 def test_when_the_order_is_in_doubt(question: str, found: tuple[Hit, ...], reason: str) -> None:
