@@ -1,4 +1,4 @@
-"""HTML's elements, by what becomes of them in Markdown."""
+"""HTML's elements, as a Markdown page may hold them."""
 
 from __future__ import annotations
 
@@ -7,37 +7,27 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "s": "~~", "del": "~~", "strike": "~~", "q": '"'}
-INLINE = _names("a sup sub") | MARKS.keys()
-CODES = _names("code kbd samp tt pre")
-HEADINGS = {f"h{level}": level for level in range(1, 7)}
+HEADINGS = _names("h1 h2 h3 h4 h5 h6")
 CELLS = _names("td th")
 LISTS = _names("ul ol")
-BLOCKS = _names(
-    "p div section article main header footer aside nav figure figcaption address center dl dt dd details summary form "
-    "fieldset legend body html hgroup caption blockquote li table tr"
-).union(LISTS, CELLS, HEADINGS)
-FRAMED = INLINE | CODES | BLOCKS
-"""Become Markdown, or paragraphs."""
-DROPPED = _names(
-    "script style iframe object applet noscript template svg math head title frameset select textarea noembed noframes"
+BLOCKS = (
+    HEADINGS
+    | CELLS
+    | LISTS
+    | _names(
+        "p div section article main header footer aside nav figure figcaption address center dl dt dd details summary form "
+        "fieldset legend body html hgroup caption blockquote li table tr"
+    )
 )
-"""Left out with everything in them."""
-VOID = _names("area base basefont bgsound br col embed frame hr image img input link meta param source track wbr")
-"""Hold nothing."""
-LEFT_OPEN = _names("p li td th tr dt dd")
-"""Need no closing tag."""
-UNWRAPPED = _names(
-    "span font small big mark u ins abbr cite dfn var time label button output data bdi bdo ruby rt rp rtc rb picture "
-    "audio video canvas map thead tbody tfoot colgroup blink nobr acronym dialog menu menuitem slot progress meter "
-    "option optgroup datalist marquee keygen plaintext xmp listing isindex command content element shadow spacer "
-    "nextid multicol dir layer portal search xss"
+DROPPED = _names("script style iframe object applet noscript template svg math head title frameset select textarea")
+"""What they hold is no text."""
+KNOWN = (
+    BLOCKS
+    | DROPPED
+    | _names(
+        "a abbr area audio b base bdi bdo big br button canvas cite code col colgroup data del dfn em embed font hr i img "
+        "input ins kbd label link map mark meta nobr output param picture pre q rp rt ruby s samp small source span strike "
+        "strong sub sup tbody tfoot thead time track tt u var video wbr"
+    )
 )
-KNOWN = FRAMED | DROPPED | VOID | UNWRAPPED
-FORMATTING = INLINE | CODES | _names("span mark u ins font")
-"""Not what code is about that they stand in."""
-ENDS = {"li": _names("li p"), "tr": _names("td th tr p"), "td": _names("td th p"), "th": _names("td th p")} | {
-    "dt": _names("dt dd p"),
-    "dd": _names("dt dd p"),
-}
-"""What an element ends when it begins; every other block ends a paragraph."""
+"""Any other name in angle brackets is a placeholder."""
