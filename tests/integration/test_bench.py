@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import real_model
 from bench.handler import ROUNDS, in_process
 
 from emulator.memory import PROC
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
 
 @pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")
 def test_the_handler_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "permits.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
-    ingest(read([tmp_path / "permits.md"]).documents, target=tmp_path / "index", embedder=MiniLM())
+    ingest(read([tmp_path / "permits.md"]).documents, target=tmp_path / "index", embedder=real_model.model())
     ballast = b"x" * 400_000_000
 
     measured = in_process(["Do plants need a permit?", "Who won?"], tmp_path / "index")

@@ -446,9 +446,9 @@ def test_help_and_markdown_import_no_converter() -> None:
 
 # Memory
 
-MAX_PEAK_MB = 700
-BIG_BYTES = 7_000_000
-BIG_SECTIONS = 600
+MAX_PEAK_MB = 300
+BIG_BYTES = 2_000_000
+BIG_SECTIONS = 170
 
 BIG_INGEST = """
 import json, resource, sys

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+import real_model
 
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index
 from knowledge.read.documents import read
@@ -18,7 +18,6 @@ from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Question, SearchQuery
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "clockify"
 COPIES = 8
 NOTE = (
     "## Starting a timer\n\nOpen Tracker, type what you are working on, pick a project, and press the green Start "
@@ -28,14 +27,16 @@ NOTE = (
 
 @pytest.fixture(scope="module")
 def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriever]:
-    embedder = MiniLM(threads=2)
     copies = [
         Document(doc_id=f"note{n}", title=f"Release notes {n}", text=NOTE.format(n), digest=str(n), path=f"note{n}.md")
         for n in range(1, COPIES + 1)
     ]
-    target = tmp_path_factory.mktemp("copies") / "index"
-    ingest([*read([SAMPLE]).documents, *copies], target=target, embedder=embedder)
-    handle = IndexHandle(lambda: open_index(target, embedder=embedder))
+    target = shutil.copytree(
+        real_model.sample_index("clockify", tmp_path_factory), tmp_path_factory.mktemp("copies") / "index"
+    )
+    documents = read([real_model.SAMPLES / "clockify"]).documents
+    ingest([*documents, *copies], target=target, embedder=real_model.model())
+    handle = IndexHandle(lambda: open_index(target, embedder=real_model.model()))
     yield HybridRetriever(handle)
     handle.close()
 

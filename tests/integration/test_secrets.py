@@ -17,6 +17,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
+import real_model
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
 from botocore.exceptions import EndpointConnectionError  # type: ignore[import-untyped, unused-ignore]
 from fakes_llm import Exchange, LlmServer, Step, error, reply
@@ -24,7 +25,6 @@ from functional.harness import Api, Start, starting
 from moto import mock_aws
 
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.types import Document
 from rag.adapters import secrets
 from rag.adapters.embedding.embedders import remote_embedder
@@ -292,7 +292,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("secrets") / "index"
     text = "An import permit takes five working days. " * 3
     document = Document(doc_id="p", title="Import permits", text=text, digest="0" * 64, path="p.md")
-    ingest([document], target=target, embedder=MiniLM())
+    ingest([document], target=target, embedder=real_model.model())
     return target
 
 

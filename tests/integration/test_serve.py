@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_model
 from fakes_llm import Exchange, LlmServer, reply
 from local_server import STOP_S, Server, serving, start
 
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
 QUESTION = "Do I need a permit for importing plants?"
@@ -28,7 +28,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("served")
     text = "# Import Permits\n\n## Plants\n\nImporting plants needs a permit from the plant health office.\n"
     (root / "permits.md").write_text(text)
-    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=MiniLM())
+    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
     return root / "index"
 
 
@@ -112,18 +112,9 @@ def test_ctrl_c_does_not_wait_for_the_llm(index: Path, tmp_path: Path) -> None:
     assert list(tmp_path.glob("index-*")) == []  # the workers ended by themselves, and tidied up
 
 
-def test_sigterm_ends_it_too(index: Path) -> None:
-    with serving(index, "--workers", "1") as server:
-        ended, out, err = server.end(signal.SIGTERM)
-
-    assert (ended, out) == (0, "")
-    assert err.endswith("Stopped.\n")
-
-
-def test_a_body_over_api_gateways_limit_is_413(index: Path) -> None:
-    with serving(index, "--workers", "1") as server:
-        status, body = server.request("POST", "/api/query", b"x" * (10 * 1024 * 1024 + 1))
-        still_there = server.request("GET", "/api/health")[0]
+def test_a_body_over_api_gateways_limit_is_413(running: Server) -> None:
+    status, body = running.request("POST", "/api/query", b"x" * (10 * 1024 * 1024 + 1))
+    still_there = running.request("GET", "/api/health")[0]
 
     assert (status, body["code"]) == (413, "body_too_large")
     assert still_there == 200
@@ -175,16 +166,19 @@ def test_it_ingests_what_it_was_started_with_and_answers_from_it(tmp_path: Path)
     assert (wrong_method[0], wrong_method[1]["code"]) == (405, "method_not_allowed")
 
 
-def test_without_an_index_it_serves_503_until_there_is_one(index: Path, tmp_path: Path) -> None:
+def test_without_an_index_it_serves_503_until_there_is_one_and_sigterm_ends_it_too(tmp_path: Path) -> None:
     with serving(tmp_path / "later", "--workers", "1") as server:
         before = server.ask(QUESTION)
         (tmp_path / "docs.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
-        ingest(read([tmp_path / "docs.md"]).documents, target=tmp_path / "later", embedder=MiniLM())
+        ingest(read([tmp_path / "docs.md"]).documents, target=tmp_path / "later", embedder=real_model.model())
         after = server.ask(QUESTION)
+        ended, _, err = server.end(signal.SIGTERM)
 
     assert (before[0], before[1]["code"]) == (503, "index_not_ready")
     assert before[1]["error"] == "No index is loaded. Run: ragctl ingest PATH"
     assert after[0] == 200
+    assert ended == 0
+    assert err.endswith("Stopped.\n")
 
 
 def test_a_busy_port_is_a_sentence(index: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sixteen threads ask one pipeline while the index is replaced underneath: every answer is right, none is a mixture."""
+"""Eight threads ask one pipeline while the index is replaced underneath: every answer is right, none is a mixture."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import real_model
 
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 from rag.config.settings import Settings, load
 from rag.values.answer import Answer, Deadline, Question
 from rag.wiring import build_service
 
-THREADS = 16
-SWAPS = 4
+THREADS = 8
+SWAPS = 3
 NEVER_S = 600
 """An edition that no answer shows after so long is not served at all; a loaded machine needs a second or two."""
 TOPICS = {
@@ -45,7 +45,8 @@ def editions_in(answer: Answer) -> set[str]:
 @pytest.mark.parametrize("profile", ["waypoint", "clockify"])
 def test_answers_come_from_one_edition(tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a service on the first edition
-    embedder = MiniLM()
+    embedder = real_model.model()
+    monkeypatch.setattr("rag.wiring.service.MiniLM", lambda *, threads: embedder)
     docs, target = tmp_path / "docs", tmp_path / "index"
     write_edition(docs, "edition-0")
     ingest(read([docs]).documents, target=target, embedder=embedder)
@@ -72,7 +73,7 @@ def test_answers_come_from_one_edition(tmp_path: Path, profile: str, monkeypatch
         with answered:
             return answered.wait_for(lambda: {edition} in editions, timeout=NEVER_S)
 
-    # When sixteen threads ask while further editions are indexed and swapped in
+    # When eight threads ask while further editions are indexed and swapped in
     with ThreadPoolExecutor(THREADS) as pool:
         running = [pool.submit(ask_until_stopped, number) for number in range(THREADS)]
         try:
