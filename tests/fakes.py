@@ -6,19 +6,21 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fakes_embedding import HashingEmbedder
+from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
 from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback, InMemoryMemory
-from rag.profiles.inputs import Deps, ProfileIndex
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteFeedback
+from rag.ports import Index, Writer
+from rag.profiles.inputs import Inputs
 from rag.profiles.services import Services, Stores
-from rag.stages.pack.tokens import RoughTokens
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
-from rag.stages.write.chat_writer import Writer
 from rag.values.answer import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -153,14 +155,14 @@ def _matches(chunk: Chunk, where: Where) -> bool:
     return value is not None and _OPERATORS[symbol](value, wanted)
 
 
-def make_deps(
-    index: ProfileIndex,
+def make_inputs(
+    index: Index,
     writer: Writer,
     *,
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
-) -> Deps:
-    """Deps without stores, tables or a model for other purposes."""
+) -> Inputs:
+    """Inputs without stores, tables or a model for other purposes."""
     services = Services(
         stores=None,
         chat=None,
@@ -169,10 +171,9 @@ def make_deps(
         scope=dict,
         embed=_embed,
     )
-    return Deps(
+    return Inputs(
         index=index,
         writer=writer,
-        tokens=RoughTokens(),
         services=services,
         acronyms=AcronymTable(),
         rules=RuleTable(()),
@@ -186,8 +187,9 @@ SERVICE_PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{questio
 
 
 def make_services(*, stores: bool = True, chat: bool = True) -> Services:
-    """Services over stores in memory and a model, or without."""
-    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), InMemoryFeedback())
+    """Services over stores, of which none is opened, and a model, or without."""
+    unopened = SqliteDatabase(Path("unopened.sqlite"))
+    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), SqliteFeedback(unopened))
     return Services(
         stores=kept if stores else None,
         chat=FakeChat() if chat else None,

@@ -13,6 +13,7 @@ from functional.harness import API_KEY, REPOSITORY
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
+from rag.config.settings import PROFILE_NAMES
 
 SAMPLE = REPOSITORY / "samples" / "waypoint" / "04_internal_synthetic" / "credit_terms.md"
 
@@ -23,7 +24,8 @@ LLM_ONLY = {"openai", "httpx2", "tenacity"}
 INGEST_ONLY = {
     "bm25s", "filelock", "knowledge.build.write",
     "knowledge.cut.chunking", "knowledge.read.documents", "knowledge.build.ingest",
-    "knowledge.read.loading", "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "typer", "yaml",
+    "knowledge.read.loading", "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "ruamel",
+    "typer", "yaml",
 }  # fmt: skip
 NEVER = {"boto3", "botocore.session", "kubernetes", "torch", "transformers"}
 
@@ -80,6 +82,11 @@ def test_health_and_no_results_never_import_the_llm_s_client(modules: dict[str, 
 
 def test_nothing_of_ingest_is_imported(modules: dict[str, set[str]]) -> None:
     assert modules["served"] & INGEST_ONLY == set()
+
+
+def test_only_the_profile_that_answers_is_imported(modules: dict[str, set[str]]) -> None:
+    profiles = {name for name in modules["all"] if name in {f"rag.profiles.{profile}" for profile in PROFILE_NAMES}}
+    assert profiles == {"rag.profiles.waypoint"}
 
 
 def test_heavy_strangers_stay_out(modules: dict[str, set[str]]) -> None:

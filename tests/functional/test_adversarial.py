@@ -12,14 +12,17 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
+from rag.config.settings import PROFILE_NAMES
+
 pytestmark = pytest.mark.slow
 
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
 
-TAG = re.compile("<[A-Za-z/!?]")
-"""What begins markup in HTML; any other "<" is text."""
+CODE = re.compile(r"(`+)[^`].*?\1|```.*", re.DOTALL)
+TAG = re.compile(r"<(?:[/!?]|[A-Za-z](?![\w -]*>))")
+"""What begins markup in HTML; any other "<" is text, and "<your name>" is a placeholder."""
 
 LISTS = pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
 PROFILES = ("waypoint", "gacounts", "clockify")
@@ -28,13 +31,13 @@ ROUTES = ("/api/query", "/v1/query")
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
 
 
-@pytest.fixture(scope="module", params=PROFILES)
+@pytest.fixture(scope="module", params=PROFILE_NAMES)
 def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     with starting(waypoint_index) as start:
         yield start(RAG_PROFILE=request.param)
 
 
-@pytest.fixture(scope="module", params=PROFILES)
+@pytest.fixture(scope="module", params=PROFILE_NAMES)
 def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     """A service whose model says what it is asked."""
     with (
@@ -51,7 +54,7 @@ def strings(path: Path) -> list[str]:
 
 def share(service: Api, path: Path) -> list[str]:
     """The third of the strings that is tried in this profile, another one in each."""
-    return strings(path)[PROFILES.index(service.health().json["profile"]) :: len(PROFILES)]
+    return strings(path)[PROFILE_NAMES.index(service.health().json["profile"]) :: len(PROFILE_NAMES)]
 
 
 def check(reply: Reply, text: str) -> None:
@@ -86,26 +89,21 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
             answered += 1
             answer = reply.json["answer"]
             assert answer.startswith("You asked:"), (answer, text)
-            assert not TAG.search(answer), (answer, text)
+            assert not TAG.search(CODE.sub("", answer)), (answer, text)
     assert answered
 
 
 @pytest.mark.parametrize(
-    "tag", ["<a href=//evil.example>", "<div class='x'>", "<title>", "<plaintext>", "</textarea x>"]
+    ("asked", "shown"),
+    [
+        ("<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
+        ("What does <button class=start> do?", "What does < button class=start> do?"),
+        ("What does `<button class=start>` do?", "What does `<button class=start>` do?"),
+        ("What goes into <your name>?", "What goes into <your name>?"),
+    ],
 )
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_tag_that_comes_back_can_be_read(parrot: Api, tag: str, route: str) -> None:
-    question = f"{tag}click me</a> how do I start?"
-    body = {"query": question, "question": question, "threshold": -1}
+def test_what_comes_back_can_be_read_and_runs_nothing(parrot: Api, asked: str, shown: str, route: str) -> None:
+    body = {"query": asked, "question": asked, "threshold": -1}
     reply = parrot.call(rest_event("POST", route, json.dumps(body)))
-    shown = question.replace("<", "\u2039").replace(">", "\u203a")
     assert (reply.status, reply.json["answer"]) == (200, f"You asked: {shown}")
-
-
-@needs_lists
-def test_scripts_are_refused_by_the_strict_profile(waypoint_index: Path) -> None:
-    payloads = strings(SCRIPTS)
-    with starting(waypoint_index) as start:
-        desk = start(RAG_PROFILE="clockify")
-        replies = [desk.call(rest_event("POST", "/v1/query", json.dumps({"question": text}))) for text in payloads]
-    assert sum(reply.status == 400 for reply in replies) >= 0.95 * len(payloads)

@@ -132,28 +132,24 @@ def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
         body = open_desk(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY).ask(QUESTION).json
     kept = body["citations"][0]["id"]
     assert body["answer"] == f"It is five days, or so [{kept}]. Ask HR."
-    assert "removed 3 citations of ids that were not in the context" in body["metadata"]["trail"]
+    assert "removed 3 citations of what was not in the context" in body["metadata"]["trail"]
     assert [citation["id"] for citation in body["citations"]] == [kept]
 
 
-def test_ids_are_read_in_every_form(open_desk: Start) -> None:
-    text = writing(lambda ids: f"Ten days ({ids[0]}, id_99999), see id_88888 or \u3010{ids[1]}\u2020L1-L3\u3011.")
+def test_full_width_brackets_cite_and_other_forms_stay_words(open_desk: Start) -> None:
+    text = writing(lambda ids: f"Ten days \u3010{ids[0]}\u2020L1-L3\u3011, (id_99999) \uff3b{ids[1]}\uff3d.")
     with LlmServer(answer=text) as server:
         body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION, debug=True)
     first, second = body["sources"]
-    assert body["answer"] == f"Ten days [{first}], see [{second}]."
-    assert "removed 2 citations of ids that were not in the context" in body["metadata"]["trail"]
+    assert body["answer"] == f"Ten days \u3010{first}\u2020L1-L3\u3011, (id_99999) \uff3b{second}\uff3d."
 
 
 @pytest.mark.parametrize(
     "words",
     [
         DECLINE,
-        "I'm sorry, but the documentation does not mention this.",
-        "Based on the documentation, I cannot answer this.",
-        "The provided snippets do not contain that information.",
         "I don't know based on the MD. [ID]",
-        "The documentation does not mention vacation days [ID].",
+        "I don\u2019t know based on the MD. It only covers timers [ID].",
         "I don't know based on the MD. [id_99999]",
     ],
 )
@@ -166,14 +162,25 @@ def test_a_refusal_by_the_model_is_escalated(open_desk: Start, words: str) -> No
     assert body["sources"] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["[id_99999]", "Sources: [id_99999], [id_88888].", "- (see [id_99999])\n- **id_88888**"]
-)
+@pytest.mark.parametrize("text", ["[id_99999]", "[id_99999], [id_88888].", "- ([id_99999])\n- **[id_88888]**"])
 def test_an_answer_of_invented_ids_alone_is_a_refusal(open_desk: Start, text: str) -> None:
     with LlmServer([reply(text)]) as server:
         body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
     assert (body["answer"], body["refused"], body["confidence"], body["sources"]) == (DECLINE, True, 0, [])
     assert body["routing"]["action"] == "escalate"
+
+
+@pytest.mark.parametrize(
+    "text", ["The documentation does not mention this.", "Ten days (id_1).", "Five days [id_99999]."]
+)
+def test_an_answer_without_a_valid_citation_is_escalated_whatever_it_says(open_desk: Start, text: str) -> None:
+    with LlmServer([reply(text)]) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+    assert (body["refused"], body["confidence"] <= 35, body["sources"]) == (False, True, [])
+    assert body["routing"] == {
+        "action": "escalate",
+        "reason": "No statement of the answer cites a source that was found",
+    }
 
 
 def test_a_partial_answer_is_one(open_desk: Start) -> None:
@@ -216,7 +223,7 @@ def test_one_retry(open_desk: Start) -> None:
         (
             "bell \x07",
             "unsafe_query",
-            "Question holds control or private-use characters; plain text of any script is accepted",
+            "Question holds control characters; plain text of any script is accepted",
         ),
     ],
 )
@@ -243,9 +250,12 @@ def test_bad_bodies(desk: Api, body: str) -> None:
         "Wie starte ich die Stoppuhr? 🕒👩‍💻🏴󠁧󠁢󠁥󠁮󠁧󠁿",
         "c\u0327a va? e\u0301te\u0301",
         "Is 3 < 5 and 7 > 2?",
+        "Does it need JavaScript: yes or no?",
+        "What does <button class=start> do?",
+        "\uf0b7\u00a0How do I start a \u201ctimer\u201d?\u00ad\u200b",
     ],
 )
-def test_every_script_is_admitted(desk: Api, question: str) -> None:
+def test_every_script_and_plain_question_is_admitted(desk: Api, question: str) -> None:
     assert desk.ask(question).status == 200
 
 

@@ -55,8 +55,7 @@ def fresh(gacounts_index: Path) -> Iterator[Start]:
     [
         "when is the security training due each year",
         "  When is   the security training due each year?!  ",
-        "When is the security training due, each year?",
-        "\uff37hen is the security training due each year?",  # a full-width W
+        "WHEN IS THE SECURITY TRAINING DUE EACH YEAR\uff1f",
     ],
 )
 def test_spelling_alone_does_not_matter(shared: Api, again: str) -> None:
@@ -69,18 +68,11 @@ def test_spelling_alone_does_not_matter(shared: Api, again: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("Is the meal allowance of the travel policy 19%?", "Is the meal allowance of the travel policy 9%?"),
         ("Is the hotel limit 150 dollars?", "Is the hotel limit 1.50 dollars?"),
-        ("May I book a hotel for 1,5 nights?", "May I book a hotel for 15 nights?"),
         ("Does the travel policy pay for meals?", "Does the travel policy not pay for meals?"),
-        ("Are volunteers covered by the policy?", "Are no volunteers covered by the policy?"),
-        ("Can volunteers drive university vehicles?", "Can't volunteers drive university vehicles?"),
         ("What changed in the 2023 travel policy?", "What changed in the 2025 travel policy?"),
         ("Must a travel report be -5 days old?", "Must a travel report be 5 days old?"),
         ("Is the meal allowance 10\u00b2 dollars?", "Is the meal allowance 102 dollars?"),
-        ("Is the meal allowance \u2265 10 dollars?", "Is the meal allowance \u2264 10 dollars?"),
-        ("Is the meal allowance != 10 dollars?", "Is the meal allowance = 10 dollars?"),
-        ("Is the travel report due on 1/2?", "Is the travel report due on 12?"),
     ],
 )
 def test_a_number_or_a_not_makes_another_question(shared: Api, one: str, other: str) -> None:
@@ -215,18 +207,6 @@ def test_a_withdrawn_or_turned_vote_allows_it_again(fresh: Start, tmp_path: Path
         api.vote(first, second_thoughts)
         assert not cached(api.ask(question))
         assert cached(api.ask(question))
-
-
-def test_a_vote_against_a_near_question_s_answer_ends_it_for_both(fresh: Start, tmp_path: Path) -> None:
-    api = fresh(**gacounts(tmp_path / "s.sqlite", CACHE_SIMILARITY="0.9"))
-    near = "What colors does our brand have?"
-    api.ask(COLORS)
-    hit = api.ask(near)
-    assert cached(hit), "else this test is about nothing"
-    api.vote(hit.json["responseId"], False)
-    assert [cached(api.ask(question)) for question in (near, COLORS) * 2] == [False] * 4
-    api.vote(hit.json["responseId"], None)
-    assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]
 
 
 def test_a_vote_for_an_answer_leaves_it(fresh: Start, tmp_path: Path) -> None:

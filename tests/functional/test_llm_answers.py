@@ -82,7 +82,6 @@ def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
         (f"[{TITLE.upper()}]", None),
         ("[Import Permits and TradeNet]", None),
         ("[Singapore Imprt Permts and TradeNet]", None),
-        (f"[{TITLE} (2026 edition) > Somewhere else]", "Somewhere else"),
     ],
 )
 def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: str | None) -> None:
@@ -96,6 +95,16 @@ def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: 
     assert citation["sourceUrls"] == ["https://www.customs.gov.sg/", "https://www.tradenet.gov.sg/"]
     assert [source["url"] for source in body["sources"]] == citation["sourceUrls"]
     assert body["metadata"]["chunksUsed"] == 1
+
+
+def test_a_section_that_the_document_does_not_have_is_not_shown(with_llm: Start) -> None:
+    body = answer_to(with_llm, f"Three papers [{TITLE} > Somewhere else].")
+    (citation,) = body["citations"]
+    assert (body["answer"], citation["raw"], citation["section"]) == (
+        f"Three papers [{TITLE}].",
+        f"[{TITLE}]",
+        None,
+    )
 
 
 @pytest.mark.parametrize("label", ["Annual report", "xy", "1", "Zzz > Documents needed", " ", "x] [y"])

@@ -20,13 +20,12 @@ FULL_VOICES = 5
 
 @dataclass(frozen=True)
 class Case:
-    """A profile with a question that it answers, a follow-up and what that means, and another wording of the first."""
+    """A profile with a question that it answers, a follow-up and what that means."""
 
     profile: str
     question: str
     follow_up: str
     meant: str
-    other_wording: str
     citation: str
     """The pattern of what a model cites with."""
 
@@ -37,7 +36,6 @@ CASES = (
         IN_SCOPE,
         "And for food?",
         "Which documents do you need to import food into Singapore?",
-        "Please, what documents do you need for import customs clearance in Singapore?",
         r"\n(\[[^\[\]\n]+\])\n",
     ),
     Case(
@@ -45,7 +43,6 @@ CASES = (
         "How many unused vacation days carry over to next year?",
         "And who approves them?",
         "Who approves time off requests?",
-        "Please, how many unused vacation days carry over to next year?",
         r"\n(\[id_\d+\])",
     ),
 )
@@ -158,12 +155,12 @@ def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve
 
 
 def test_a_vote_against_a_cached_answer_ends_it(case: Case, serve: Serve) -> None:
-    api = serve(**CACHES, CACHE_SIMILARITY="0.8")
+    api = serve(**CACHES)
     api.ask(case.question)
-    near = api.ask(case.other_wording)
-    assert cached(near)
-    api.vote(near.json["responseId"], False)
-    assert [cached(api.ask(question)) for question in (case.question, case.other_wording) * 2] == [False] * 4
+    again = api.ask(case.question)
+    assert cached(again)
+    api.vote(again.json["responseId"], False)
+    assert [cached(api.ask(case.question)) for _ in range(2)] == [False] * 2
 
 
 def test_a_poor_answer_that_a_request_lets_through_is_not_cached(case: Case, serve: Serve) -> None:

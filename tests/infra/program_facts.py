@@ -10,15 +10,15 @@ import io
 import json
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import app
 from rag.adapters.dynamodb.items import Key, Row, marshal_row
 from rag.adapters.dynamodb.table import IAM_ACTIONS
 from rag.config.settings import Settings, variables
+from rag.profiles import PROFILES
 from rag.values.answer import Answer, Completion, Confidence, Question, Usage
 from rag.values.stored import ResponseRecord
 from telemetry import metrics, observe
@@ -87,13 +87,8 @@ def emitted(output: str) -> list[dict[str, Any]]:
 
 def environment() -> list[str]:
     """The variables that the settings and the profiles' numbers are read from."""
-    models = [Settings, *(import_module(f"rag.profiles.{name}").Knobs for name in profiles())]
+    models = [Settings, *(profile.knobs for profile in PROFILES.values())]
     return sorted({name for model in models for field in model.model_fields.values() for name in variables(field)})
-
-
-def profiles() -> tuple[str, ...]:
-    """The profiles that there are."""
-    return get_args(Settings.model_fields["profile"].annotation)
 
 
 if __name__ == "__main__":
@@ -105,7 +100,6 @@ if __name__ == "__main__":
         metrics.flush_metrics()
     facts = {
         "routes": sorted(app.ROUTES),
-        "profiles": profiles(),
         "environment": environment(),
         "answers": told,
         "metrics": emitted(output.getvalue()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -13,10 +12,10 @@ from pydantic.fields import FieldInfo
 from rag.config.knobs import Configured
 from rag.config.settings import Settings, load, variables
 from rag.errors import ConfigurationError
+from rag.profiles import PROFILES
 
 pytestmark = pytest.mark.build
 
-PROFILES: tuple[str, ...] = get_args(Settings.model_fields["profile"].annotation)
 EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
 NOT_A_SETTING = {
@@ -37,14 +36,14 @@ def variable(parameter: str) -> str:
 
 def models(profile: str) -> tuple[type[Configured], ...]:
     """What reads the environment in this profile."""
-    return Settings, import_module(f"rag.profiles.{profile}").Knobs
+    return Settings, PROFILES[profile].knobs
 
 
 def named(parameter: dict[str, Any]) -> tuple[str, ...]:
     """The profiles that the description says it is for: "a only.", "a and b only.", else all."""
     only = re.match(r"([a-z]+)(?: and ([a-z]+))? only\.", parameter["Description"])
     found = tuple(name for name in only.groups() if name in PROFILES) if only else ()
-    return found or PROFILES
+    return found or tuple(PROFILES)
 
 
 def accepts(parameter: dict[str, Any], value: str) -> bool:
@@ -142,7 +141,7 @@ def test_what_is_no_setting_does_not_reach_the_program(deploy: Any) -> None:
 def test_descriptions_that_name_profiles_are_understood() -> None:
     assert named({"Description": "clockify only. x"}) == ("clockify",)
     assert named({"Description": "waypoint and gacounts only. x"}) == ("waypoint", "gacounts")
-    assert named({"Description": "efs only. x"}) == named({"Description": "x"}) == PROFILES
+    assert named({"Description": "efs only. x"}) == named({"Description": "x"}) == tuple(PROFILES)
 
 
 # --- bounds

@@ -12,6 +12,7 @@ from fakes_embedding import HashingEmbedder
 
 from knowledge.build.ingest import LOCK_NAME, Summary, ingest
 from knowledge.build.write import EMBED_BATCH_TEXTS
+from knowledge.cut import chunking
 from knowledge.errors import IndexLocked, IndexMismatch, SourceUnreadable
 from knowledge.open.index import open_index
 from knowledge.types import Document, Scalar
@@ -187,6 +188,27 @@ def test_a_document_without_text_is_named_and_not_counted(tmp_path: Path) -> Non
     for summary in (run(tmp_path, documents), run(tmp_path, documents)):
         assert summary.empty == ("empty.md",)
         assert summary.documents == summary.added + summary.unchanged == 3
+
+
+def test_a_document_that_cannot_be_cut_is_named_each_time_and_indexed_when_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def split(text: str, **options: Any) -> tuple[chunking.Piece, ...]:
+        if text == DOCUMENTS[1].text:
+            raise ZeroDivisionError
+        return chunking.split(text, **options)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("knowledge.build.plan.split", split)
+        for summary in (run(tmp_path, DOCUMENTS), run(tmp_path, DOCUMENTS)):
+            assert [failure.path for failure in summary.failed] == [DOCUMENTS[1].path]
+            assert (summary.documents, summary.empty) == (2, ())
+        with pytest.raises(SourceUnreadable, match="1 could not be cut") as nothing:
+            run(tmp_path, DOCUMENTS[1:2])
+        assert [failure.path for failure in nothing.value.failed] == [DOCUMENTS[1].path]
+
+    summary = run(tmp_path, DOCUMENTS)
+    assert (summary.documents, summary.added, summary.failed) == (3, 1, ())
 
 
 def test_progress_counts_the_texts_that_are_embedded(tmp_path: Path) -> None:

@@ -38,12 +38,13 @@ from fakes_llm import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.errors import IndexDamaged, IndexMismatch
 from knowledge.open.index import open_index
 from rag.adapters.embedding.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embed import EmbedConfig, OpenAiEmbedder
 from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
 from rag.config.settings import Settings, load
-from rag.errors import EmbeddingFailed, EmbeddingUnavailable, IndexDamaged, IndexMismatch, LlmFailed, LlmUnavailable
+from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnavailable
 from rag.http.replies import RETRIEVAL_FAILED, error_reply
 from ragctl import cli
 from ragctl.embedders import PAID_NAME, PaidOnce, for_questions

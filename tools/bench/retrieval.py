@@ -13,6 +13,7 @@ from knowledge.open.index import open_index
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
 from rag.values.answer import Question, SearchQuery
+from rag.wiring.live_index import LiveIndex
 
 ROUNDS = 5
 PROCESSES = 7
@@ -30,7 +31,7 @@ def retrieval(index_folder: Path, questions: list[str]) -> str:
     from knowledge.open.handle import IndexHandle
 
     handle = IndexHandle(lambda: open_index(index_folder, embedder=MiniLM()))
-    retrieve, keep = DenseRetriever(handle, l2_scale), MinScore(0.15)
+    retrieve, keep = DenseRetriever(LiveIndex(handle), l2_scale), MinScore(0.15)
     retrieve(SearchQuery(text="warm up", top_k=10))
     warm = []
     for text in questions * ROUNDS:

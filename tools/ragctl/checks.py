@@ -139,8 +139,9 @@ def check_llm(settings: Settings) -> str:
     import httpx
 
     from rag.config.settings import load
+    from rag.profiles import PROFILES
 
-    knobs = load(import_module(f"rag.profiles.{settings.profile}").Knobs)
+    knobs = load(PROFILES[settings.profile].knobs)
     base_url = settings.llm_base_url or knobs.llm_base_url
     key = settings.llm_api_key.get_secret_value()
     try:

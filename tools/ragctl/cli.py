@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
@@ -54,6 +55,9 @@ def docs(
 def run(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
     limit_numpy_threads()
+    if wants_trace():
+        logging.basicConfig()
+        logging.getLogger("knowledge").setLevel(logging.DEBUG)
     try:
         status = app(args=list(arguments), prog_name="ragctl", standalone_mode=False)
     except typer.TyperException as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,9 +23,9 @@ from rag.http.schema import (
     QuestionReply,
     QuestionRequest,
 )
+from rag.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
-PROFILES: tuple[str, ...] = get_args(Settings.model_fields["profile"].annotation)
 
 _ERRORS = {
     "400": "A bad body or parameter: invalid_json, invalid_query, empty_query, query_too_long, unsafe_query, "
@@ -51,9 +50,8 @@ def configuration() -> str:
         "",
         *_table(Settings),
     ]
-    for profile in PROFILES:
-        module = import_module(f"rag.profiles.{profile}")
-        parts += ["", f"## {profile}", "", (module.__doc__ or "").splitlines()[0], "", *_table(module.Knobs)]
+    for name, profile in PROFILES.items():
+        parts += ["", f"## {name}", "", profile.about, "", *_table(profile.knobs)]
     return "\n".join(parts) + "\n"
 
 

@@ -111,22 +111,22 @@ def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Sum
     from knowledge.read.documents import read
 
     reading = read([corpus])
-    failed = failures(reading)
-    for failure in failed:
-        note(f"Failed: {failure['path']}: {failure['error']}")
+    for failure in reading.failed:
+        note(f"Failed: {failure.path}: {failure.error}")
     target, embedder = folder_of(settings.index_place), MiniLM(threads=cores())
     there = read_manifest(target)
     if there is not None and not _may_replace(there, reading.documents, embedder.model):
         sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"
         raise CommandFailed(sentence, code="index_in_use")
     with progress() as on_progress:
-        return failed, ingest(
+        summary = ingest(
             reading.documents,
             target=target,
             embedder=embedder,
             collection=settings.collection,
             on_progress=on_progress,
         )
+    return failures(*reading.failed, *summary.failed), summary
 
 
 def _may_replace(there: Manifest, documents: Sequence[Document], model: str) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from knowledge.build.ingest import Summary
     from knowledge.read.documents import Reading
+    from knowledge.types import Failure
     from rag.config.settings import Settings
 
 COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
@@ -37,7 +38,7 @@ def ingest(
     except KeyboardInterrupt as exc:
         sentence = "Interrupted; the index is as it was"
         raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-    failed, warnings = failures(reading), _warnings(reading, summary)
+    failed, warnings = failures(*reading.failed, *summary.failed), _warnings(reading, summary)
     if as_json:
         counts = {name: getattr(summary, name) for name in COUNTS}
         seconds = round(summary.seconds, 3)
@@ -68,7 +69,7 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
                 on_progress=on_progress,
             )
     except SourceUnreadable as exc:
-        failed = failures(reading)
+        failed = failures(*reading.failed, *exc.failed)
         _report(failed, _warnings(reading))
         raise CommandFailed(str(exc), code=exc.code, failed=failed) from exc
     except (EmbeddingFailed, EmbeddingUnavailable) as exc:
@@ -78,14 +79,15 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     return reading, summary
 
 
-def failures(reading: Reading) -> list[dict[str, str]]:
-    """What could not be read, for JSON: ``{path, error}`` each."""
-    return [{"path": failure.path, "error": failure.error} for failure in reading.failed]
+def failures(*failed: Failure) -> list[dict[str, str]]:
+    """``failed`` for JSON: ``{path, error}`` each."""
+    return [{"path": failure.path, "error": failure.error} for failure in failed]
 
 
 def _warnings(reading: Reading, summary: Summary | None = None) -> list[dict[str, str]]:
-    said = [{"path": warning.path, "error": warning.error} for warning in reading.warnings]
-    return said + [{"path": path, "error": "holds no text"} for path in (summary.empty if summary else ())]
+    return failures(*reading.warnings) + [
+        {"path": path, "error": "holds no text"} for path in (summary.empty if summary else ())
+    ]
 
 
 def _report(failed: list[dict[str, str]], warnings: list[dict[str, str]]) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from knowledge.open.index import Index
     from knowledge.types import Hit
+    from rag.config.settings import ProfileName
 
 type Search = Callable[[str, int], tuple[Hit, ...]]
 """The best chunks for a text, at most so many, best first."""
@@ -26,7 +26,7 @@ class Mode(StrEnum):
     hybrid = "hybrid"
 
 
-def searcher(mode: Mode, index: Index, *, profile: str) -> Search:
+def searcher(mode: Mode, index: Index, *, profile: ProfileName) -> Search:
     """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
 
     Raises:
@@ -62,13 +62,17 @@ class _Held:
     def lease(self) -> AbstractContextManager[Index]:
         return nullcontext(self.index)
 
+    def fields(self) -> Mapping[str, str]:
+        return self.index.fields
 
-def _hybrid(index: Index, profile: str) -> Search:
+
+def _hybrid(index: Index, profile: ProfileName) -> Search:
     from rag.config.settings import load
+    from rag.profiles import PROFILES
     from rag.stages.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
     from rag.values.answer import SearchQuery
 
-    knobs = load(import_module(f"rag.profiles.{profile}").Knobs)
+    knobs = load(PROFILES[profile].knobs)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k))
 

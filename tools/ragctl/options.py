@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,12 +28,11 @@ def read_settings(*, index: str | None, profile: str | None) -> Settings:
         ConfigurationError: a variable holds something that is not accepted.
         typer.BadParameter: there is no such profile.
     """
-    from rag.config.settings import Settings, load
+    from rag.config.settings import PROFILE_NAMES, Settings, load
 
     if profile is not None:
-        known = get_args(Settings.model_fields["profile"].annotation)
-        if profile not in known:
-            raise typer.BadParameter(f"{profile!r} is not one of {', '.join(known)}", param_hint="--profile")
+        if profile not in PROFILE_NAMES:
+            raise typer.BadParameter(f"{profile!r} is not one of {', '.join(PROFILE_NAMES)}", param_hint="--profile")
         os.environ["RAG_PROFILE"] = profile
     if index is not None:
         if not index.strip():

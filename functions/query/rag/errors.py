@@ -16,7 +16,7 @@ RagError
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
-knowledge.errors, re-exported: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
+knowledge.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
 index_mismatch) and SearchFailed (pipeline_error).
 
 ``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
@@ -25,44 +25,18 @@ get the fixed sentences of ``rag.http.replies``.
 
 from __future__ import annotations
 
-from knowledge.errors import (
-    IndexDamaged,
-    IndexMismatch,
-    IndexMissing,
-    IndexUnavailable,
-    KnowledgeError,
-    SearchFailed,
-)
-
-__all__ = [
-    "BadRequest",
-    "ConfigurationError",
-    "EmbeddingFailed",
-    "EmbeddingUnavailable",
-    "EmptyQuery",
-    "IndexDamaged",
-    "IndexMismatch",
-    "IndexMissing",
-    "IndexUnavailable",
-    "InvalidParameter",
-    "InvalidQuery",
-    "KnowledgeError",
-    "LlmError",
-    "LlmFailed",
-    "LlmUnavailable",
-    "QueryTooLong",
-    "RagError",
-    "SearchFailed",
-    "StoreUnavailable",
-    "UnknownResponse",
-    "UnsafeQuery",
-]
+from rag.values.chat import LlmUse
 
 
 class RagError(Exception):
-    """Base of every error that ``rag`` raises on purpose."""
+    """Base of every error that ``rag`` raises on purpose.
+
+    ``spent`` is what was used of LLMs before it: by the call that failed, and once it has ended a request by that
+    whole request.
+    """
 
     code = "pipeline_error"
+    spent = LlmUse()
 
 
 class BadRequest(RagError):
@@ -127,10 +101,7 @@ class UnknownResponse(BadRequest):
 
 
 class LlmError(RagError):
-    """The model gave no answer. ``calls`` counts the requests that were made to it, ``retries`` its retries."""
-
-    calls = 0
-    retries = 0
+    """The model gave no answer."""
 
 
 class LlmFailed(LlmError):

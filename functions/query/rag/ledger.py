@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rag.errors import LlmError
+from rag.errors import LlmError, RagError
 from rag.values.answer import Completion, Deadline, LlmUse
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Run:
+class Ledger:
     """The state of one request.
 
     ``timings`` are milliseconds by slot, ``skipped`` the optional stages that failed, ``llm`` what was used of LLMs.
@@ -49,8 +49,11 @@ class Run:
         """An error that ends the request takes along what was used until then; ``used_before`` reads it."""
         try:
             yield
+        except RagError as exc:
+            exc.spent = self.llm
+            raise
         except Exception as exc:
-            exc.llm_use = self.llm  # type: ignore[attr-defined]
+            vars(exc)["spent"] = self.llm  # knowledge's errors and those that nobody expected have no such field
             raise
 
     def complete(self, call: Callable[[], Completion]) -> Completion:
@@ -62,7 +65,7 @@ class Run:
         try:
             completion = call()
         except LlmError as exc:
-            self.llm += LlmUse(calls=exc.calls, retries=exc.retries)
+            self.llm += exc.spent
             raise
         self.llm += LlmUse.of(completion)
         return completion
@@ -70,5 +73,4 @@ class Run:
 
 def used_before(error: Exception) -> LlmUse:
     """What a request had used of LLMs when it ended in ``error``."""
-    use: LlmUse = getattr(error, "llm_use", LlmUse())
-    return use
+    return error.spent if isinstance(error, RagError) else vars(error).get("spent", LlmUse())

@@ -9,18 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.ledger import Run
-from rag.ports import Retriever
+from rag.ledger import Ledger
+from rag.ports import Retriever, Writer
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
+from rag.stages.cite.marks import Cited, removed_note
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
-from rag.stages.refine.notes import order_notes
 from rag.stages.refine.rerank import LlmRerank
-from rag.stages.retrieve.retry_unfiltered import RetryUnfiltered
+from rag.stages.retrieve.attempts import attempts
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.write.chat_writer import Writer
-from rag.text.refusal import has_words, is_refusal
+from rag.stages.score.contract import begins_with_decline, held_to_citations, says_nothing
 from rag.values.answer import (
     Answer,
     Citation,
@@ -33,7 +32,7 @@ from rag.values.answer import (
     Polished,
     Proceed,
     Question,
-    RefusedBy,
+    Refined,
     Routing,
     SearchQuery,
 )
@@ -41,22 +40,21 @@ from rag.values.stored import CacheHit, Turn
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
-type Refine = Callable[[tuple[Hit, ...], Question], tuple[Hit, ...]]
+type Refine = Callable[[tuple[Hit, ...], Question], Refined]
 type Gate = Callable[[tuple[Hit, ...], Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Cite = Callable[[str, tuple[Hit, ...]], tuple[Citation, ...]]
+type Cite = Callable[[str, tuple[Hit, ...]], Cited]
 type Polish = Callable[[str, Context], Polished]
 type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
-type Route = Callable[[Confidence, RefusedBy | None], Routing]
+type Route = Callable[[Answer], Routing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
-    ``standalone`` is the question as it stands alone, before acronyms are expanded. ``history`` is what of the
-    conversation goes into the answer: nothing, unless the question leans on it. ``key`` is the question's in the cache,
-    None where there is none.
+    ``standalone`` is the question to remember, before its acronyms are spelt out. ``history`` is what of the
+    conversation goes into the answer: none, unless the question is a follow-up. ``key`` is its key in the cache.
     """
 
     question: Question
@@ -74,10 +72,10 @@ class Pipeline:
     """One profile's slots. A slot that a profile lacks is None or an empty tuple.
 
     ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer when there is
-    none; ``clock`` counts seconds, monotonically; ``new_id`` makes response ids. ``refine`` chooses of what is found,
-    by what retrieval knows (hits of a detected filter that the gate would then decline count as nothing); ``learn`` (by
-    feedback), ``order`` and ``rerank`` put what is left in order, so that no vote moves the gate. ``conversation``,
-    ``cache``, ``learn``, ``rerank`` and ``feedback`` (what is kept of a response) may fail: see ``Answer.skipped``.
+    none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
+    ``new_id`` makes response ids. ``refine`` chooses of what is found, by what retrieval knows, and the gate judges
+    that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left in order: no vote moves the gate.
+    ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` may fail: see ``Answer.skipped``.
     """
 
     profile: str
@@ -112,65 +110,69 @@ class Pipeline:
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        run = Run(self.clock, deadline)
+        ledger = Ledger(self.clock, deadline)
         start = self.clock()
-        with run.reported():
-            draft = self.prepare(question, run)
-            completion = self.generate(draft, run)
-            answer = self.finish(draft, completion, run)
-        self._remember(draft, answer, run)
-        timings = {**run.timings, "total": 1000 * (self.clock() - start)}
-        skipped = tuple(dict.fromkeys(run.skipped))
-        return replace(answer, llm=run.llm, timings=timings, skipped=skipped, events=tuple(run.events))
+        with ledger.reported():
+            draft = self.prepare(question, ledger)
+            completion = self.generate(draft, ledger)
+            answer = self.finish(draft, completion, ledger)
+        self._remember(draft, answer, ledger)
+        timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
+        skipped = tuple(dict.fromkeys(ledger.skipped))
+        return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
 
-    def prepare(self, question: Question, run: Run) -> Draft:
+    def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
-        question = run.time("admit", self.admit, question)
+        question = ledger.time("admit", self.admit, question)
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         if self.conversation:
             question = self.conversation.identified(question)
-            query, history = self.conversation.resolve(query, question, run)
+            query, history = self.conversation.resolve(query, question, ledger)
         standalone = query.text
         for stage in self.query_stages:
-            query = run.time("query", stage, query, question)
-        draft = Draft(
-            question=replace(question, resolved=query.text), query=query, standalone=standalone, history=history
-        )
+            query = ledger.time("query", stage, query, question)
+        question = replace(question, understood=query.text)
+        draft = Draft(question=question, query=query, standalone=standalone, history=history)
         if self.cache:
-            draft = self._looked_up(draft, self.cache, run)
-        return draft if draft.cached else self._retrieved(draft, run)
+            draft = self._looked_up(draft, self.cache, ledger)
+        return draft if draft.cached else self._retrieved(draft, ledger)
 
-    def generate(self, draft: Draft, run: Run) -> Completion | None:
+    def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(self.write, draft.question, draft.context, deadline=run.deadline, history=draft.history)
-        return run.time("generation", run.complete, write)
+        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
+        return ledger.time("generation", ledger.complete, write)
 
-    def finish(self, draft: Draft, completion: Completion | None, run: Run) -> Answer:
+    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
-        if draft.cached and self.cache:
-            run.events.append(f"cache_{draft.cached.layer}")
-            found = f"answered from the cache ({draft.cached.layer})"
-            trail = (*draft.query.trail, found)
-            return self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail, self.route)
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
-        if completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
-            return self._declined(draft)
-        text, trail = completion.text, draft.query.trail
+        if draft.cached and self.cache:
+            ledger.events.append(f"cache_{draft.cached.layer}")
+            trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
+            answer = self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail)
+        elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
+            answer = self._declined(draft)
+        else:
+            answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
+        return replace(answer, routing=self.route(answer)) if self.route else answer
+
+    def _answered(self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger) -> Answer:
+        text, trail = made.text, draft.query.trail
         for polish in self.polish:
-            polished = run.time("polish", polish, text, draft.context)
+            polished = ledger.time("polish", polish, text, context)
             text, trail = polished.text, (*trail, *polished.trail)
-        hits = draft.decision.hits
         # What the model did not see it cannot have drawn on.
-        seen = tuple(passage.hit for passage in draft.context.used)
-        citations = run.time("citation", self.cite, text, seen)
-        text = text if citations or has_words(text) else self.decline_text
-        refused = is_refusal(text)
-        citations = () if refused else citations  # a refusal may cite what it did not find the answer in
-        confidence = NOT_ANSWERED if refused else run.time("confidence", self.score, text, draft.decision, citations)
+        cited = ledger.time("citation", self.cite, text, tuple(passage.hit for passage in context.used))
+        text = self.decline_text if says_nothing(cited.text) else cited.text
+        refused = begins_with_decline(text, self.decline_text)
+        citations = () if refused else cited.citations  # a refusal may cite where it did not find the answer
+        confidence = NOT_ANSWERED
+        if not refused:
+            score = ledger.time("confidence", self.score, text, evidence, citations)
+            confidence = held_to_citations(score, cited=cited.valid, removed=cited.removed)
         return Answer(
             text=text,
             question=draft.question,
@@ -180,48 +182,47 @@ class Pipeline:
             refused=refused,
             citations=citations,
             sources=build_sources(citations),
-            related_docs=build_related_docs(hits, self.categories),
-            routing=self.route(confidence, "model" if refused else None) if self.route else None,
-            chunks_retrieved=draft.decision.passed,
-            completion=completion,
-            trail=trail,
+            related_docs=build_related_docs(evidence.hits, self.categories),
+            chunks_retrieved=evidence.passed,
+            completion=made,
+            trail=(*trail, *removed_note(cited.removed)),
         )
 
-    def _looked_up(self, draft: Draft, cache: CacheSlot, run: Run) -> Draft:
+    def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
-        return replace(
-            draft, key=key, cached=run.soft("cache", lambda: cache.get(key, draft.query, draft.question), None)
-        )
+        return replace(draft, key=key, cached=ledger.soft("cache", partial(cache.get, key, draft.query), None))
 
-    def _retrieved(self, draft: Draft, run: Run) -> Draft:
+    def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
-        search = RetryUnfiltered(self.retrieve, partial(self._enough, question))
-        query, hits = run.time("retrieval", search, draft.query)
-        for refine in self.refine:
-            hits = run.time("refine", refine, hits, question)
+        decision: Proceed | Decline = Decline("nothing was searched for")
+        trail = draft.query.trail
+        for query in attempts(draft.query):
+            trail = query.trail
+            hits = ledger.time("retrieval", self.retrieve, query)
+            for refine in self.refine:
+                refined = ledger.time("refine", refine, hits, question)
+                hits, trail = refined.hits, (*trail, *refined.trail)
+            decision = ledger.time("gate", self.gate, hits, question)
+            if isinstance(decision, Proceed):
+                break
+        context = None
+        if isinstance(decision, Proceed):
+            ordered = self._ordered(decision.hits, question, ledger)
+            decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
+            context = ledger.time("pack", self.pack, decision.hits)
+        return replace(draft, query=replace(draft.query, trail=trail), decision=decision, context=context)
+
+    def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
+        """The same hits in the order that feedback, dates and a model give them."""
+        refined = Refined(hits)
         if self.learn:
-            hits = run.soft("feedback", partial(self.learn, hits, question), hits)
+            refined = ledger.soft("feedback", partial(self.learn, hits, question), refined)
         for order in self.order:
-            hits = run.time("refine", order, hits, question)
-        decision = run.time("gate", self.gate, hits, question)
-        if self.rerank and isinstance(decision, Proceed):  # no order changes what the gate says, and this calls an LLM
-            decision = self._reranked(decision, self.rerank, question, run)
-        context = run.time("pack", self.pack, decision.hits) if isinstance(decision, Proceed) else None
-        # Of the query only its trail: the cache knows the question by its filters as they were looked up.
-        asked = replace(draft.query, trail=(*query.trail, *order_notes(hits)))
-        return replace(draft, query=asked, decision=decision, context=context)
-
-    def _enough(self, question: Question, hits: tuple[Hit, ...]) -> bool:
-        """Whether the gate lets an answer rest on ``hits``: it knows its scale and the request's own threshold."""
-        for refine in self.refine:
-            hits = refine(hits, question)
-        return isinstance(self.gate(hits, question), Proceed)
-
-    def _reranked(self, decision: Proceed, rerank: LlmRerank, question: Question, run: Run) -> Proceed:
-        hits = run.soft("rerank", partial(rerank, decision.hits, question, run), decision.hits)
-        if "rerank" in hits[0].parts:
-            run.events.append("reranked")
-        return replace(decision, hits=hits)
+            refined = refined.then(ledger.time("refine", order, refined.hits, question))
+        if self.rerank:
+            same = Refined(refined.hits)
+            refined = refined.then(ledger.soft("rerank", partial(self.rerank, same.hits, question, ledger), same))
+        return refined
 
     def _declined(self, draft: Draft) -> Answer:
         reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()
@@ -232,19 +233,18 @@ class Pipeline:
             response_id=self.new_id(),
             confidence=NO_SOURCES,
             refused=True,
-            routing=self.route(NO_SOURCES, "gate") if self.route else None,
             trail=(*draft.query.trail, *reason),
         )
 
-    def _remember(self, draft: Draft, answer: Answer, run: Run) -> None:
+    def _remember(self, draft: Draft, answer: Answer, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
         key = draft.key if draft.cached or not draft.history else None
         if self.conversation:
-            run.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
+            ledger.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
         if self.cache and key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            run.soft("cache", partial(self.cache.keep, key, draft.query, answer, rests_on, best), None)
+            ledger.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)
         if self.feedback:
-            run.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)
+            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)

@@ -6,11 +6,72 @@ The methods of stores may raise ``StoreUnavailable``. Their reads see every writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
-from rag.values.answer import Completion, Deadline, Hit, Message, SearchQuery
+from rag.values.answer import (
+    Chunk,
+    Completion,
+    Context,
+    Deadline,
+    Embedder,
+    Hit,
+    Message,
+    Question,
+    SearchQuery,
+    Where,
+)
 from rag.values.stored import CachedAnswer, CacheHit, ResponseRecord, Turn, Vote
+
+if TYPE_CHECKING:
+    from knowledge.search.candidates import Candidates
+    from knowledge.types import Vector
+
+
+class OpenIndex(Protocol):
+    """One open index; nothing in it changes while it is open."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The index's own embedder: of questions, and of what is compared with its chunks."""
+        ...
+
+    def search(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        """The ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
+
+        Raises:
+            SearchFailed: the query failed.
+        """
+        ...
+
+    def candidates(self, text: str, vector: Vector, *, k: int, where: Where | None = None) -> Candidates:
+        """The ``k`` nearest chunks and the ``k`` best by their words, each with both scores.
+
+        Raises:
+            IndexMismatch: the index has no BM25 side.
+            SearchFailed: the query failed.
+        """
+        ...
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        """The chunks of ``numbers``, in that order."""
+        ...
+
+
+class Index(Protocol):
+    """The index that is current; another may take its place between two requests.
+
+    Both methods raise ``IndexUnavailable`` while there is no usable index.
+    """
+
+    def lease(self) -> AbstractContextManager[OpenIndex]:
+        """The current index, kept open for the length of a ``with`` block."""
+        ...
+
+    def fields(self) -> Mapping[str, str]:
+        """The metadata fields of its chunks and their types; empty when it does not know them."""
+        ...
 
 
 class Retriever(Protocol):
@@ -49,11 +110,18 @@ class ChatModel(Protocol):
         ...
 
 
-class TokenCounter(Protocol):
-    """Counts the tokens of a text as the model in use does."""
+class Writer(Protocol):
+    """Writes the answer to a question from a context."""
 
-    def count(self, text: str) -> int:
-        """Tokens in ``text``: never fewer than the model's own count, at most a quarter more."""
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+    ) -> Completion:
+        """The completion; its text is ``""`` where the context holds nothing to answer with.
+
+        Raises:
+            LlmUnavailable: the model cannot be reached, or not in time.
+            LlmFailed: the model refused or its completion cannot be read.
+        """
         ...
 
 

@@ -13,6 +13,18 @@ KnowledgeError
 Messages name what was wrong and what to do; ``code`` is stable.
 """
 
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from knowledge.types import Failure
+
+MAX_REASON_CHARS = 200
+
+logger = logging.getLogger(__name__)
+
 
 class KnowledgeError(Exception):
     """Base of every error that ``knowledge`` raises on purpose."""
@@ -59,6 +71,16 @@ class ModelMissing(KnowledgeError):
 
 
 class SourceUnreadable(KnowledgeError):
-    """A path or a file given to ingest cannot be used."""
+    """A path or a file given to ingest cannot be used; ``failed`` are the failures behind it, if there are some."""
 
     code = "source_unreadable"
+
+    def __init__(self, message: str, failed: tuple[Failure, ...] = ()) -> None:
+        super().__init__(message)
+        self.failed = failed
+
+
+def unexpected(error: Exception) -> str:
+    """What to say of an error that nobody expected, on one line; its traceback goes to the log, at DEBUG."""
+    logger.debug("Unexpected error while a document was read or cut", exc_info=error)
+    return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]

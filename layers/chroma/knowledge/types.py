@@ -47,6 +47,14 @@ class Document:
     extra: Mapping[str, Scalar] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words."""
+
+    path: str
+    error: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A piece of a document, as it is stored, searched and cited.

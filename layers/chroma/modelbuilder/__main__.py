@@ -1,4 +1,4 @@
-"""``python -m modelbuilder --weights DIR --out DIR``: writes the model and the vocabulary that ``knowledge`` loads."""
+"""``python -m modelbuilder --weights DIR --out DIR``: writes the model that ``knowledge`` loads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from knowledge.bpe import VOCABULARY_FILE
 from modelbuilder.graph import build_graph
-from modelbuilder.vocabulary import pack, read_tokens
 from modelbuilder.weights import SAFETENSORS_SHA256, TOKENIZER_FILE, Weights, WeightsError, read_weights
 
 MODEL_NAME = "all-MiniLM-L6-v2"
@@ -33,25 +31,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fp32", action="store_true", help=f"keep the unquantised graph too, as {FP32_FILE}")
     options = parser.parse_args(arguments)
     try:
-        build(read_weights(options.weights), pack(read_tokens(options.weights)), options.out, fp32=options.fp32)
+        build(read_weights(options.weights), options.out, fp32=options.fp32)
     except (WeightsError, OSError) as exc:
         sys.stderr.write(f"modelbuilder: {exc}\n")
         return 1
     return 0
 
 
-def build(weights: Weights, vocabulary: bytes, out: Path, *, fp32: bool = False) -> None:
-    """Write the model's files, and ``vocabulary`` with them, into a fresh folder and put it in the place of ``out``.
+def build(weights: Weights, out: Path, *, fp32: bool = False) -> None:
+    """Write the model's files into a fresh folder and put it in the place of ``out``.
 
     Raises:
         WeightsError: a tensor that the graph needs is not in ``weights``.
         OSError: the folder cannot be written.
     """
-    files = {
-        INT8_FILE: _serialise(weights, int8=True),
-        TOKENIZER_FILE: weights.tokenizer,
-        VOCABULARY_FILE: vocabulary,
-    }
+    files = {INT8_FILE: _serialise(weights, int8=True), TOKENIZER_FILE: weights.tokenizer}
     manifest = {
         "model": MODEL_NAME,
         "dimensions": weights.config.hidden_size,

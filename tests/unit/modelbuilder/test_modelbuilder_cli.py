@@ -23,7 +23,7 @@ needs_weights = pytest.mark.skipif(
 def test_a_build_gives_the_model_in_use_and_its_description(tmp_path: Path) -> None:
     out = tmp_path / "layer" / "model"
     assert main(["--weights", str(WEIGHTS_DIR), "--out", str(out)]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["model.json", "model.onnx", "qwen.bpe", "tokenizer.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["model.json", "model.onnx", "tokenizer.json"]
     assert (out / "model.onnx").read_bytes() == (DEFAULT_MODEL_DIR / "model.onnx").read_bytes()
     manifest = json.loads((out / "model.json").read_bytes())
     for name, facts in manifest["files"].items():

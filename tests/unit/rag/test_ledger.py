@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from fakes import FakeClock, deadline
 
+from knowledge.errors import SearchFailed
 from rag.errors import LlmUnavailable, StoreUnavailable
-from rag.ledger import Run, used_before
+from rag.ledger import Ledger, used_before
 from rag.values.answer import Completion, LlmUse, Usage
 
 
-def run(step: float = 1.0) -> Run:
-    return Run(FakeClock(step=step), deadline())
+def ledger(step: float = 1.0) -> Ledger:
+    return Ledger(FakeClock(step=step), deadline())
 
 
 def fail() -> int:
@@ -19,7 +20,7 @@ def fail() -> int:
 
 
 def test_times_add_up_by_slot() -> None:
-    this = run()
+    this = ledger()
     assert this.time("query", int, "11", base=2) == 3
     this.time("query", int)
     this.time("gate", int)
@@ -27,14 +28,14 @@ def test_times_add_up_by_slot() -> None:
 
 
 def test_what_raises_is_timed_too() -> None:
-    this = run()
+    this = ledger()
     with pytest.raises(StoreUnavailable):
         this.time("query", fail)
     assert this.timings == {"query": 1000.0}
 
 
 def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    this = run()
+    this = ledger()
     assert this.soft("cache", fail, 7) == 7
     assert this.soft("cache", lambda: 8, 7) == 8
     assert (this.skipped, this.timings) == (["cache"], {"cache": 2000.0})
@@ -42,7 +43,7 @@ def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pyte
 
 
 def test_whatever_it_raises() -> None:
-    assert run().soft("cache", lambda: 1 // 0, 7) == 7
+    assert ledger().soft("cache", lambda: 1 // 0, 7) == 7
 
 
 def test_an_interrupt_is_not_caught() -> None:
@@ -50,12 +51,12 @@ def test_an_interrupt_is_not_caught() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run().soft("cache", stop, 7)
+        ledger().soft("cache", stop, 7)
 
 
 def failed(calls: int, retries: int) -> LlmUnavailable:
     error = LlmUnavailable("down")
-    error.calls, error.retries = calls, retries
+    error.spent = LlmUse(calls=calls, retries=retries)
     return error
 
 
@@ -64,7 +65,7 @@ def gives_up() -> Completion:
 
 
 def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
-    this = run()
+    this = ledger()
     asked = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
     assert this.complete(lambda: asked) is asked
     this.complete(lambda: Completion(text="x", model="m"))
@@ -73,9 +74,9 @@ def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
     assert this.llm == LlmUse(calls=6, retries=3, prompt_tokens=12, completion_tokens=5)
 
 
-@pytest.mark.parametrize("error", [failed(1, 0), StoreUnavailable("down"), ZeroDivisionError()])
+@pytest.mark.parametrize("error", [failed(1, 0), SearchFailed("down"), ZeroDivisionError()])
 def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
-    this = run()
+    this = ledger()
     this.complete(lambda: Completion(text="x", model="m", usage=Usage(12, 5, 17)))
     with pytest.raises(type(error)), this.reported():
         raise error

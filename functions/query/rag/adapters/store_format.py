@@ -95,7 +95,7 @@ def encode_turn(turn: Turn) -> str:
     return _dump(
         {
             "question": clip(turn.question, MAX_QUESTION_CHARS),
-            "asked": clip(turn.asked, MAX_QUESTION_CHARS),
+            "asked": "" if turn.asked == turn.question else clip(turn.asked, MAX_QUESTION_CHARS),
             "answer": clip(turn.answer, MAX_ANSWER_CHARS),
             "at": turn.at,
             "sources": [source for source in turn.sources if len(source) <= MAX_SOURCE_CHARS][:MAX_SOURCES],

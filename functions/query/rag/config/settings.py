@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
@@ -14,96 +14,80 @@ from pydantic.fields import FieldInfo
 from rag.config.knobs import Configured, knob
 from rag.errors import ConfigurationError
 
+ProfileName = Literal["waypoint", "gacounts", "clockify"]
+"""The systems that there are: ``rag.profiles.PROFILES`` has each of them."""
+PROFILE_NAMES: tuple[ProfileName, ...] = get_args(ProfileName)
+
 _HERE = Path(__file__).resolve()
 
 
 class Settings(Configured):
     """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
 
-    profile: Literal["waypoint", "gacounts", "clockify"] = knob(
-        "waypoint", env="RAG_PROFILE", doc="Which system answers."
-    )
-    index_uri: str = knob("", env="INDEX_URI", doc="The index: a folder or a file:// address. Empty: .index/<profile>.")
+    profile: ProfileName = knob("waypoint", "RAG_PROFILE", "Which system answers.")
+    index_uri: str = knob("", "INDEX_URI", "The index: a folder or a file:// address. Empty: .index/<profile>.")
     collection: str = knob(
-        "waypoint_kb",
-        env="CHROMA_COLLECTION",
-        doc="The Chroma collection's name.",
-        source="waypoint",
-        min_length=3,
+        "waypoint_kb", "CHROMA_COLLECTION", "The Chroma collection's name.", source="waypoint", min_length=3
     )
     llm_api_key: SecretStr = knob(
-        SecretStr(""),
-        env="LLM_API_KEY",
-        doc="Key of the LLM. With neither key nor base URL the extractive engine answers.",
+        SecretStr(""), "LLM_API_KEY", "Key of the LLM. With neither key nor base URL the extractive engine answers."
     )
     llm_secret_name: str = knob(
         "",
-        env="LLM_SECRET_NAME",
-        doc="Secrets Manager secret that holds the key, in place of LLM_API_KEY: the key itself, "
+        "LLM_SECRET_NAME",
+        "Secrets Manager secret that holds the key, in place of LLM_API_KEY: the key itself, "
         'or JSON with a field "LLM_API_KEY".',
     )
-    llm_base_url: str = knob(
-        "", env="LLM_BASE_URL", doc="OpenAI-compatible endpoint of the LLM. Empty: the profile's own."
-    )
+    llm_base_url: str = knob("", "LLM_BASE_URL", "OpenAI-compatible endpoint of the LLM. Empty: the profile's own.")
     llm_fallback: Literal["none", "extractive"] = knob(
-        "none",
-        env="LLM_FALLBACK",
-        doc="Who answers when the LLM stays unreachable: nobody (503) or the extractive engine.",
+        "none", "LLM_FALLBACK", "Who answers when the LLM stays unreachable: nobody (503) or the extractive engine."
     )
     llm_fallback_models: tuple[str, ...] = knob(
         ("openai/gpt-oss-20b",),
-        env="LLM_FALLBACK_MODELS",
-        doc="Models to use, in order, when the configured one is not found (comma-separated).",
+        "LLM_FALLBACK_MODELS",
+        "Models to use, in order, when the configured one is not found (comma-separated).",
     )
     embed_model: str = knob(
-        "", env="EMBED_MODEL", doc="Embedding model behind an API, for an index made with it. Empty: the local MiniLM."
+        "", "EMBED_MODEL", "Embedding model behind an API, for an index made with it. Empty: the local MiniLM."
     )
     embed_base_url: str = knob(
-        "", env="EMBED_BASE_URL", doc="Its OpenAI-compatible endpoint. Empty: LLM_BASE_URL, else OpenAI's."
+        "", "EMBED_BASE_URL", "Its OpenAI-compatible endpoint. Empty: LLM_BASE_URL, else OpenAI's."
     )
-    embed_api_key: SecretStr = knob(SecretStr(""), env="EMBED_API_KEY", doc="Its key. Empty: the LLM's.")
+    embed_api_key: SecretStr = knob(SecretStr(""), "EMBED_API_KEY", "Its key. Empty: the LLM's.")
     embed_secret_name: str = knob(
         "",
-        env="EMBED_SECRET_NAME",
-        doc="Secrets Manager secret that holds it, in place of EMBED_API_KEY: the key itself, "
+        "EMBED_SECRET_NAME",
+        "Secrets Manager secret that holds it, in place of EMBED_API_KEY: the key itself, "
         'or JSON with a field "EMBED_API_KEY".',
     )
     embed_dimensions: int = knob(
-        0, env="EMBED_DIMENSIONS", doc="Length of its vectors; 0 is the model's own.", unit="dimensions", ge=0, le=8192
+        0, "EMBED_DIMENSIONS", "Length of its vectors; 0 is the model's own.", unit="dimensions", ge=0, le=8192
     )
-    table_name: str = knob(
-        "", env="TABLE_NAME", doc="DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH."
-    )
-    table_endpoint: str = knob(
-        "", env="TABLE_ENDPOINT", doc="Another address of DynamoDB, for tests against a local one."
-    )
-    store_path: str = knob(
-        "", env="STORE_PATH", doc="SQLite file of the same, for one machine. Empty too: nothing is kept."
-    )
+    table_name: str = knob("", "TABLE_NAME", "DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH.")
+    table_endpoint: str = knob("", "TABLE_ENDPOINT", "Another address of DynamoDB, for tests against a local one.")
+    store_path: str = knob("", "STORE_PATH", "SQLite file of the same, for one machine. Empty too: nothing is kept.")
     acronyms_file: str = knob(
-        "",
-        env="ACRONYMS_FILE",
-        doc="Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one.",
+        "", "ACRONYMS_FILE", "Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one."
     )
     filter_rules_file: str = knob(
-        "", env="FILTER_RULES_FILE", doc="Filter rules, JSON. Empty: filters.json beside the prompts, if there is one."
+        "", "FILTER_RULES_FILE", "Filter rules, JSON. Empty: filters.json beside the prompts, if there is one."
     )
     request_deadline_s: float = knob(
         27.0,
-        env="REQUEST_DEADLINE_S",
-        doc="A request is answered, or fails, within this time (API Gateway gives up after 29 s).",
+        "REQUEST_DEADLINE_S",
+        "A request is answered, or fails, within this time (API Gateway gives up after 29 s).",
         unit="s",
         gt=0,
         le=900,
     )
     embed_threads: int = knob(
-        1, env="EMBED_THREADS", doc="Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
+        1, "EMBED_THREADS", "Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
     tracing_disabled: bool = knob(
-        True, env="POWERTOOLS_TRACE_DISABLED", doc="Whether X-Ray segments are left out; the template sets it."
+        True, "POWERTOOLS_TRACE_DISABLED", "Whether X-Ray segments are left out; the template sets it."
     )
     prompts_dir: Path = knob(
-        Path(), env="PROMPTS_DIR", doc="Folder of the prompt templates. Empty: the ones that come with the program."
+        Path(), "PROMPTS_DIR", "Folder of the prompt templates. Empty: the ones that come with the program."
     )
 
     @field_validator("llm_fallback_models", mode="before")

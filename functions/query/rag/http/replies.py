@@ -5,24 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from knowledge.errors import IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
 from rag.errors import (
     BadRequest,
     EmbeddingFailed,
     EmbeddingUnavailable,
-    IndexMismatch,
-    IndexMissing,
-    IndexUnavailable,
-    KnowledgeError,
     LlmFailed,
     LlmUnavailable,
     RagError,
-    SearchFailed,
     StoreUnavailable,
 )
 from rag.http.schema import (
     CitationReply,
     ConfidenceReply,
     ErrorReply,
+    HealthReply,
+    IndexHealth,
+    LlmHealth,
     MetadataReply,
     QueryReply,
     QuestionReply,
@@ -33,7 +32,8 @@ from rag.http.schema import (
 )
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.cite.references import citations_markdown
-from rag.values.answer import Answer, Citation, RefusedBy, Routing
+from rag.values.answer import Answer, Citation, Routing
+from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -76,23 +76,33 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         sources=list(dict.fromkeys(hit.chunk.id for citation in answer.citations for hit in citation.hits)),
         confidence=answer.confidence.score,
         refused=answer.refused,
-        routing=_routing(answer.routing or _usual_routing(answer)),
+        routing=_routing(answer.routing or ConfidenceRouter()(answer)),
         timing=timings_ms(answer),
         metadata=_metadata(answer) if debug else {},
     )
     return reply.model_dump(mode="json")
 
 
+def health_reply(health: Health) -> dict[str, Any]:
+    """The body of ``GET /api/health``."""
+    index, llm = health.index, health.llm
+    reply = HealthReply(
+        profile=health.profile,
+        index=IndexHealth(
+            documents=index.documents,
+            chunks=index.chunks,
+            embeddingModel=index.embedding_model,
+            builtAt=index.built_at,
+            version=index.version,
+            manifest=index.has_manifest,
+        ),
+        llm=LlmHealth(engine=llm.engine, model=llm.model, lastError=llm.last_error),
+    )
+    return reply.model_dump(mode="json")
+
+
 def _routing(routing: Routing) -> RoutingReply:
     return RoutingReply(action=routing.action, reason=routing.reason)
-
-
-def _usual_routing(answer: Answer) -> Routing:
-    """Where the profile routes nothing. A refusal that nobody wrote is the gate's."""
-    refused_by: RefusedBy | None = None
-    if answer.refused:
-        refused_by = "model" if answer.completion else "gate"
-    return ConfidenceRouter()(answer.confidence, refused_by)
 
 
 def _metadata(answer: Answer) -> MetadataReply:

@@ -1,41 +1,24 @@
-"""What a profile is built from: the effects that wiring made for it."""
+"""What a profile builds its pipeline from: the parts that wiring made for this deployment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
-from rag.ports import TokenCounter
+from rag.ports import Index, Writer
 from rag.profiles.services import Services
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
-from rag.stages.retrieve.dense import OpenIndex
-from rag.stages.write.chat_writer import Writer
-
-
-class ProfileIndex(Protocol):
-    """The current index, as the profiles' stages use it."""
-
-    def lease(self) -> AbstractContextManager[OpenIndex]:
-        """One immutable open index for the length of a ``with`` block."""
-        ...
-
-    def fields(self) -> Mapping[str, str]:
-        """The index's metadata fields and their types; empty when it does not know them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Deps:
+class Inputs:
     """``acronyms`` and ``rules`` are this deployment's tables, empty where there are none. ``clock`` counts
     seconds, monotonically; ``new_id`` makes unguessable response ids.
     """
 
-    index: ProfileIndex
+    index: Index
     writer: Writer
-    tokens: TokenCounter
     services: Services
     acronyms: AcronymTable
     rules: RuleTable

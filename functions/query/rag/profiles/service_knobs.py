@@ -4,56 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.config.knobs import knob
-from rag.profiles.llm_knobs import LlmKnobs
+from rag.profiles.llm_knobs import LlmKnobs, LlmSource
 from rag.profiles.services import Services
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.conversation.conversation import Conversation
 
 
-def turns_knob(default: int) -> Any:
-    """``HISTORY_TURNS`` with a profile's own default."""
-    return knob(
-        default,
-        env="HISTORY_TURNS",
-        doc="Turns of a session that are recalled, so that follow-ups are understood; 0 remembers none.",
-        unit="turns",
-        source="DESIGN.md",
-        ge=0,
-        le=50,
-    )
+class ServiceSource(LlmSource):
+    """Adds the settings of the services that every profile may have, and of the longest question."""
+
+    def max_query_chars(self, default: int) -> Any:
+        """The longest question that is admitted."""
+        return self.characters(default, "MAX_QUERY_LENGTH", "Longest question.")
+
+    def history_turns(self, default: int) -> Any:
+        """How much of a session is recalled."""
+        doc = "Turns of a session that are recalled, so that follow-ups are understood; 0 remembers none."
+        return self.count(default, "HISTORY_TURNS", doc, unit="turns", least=0, most=50)
+
+    def cache(self, default: bool) -> Any:
+        """Whether there is an answer cache."""
+        return self.knob(default, "ENABLE_RESPONSE_CACHE", "Whether answers are cached.")
 
 
-def cache_knob(default: bool, source: str) -> Any:
-    """``ENABLE_RESPONSE_CACHE`` with a profile's own default."""
-    return knob(default, env="ENABLE_RESPONSE_CACHE", doc="Whether answers are cached.", source=source)
+DESIGN = ServiceSource("DESIGN.md")
+OURS = ServiceSource()
+"""What neither a seed nor a decision says."""
 
 
 class ServiceKnobs(LlmKnobs):
     """The numbers of memory and cache; both also need a store (TABLE_NAME, STORE_PATH)."""
 
-    history_turns: int = turns_knob(0)
-    history_chars: int = knob(
-        4000,
-        env="HISTORY_CHARS",
-        doc="Longest history in a prompt.",
-        unit="characters",
-        source="DESIGN.md",
-        ge=0,
-        le=100_000,
-    )
-    reframe_budget_s: float = knob(
-        5.0, env="REFRAME_TIMEOUT_S", doc="Longest wait for a rewriting.", unit="s", source="DESIGN.md", gt=0, le=60
-    )
-    cache: bool = cache_knob(False, "DESIGN.md")
-    cache_similarity: float = knob(
-        0.0,
-        env="CACHE_SIMILARITY",
-        doc="Cosine from which a question that asks for the same shares a cached answer; 0 switches that off.",
-        source="DESIGN.md",
-        ge=0,
-        le=1,
-    )
+    history_turns: int = DESIGN.history_turns(0)
+    history_chars: int = DESIGN.characters(4000, "HISTORY_CHARS", "Longest history in a prompt.", least=0)
+    reframe_budget_s: float = DESIGN.seconds(5.0, "REFRAME_TIMEOUT_S", "Longest wait for a rewriting.", most=60)
+    cache: bool = DESIGN.cache(False)
 
     @property
     def prompt_history_chars(self) -> int:
@@ -71,4 +56,4 @@ def conversation(knobs: ServiceKnobs, services: Services) -> Conversation | None
 
 def answer_cache(knobs: ServiceKnobs, services: Services, bar: float) -> CacheSlot | None:
     """The cache, where a store is and it is on; ``bar`` is the lowest top cosine (-1..1) of an answer that it keeps."""
-    return services.answer_cache(bar, similarity=knobs.cache_similarity) if knobs.cache else None
+    return services.answer_cache(bar) if knobs.cache else None

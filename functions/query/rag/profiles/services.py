@@ -15,7 +15,6 @@ import numpy as np
 from rag.ports import ChatModel, FeedbackStore, LayeredAnswers, Memory
 from rag.stages.after.feedback_log import FeedbackLog
 from rag.stages.cache.answer_cache import CacheSlot
-from rag.stages.cache.near_questions import NearQuestions
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.conversation.reframe import Reframe
 from rag.stages.refine.feedback import FeedbackKnobs, FeedbackRefine
@@ -65,9 +64,8 @@ class Services:
             now=time.time,
         )
 
-    def answer_cache(self, bar: float, *, similarity: float) -> CacheSlot | None:
-        """Answers by question; ``bar`` is the lowest top cosine of one that is kept, ``similarity`` the lowest
-        cosine between questions that may share one (0: only equal ones do)."""
+    def answer_cache(self, bar: float) -> CacheSlot | None:
+        """Answers by question; ``bar`` is the lowest top cosine of one that is kept."""
         if self.stores is None:
             return None
         feedback = self.stores.feedback
@@ -78,7 +76,6 @@ class Services:
             recent_negative=lambda key, since: feedback.recent_negative(key, since=since),
             embed=self.embed,
             now=time.time,
-            near=NearQuestions(similarity, self.embed) if similarity else None,
             embed_ahead=self.embed_ahead,
         )
 
@@ -86,9 +83,7 @@ class Services:
         """Order by what readers said of similar questions."""
         if self.stores is None:
             return None
-        return FeedbackRefine(
-            votes_on=self.stores.feedback.votes_on, embed=self.embed, now=time.time, knobs=FeedbackKnobs()
-        )
+        return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time, knobs=FeedbackKnobs())
 
     def rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
         """The last word on close orders."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rag.config.knobs import knob
 from rag.pipeline import Pipeline
-from rag.profiles.inputs import Deps
-from rag.profiles.service_knobs import ServiceKnobs, answer_cache, conversation
+from rag.profiles.inputs import Inputs
+from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_title import TitleCiter
 from rag.stages.gate.thresholds import AtLeast
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.tokens import CHARS_PER_TOKEN
+from rag.stages.polish.html import polish_html
 from rag.stages.query.request_filter import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
@@ -28,54 +28,32 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-_SEED = "waypoint"
+_SEED = ServiceSource("waypoint")
+_SCALE = "2 cos - 1"
 
 
 class Knobs(ServiceKnobs):
     """Waypoint's numbers. Scores are on the L2 scale, 2 cos - 1."""
 
-    max_query_chars: int = knob(
-        1000, env="MAX_QUERY_LENGTH", doc="Longest question.", unit="characters", source=_SEED, ge=1, le=100_000
+    max_query_chars: int = _SEED.max_query_chars(1000)
+    top_k: int = _SEED.chunks(10, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
+    threshold: float = _SEED.cosine(0.15, "RELEVANCE_THRESHOLD", "Lowest score that counts.", unit=_SCALE)
+    max_context_tokens: int = _SEED.tokens(
+        2000, "MAX_CONTEXT_TOKENS", "Context budget, at 4 characters a token.", least=50, most=1_000_000
     )
-    top_k: int = knob(10, env="RETRIEVAL_TOP_K", doc="Chunks to retrieve.", unit="chunks", source=_SEED, ge=1, le=50)
-    threshold: float = knob(
-        0.15, env="RELEVANCE_THRESHOLD", doc="Lowest score that counts.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
-    )
-    max_context_tokens: int = knob(
-        2000,
-        env="MAX_CONTEXT_TOKENS",
-        doc="Context budget, at 4 characters a token.",
-        unit="tokens",
-        source=_SEED,
-        ge=50,
-        le=1_000_000,
-    )
-    llm_model: str = knob("llama-3.1-8b-instant", env="LLM_MODEL", doc="The chat model.", source=_SEED, min_length=1)
-    llm_base_url: str = knob(
-        "https://api.groq.com/openai/v1", env="LLM_BASE_URL", doc="Its OpenAI-compatible endpoint.", source=_SEED
-    )
-    min_dice: float = knob(
-        0.5, env="CITATION_SIMILARITY", doc="Dice coefficient above which titles match.", source=_SEED, ge=0, le=1
-    )
-    min_contained: int = knob(
+    llm_model: str = _SEED.llm_model("llama-3.1-8b-instant")
+    llm_base_url: str = _SEED.llm_base_url("https://api.groq.com/openai/v1")
+    min_dice: float = _SEED.share(0.5, "CITATION_SIMILARITY", "Dice coefficient above which titles match.")
+    min_contained: int = DESIGN.characters(
         3,
-        env="CITATION_MIN_CHARS",
-        doc="Shortest title that may match by standing in another, from the start of a word on.",
-        unit="characters",
-        source="DESIGN.md",
-        ge=1,
-        le=100,
+        "CITATION_MIN_CHARS",
+        "Shortest title that may match by standing in another, from the start of a word on.",
+        most=100,
     )
-    high_count: int = knob(3, env="CONFIDENCE_HIGH_CHUNKS", doc="Chunks for High.", unit="chunks", source=_SEED, ge=1)
-    high_mean: float = knob(
-        0.5, env="CONFIDENCE_HIGH_SCORE", doc="Mean score for High.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
-    )
-    medium_count: int = knob(
-        2, env="CONFIDENCE_MEDIUM_CHUNKS", doc="Chunks for Medium.", unit="chunks", source=_SEED, ge=1
-    )
-    medium_mean: float = knob(
-        0.3, env="CONFIDENCE_MEDIUM_SCORE", doc="Mean score for Medium.", unit="2 cos - 1", source=_SEED, ge=-1, le=1
-    )
+    high_count: int = _SEED.chunks(3, "CONFIDENCE_HIGH_CHUNKS", "Chunks for High.", most=None)
+    high_mean: float = _SEED.cosine(0.5, "CONFIDENCE_HIGH_SCORE", "Mean score for High.", unit=_SCALE)
+    medium_count: int = _SEED.chunks(2, "CONFIDENCE_MEDIUM_CHUNKS", "Chunks for Medium.", most=None)
+    medium_mean: float = _SEED.cosine(0.3, "CONFIDENCE_MEDIUM_SCORE", "Mean score for Medium.", unit=_SCALE)
 
     @property
     def min_cosine(self) -> float:
@@ -83,22 +61,23 @@ class Knobs(ServiceKnobs):
         return (self.threshold + 1) / 2
 
 
-def build(knobs: Knobs, deps: Deps) -> Pipeline:
-    """The seed's five stages over ``deps``."""
+def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
+    """The seed's five stages over ``inputs``."""
     return Pipeline(
         profile="waypoint",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        conversation=conversation(knobs, deps.services),
-        query_stages=(RequestFilter(deps.index.fields),),
-        cache=answer_cache(knobs, deps.services, knobs.min_cosine),
-        retrieve=DenseRetriever(deps.index, l2_scale),
+        conversation=conversation(knobs, inputs.services),
+        query_stages=(RequestFilter(inputs.index.fields),),
+        cache=answer_cache(knobs, inputs.services, knobs.min_cosine),
+        retrieve=DenseRetriever(inputs.index, l2_scale),
         refine=(MinScore(knobs.threshold),),
-        learn=deps.services.learn(),
+        learn=inputs.services.learn(),
         gate=AtLeast(1),
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
-        write=deps.writer,
+        write=inputs.writer,
+        polish=(polish_html,),
         cite=TitleCiter(knobs.min_dice, knobs.min_contained),
         score=CountAndMean(
             high_count=knobs.high_count,
@@ -106,8 +85,8 @@ def build(knobs: Knobs, deps: Deps) -> Pipeline:
             medium_count=knobs.medium_count,
             medium_mean=knobs.medium_mean,
         ),
-        feedback=deps.services.feedback_log(),
+        feedback=inputs.services.feedback_log(),
         categories=CATEGORIES,
-        clock=deps.clock,
-        new_id=deps.new_id,
+        clock=inputs.clock,
+        new_id=inputs.new_id,
     )

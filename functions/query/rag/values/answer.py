@@ -10,40 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from knowledge.types import Chunk, Embedder, Hit, Scalar, Where
-from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
-
-__all__ = [
-    "Answer",
-    "Chunk",
-    "Citation",
-    "Completion",
-    "Confidence",
-    "Context",
-    "Deadline",
-    "Decline",
-    "Embedder",
-    "Hit",
-    "Level",
-    "LlmUse",
-    "Message",
-    "Passage",
-    "Polished",
-    "Proceed",
-    "Question",
-    "RefusedBy",
-    "RelatedDoc",
-    "Routing",
-    "Scalar",
-    "SearchQuery",
-    "Source",
-    "Usage",
-    "Where",
-]
+from knowledge.types import Chunk as Chunk
+from knowledge.types import Embedder as Embedder
+from knowledge.types import Hit as Hit
+from knowledge.types import Scalar as Scalar
+from knowledge.types import Where as Where
+from rag.values.chat import Completion as Completion
+from rag.values.chat import Deadline as Deadline
+from rag.values.chat import LlmUse as LlmUse
+from rag.values.chat import Message as Message
+from rag.values.chat import Usage as Usage
 
 type Level = Literal["High", "Medium", "Low"]
-
-type RefusedBy = Literal["gate", "model"]  # nothing relevant was found, or what was found does not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +29,8 @@ class Question:
     """What the caller asked. ``None`` means that the profile decides.
 
     ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
-    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``resolved`` is the
-    text after rewriting.
+    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as
+    asked, ``understood`` as it is searched for: it stands alone, its acronyms are spelt out.
     """
 
     text: str
@@ -60,12 +38,10 @@ class Question:
     top_k: int | None = None
     threshold: float | None = None
     filters: Mapping[str, object] = field(default_factory=dict)
-    resolved: str = ""
+    understood: str = ""
 
-    @property
-    def meaning(self) -> str:
-        """What is asked, understandable without the conversation: ``resolved`` once a rewriter has set it."""
-        return self.resolved or self.text
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "understood", self.understood or self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +92,18 @@ class Context:
 
     text: str
     used: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """Hits after one refining step; ``trail`` says, in words, what it changed."""
+
+    hits: tuple[Hit, ...]
+    trail: tuple[str, ...] = ()
+
+    def then(self, step: Refined) -> Refined:
+        """What ``step`` made of these hits, with both trails."""
+        return Refined(step.hits, (*self.trail, *step.trail))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,7 @@ class CacheHit:
 class Turn:
     """A question and its answer. ``sources`` are URLs or titles that the answer cited.
 
-    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote, ``""`` where that is the
-    same.
+    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote.
     """
 
     question: str
@@ -88,19 +87,17 @@ class Turn:
     sources: tuple[str, ...] = ()
     asked: str = ""
 
-    @property
-    def wording(self) -> str:
-        """The question in the user's own words."""
-        return self.asked or self.question
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", self.asked or self.question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseRecord:
     """What must be known of a response to learn from a vote on it.
 
-    ``cache_keys`` are that of the question, whether the answer was stored or not, and that under which the cache had
-    the answer where it is another one: a vote against it keeps later answers out of both. There are none when the
-    question has no key (its prompt held history). ``chunk_ids`` name what the answer rests on, best first.
+    ``cache_keys`` are those of the question, whether the answer was stored or not: a vote against it keeps later
+    answers out. There are none when the question has no key (its prompt held history). ``chunk_ids`` name what the
+    answer rests on, best first.
     """
 
     response_id: str

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowledge.open.handle import IndexHandle
-from knowledge.open.index import Index
+from knowledge.open.handle import IndexHandle, watch
+from knowledge.open.index import Index, open_index
+from rag.adapters.embedding.embedders import index_embedder
 from rag.adapters.embedding.remembering import Remembering
+from rag.config.settings import Settings
 
 if TYPE_CHECKING:
-    from knowledge.types import Vector
+    from knowledge.types import Embedder, Vector
+    from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,20 @@ class LiveIndex:
                 index.embedder.ahead(text)
 
     def fields(self) -> Mapping[str, str]:
-        """See ``rag.profiles.inputs.ProfileIndex``."""
+        """See ``rag.ports.Index``."""
         with self.lease() as index:
             return index.fields
+
+
+def live_index(settings: Settings, *, local: Embedder, remote: OpenAiEmbedder | None) -> LiveIndex:
+    """The index that ``settings`` name, opened now; one that cannot be opened is a state, not an error."""
+
+    def open_current() -> Index:
+        embedder = index_embedder(settings.index_place, local=local, remote=remote)
+        if remote:
+            embedder = Remembering(embedder)
+        return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
+
+    index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
+    index.handle.refresh()  # at init time, and so into the snapshot, not at the first request
+    return index

@@ -28,7 +28,7 @@ from knowledge.open.manifest import MANIFEST_NAME, Manifest, Salvage, loads, sal
 from knowledge.build.plan import RECIPE, Previous, embed_key, plan
 from knowledge.open.source import SCRATCH_PREFIX, prepare, verify
 from knowledge.open.texts import TextStore
-from knowledge.types import Document, Embedder
+from knowledge.types import Document, Embedder, Failure
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
@@ -40,7 +40,8 @@ LOCK_NAME = ".lock"
 class Summary:
     """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
 
-    ``changed`` are those whose digest is another one; ``empty`` are the paths of documents without any text.
+    ``changed`` are those whose digest is another one; ``empty`` are the paths of documents without any text;
+    ``failed`` names documents that could not be cut, which the index does not hold.
     """
 
     documents: int
@@ -51,6 +52,7 @@ class Summary:
     unchanged: int
     embedded: int
     empty: tuple[str, ...]
+    failed: tuple[Failure, ...]
     version: str
     seconds: float
 
@@ -87,18 +89,21 @@ def ingest(
         previous = _previous(target, old, settings)
         planned = plan(documents, previous=previous, max_chars=max_chars, overlap=overlap)
         if not planned.chunks:
-            raise SourceUnreadable(f"Nothing to index: {len(documents)} documents, and no text in any of them")
+            failed = f", {len(planned.failed)} could not be cut" if planned.failed else ""
+            raise SourceUnreadable(
+                f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
+            )
         _remove_data(target, keep=old.salvage.data)
         vectors, embedded = embed_chunks(planned.chunks, previous, embedder, on_progress)
         data = target / f"data-{secrets.token_hex(6)}"
         try:
             lexical = write_data(data, planned.chunks, vectors, collection)
-            manifest = describe(data, documents, planned, settings, lexical)
+            manifest = describe(data, planned, settings, lexical)
         except BaseException:
             shutil.rmtree(data, ignore_errors=True)
             raise
         switch(target, manifest)
-        return _summary(manifest, before, embedded=embedded, started=started)
+        return _summary(manifest, before, embedded=embedded, started=started, failed=planned.failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +190,9 @@ def _remove_data(target: Path, *, keep: str | None) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _summary(now: Manifest, before: Manifest | None, *, embedded: int, started: float) -> Summary:
+def _summary(
+    now: Manifest, before: Manifest | None, *, embedded: int, started: float, failed: tuple[Failure, ...] = ()
+) -> Summary:
     new, old = _digests(now), _digests(before) if before else {}
     unchanged = sum(1 for doc_id, digest in new.items() if old.get(doc_id) == digest)
     both = len(new.keys() & old.keys())
@@ -198,6 +205,7 @@ def _summary(now: Manifest, before: Manifest | None, *, embedded: int, started: 
         unchanged=unchanged,
         embedded=embedded,
         empty=tuple(source.path for source in now.sources if not source.chunks),
+        failed=failed,
         version=now.version,
         seconds=time.perf_counter() - started,
     )

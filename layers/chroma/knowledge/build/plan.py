@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from knowledge.cut.chunking import split
-from knowledge.errors import SourceUnreadable
+from knowledge.cut.chunking import Piece, split
+from knowledge.errors import SourceUnreadable, unexpected
 from knowledge.open.metadata import to_metadata
 from knowledge.cut.embedding_text import embed_text
-from knowledge.types import Chunk, Document
+from knowledge.types import Chunk, Document, Failure
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
@@ -42,17 +42,24 @@ class Previous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The chunks of the index to be, by number. ``counts`` are those of each document, in the order given."""
+    """The chunks of the index to be, by number.
+
+    ``documents`` are those that were cut, in the order given, and ``counts`` how many chunks each has; ``failed``
+    names the others.
+    """
 
     chunks: tuple[Chunk, ...]
     next_number: int
+    documents: tuple[Document, ...]
     counts: tuple[int, ...]
+    failed: tuple[Failure, ...] = ()
 
 
 def plan(documents: Sequence[Document], *, previous: Previous, max_chars: int, overlap: int) -> Plan:
     """Cut ``documents`` into chunks of at most ``max_chars`` characters and number them.
 
-    A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest.
+    A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Whatever
+    cutting a document raises is that document's failure.
 
     Raises:
         SourceUnreadable: two documents have the same doc_id.
@@ -60,32 +67,32 @@ def plan(documents: Sequence[Document], *, previous: Previous, max_chars: int, o
     kept: dict[tuple[str, str], list[int]] = defaultdict(list)
     for key, numbers in previous.numbers.items():
         kept[key] = sorted(numbers, reverse=True)
+    good: list[Document] = []
+    cut: list[tuple[Document, tuple[Piece, ...]]] = []
+    failed: list[Failure] = []
+    for given, document in zip(documents, _distinct(map(_storable, documents)), strict=True):
+        try:
+            cut.append((document, _cut(document, max_chars, overlap)))
+        except Exception as exc:  # noqa: BLE001 - the other documents go on
+            failed.append(Failure(document.path, unexpected(exc)))
+        else:
+            good.append(given)
     chunks: list[Chunk] = []
-    counts: list[int] = []
-    paths: dict[str, str] = {}
     next_number = previous.next_number
-    for document in map(_storable, documents):
-        if document.doc_id in paths:
-            raise SourceUnreadable(
-                f"{document.path!r} and {paths[document.doc_id]!r} have the same doc_id {document.doc_id!r}"
-            )
-        paths[document.doc_id] = document.path
-        pieces = split(
-            document.text,
-            title=document.title,
-            max_chars=max_chars,
-            overlap=overlap,
-            markdown=PurePosixPath(document.path.partition("#")[0]).suffix.lower() not in PLAIN_SUFFIXES,
-        )
-        counts.append(len(pieces))
+    for document, pieces in cut:
         for index, piece in enumerate(pieces):
             if free := kept[document.doc_id, piece.text]:
                 number = free.pop()
             else:
                 number, next_number = next_number, next_number + 1
             chunks.append(_chunk(document, number, piece.text, piece.section, index, len(pieces)))
-    chunks.sort(key=lambda chunk: chunk.number)
-    return Plan(chunks=tuple(chunks), next_number=next_number, counts=tuple(counts))
+    return Plan(
+        chunks=tuple(sorted(chunks, key=lambda chunk: chunk.number)),
+        next_number=next_number,
+        documents=tuple(good),
+        counts=tuple(len(pieces) for _, pieces in cut),
+        failed=tuple(failed),
+    )
 
 
 def embed_key(title: str, text: str) -> bytes:
@@ -99,6 +106,22 @@ def content_version(chunks: Iterable[Chunk], **settings: object) -> str:
     for chunk in chunks:
         digest.update(json.dumps([chunk.number, chunk.text, to_metadata(chunk)], sort_keys=True).encode() + b"\n")
     return digest.hexdigest()[:VERSION_CHARS]
+
+
+def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
+    paths: dict[str, str] = {}
+    for document in documents:
+        if document.doc_id in paths:
+            raise SourceUnreadable(
+                f"{document.path!r} and {paths[document.doc_id]!r} have the same doc_id {document.doc_id!r}"
+            )
+        paths[document.doc_id] = document.path
+        yield document
+
+
+def _cut(document: Document, max_chars: int, overlap: int) -> tuple[Piece, ...]:
+    plain = PurePosixPath(document.path.partition("#")[0]).suffix.lower() in PLAIN_SUFFIXES
+    return split(document.text, title=document.title, max_chars=max_chars, overlap=overlap, markdown=not plain)
 
 
 def _chunk(document: Document, number: int, text: str, section: str, index: int, count: int) -> Chunk:

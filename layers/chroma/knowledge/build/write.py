@@ -20,7 +20,7 @@ from knowledge.build.plan import Plan, Previous, content_version, embed_key
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
 from knowledge.cut.embedding_text import embed_text
-from knowledge.types import Chunk, Document, Embedder
+from knowledge.types import Chunk, Embedder
 from knowledge.search.vectors import write_vectors
 
 if TYPE_CHECKING:
@@ -90,7 +90,6 @@ def write_data(data: Path, chunks: Sequence[Chunk], vectors: Matrix, collection:
 
 def describe(
     data: Path,
-    documents: Sequence[Document],
     planned: Plan,
     settings: Settings,
     lexical: Mapping[str, object],
@@ -115,7 +114,7 @@ def describe(
         fields=fields,
         sources=tuple(
             Source(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=count)
-            for document, count in zip(documents, planned.counts, strict=True)
+            for document, count in zip(planned.documents, planned.counts, strict=True)
         ),
         files={
             path.relative_to(data).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)

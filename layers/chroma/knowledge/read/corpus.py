@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from knowledge.errors import unexpected
 from knowledge.read.frontmatter import Fields, fields
 
 
@@ -36,8 +37,10 @@ def records(text: str) -> Iterator[Record | BadLine]:
         if line.strip():
             try:
                 yield _record(number, line)
-            except (ValueError, RecursionError) as exc:
+            except ValueError as exc:
                 yield BadLine(number, str(exc))
+            except Exception as exc:  # noqa: BLE001 - the other lines go on
+                yield BadLine(number, unexpected(exc))
 
 
 def _record(number: int, line: str) -> Record:

@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
-from knowledge.read.loading import CORPUS_NAME, SUFFIXES, Entry, Failure, Reader, load, suffix
+from knowledge.errors import unexpected
+from knowledge.read.loading import CORPUS_NAME, SUFFIXES, Entry, Reader, load, suffix
 from knowledge.read.walk import Skipped, find, readable
-from knowledge.types import Document
+from knowledge.types import Document, Failure
 
-__all__ = ["Failure", "Reader", "Reading", "read"]
+__all__ = ["Reader", "Reading", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,12 @@ def read(paths: Sequence[Path], *, readers: Mapping[str, Reader] | None = None) 
         if isinstance(doc_id, Failure):
             failed.append(doc_id)
             continue
+        try:
+            documents.append(_document(entry, doc_id))
+        except Exception as exc:  # noqa: BLE001 - the other documents go on
+            failed.append(Failure(entry.shown, unexpected(exc)))
+            continue
         warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
-        documents.append(_document(entry, doc_id))
     return Reading(tuple(documents), tuple(failed), tuple(warnings))
 
 

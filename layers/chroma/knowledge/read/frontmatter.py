@@ -11,7 +11,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
-from knowledge.read import plain_yaml
+from knowledge.read import yaml
 from knowledge.types import Scalar
 
 MAX_BLOCK_CHARS = 64 * 1024
@@ -64,7 +64,7 @@ def split(text: str) -> tuple[Mapping[Any, Any], str, str]:
         return {}, text, "front matter has no closing '---': read as text" if _UNCLOSED.match(text) else ""
     body = text[match.end() :]
     try:
-        found = plain_yaml.load(match[1])
+        found = yaml.load(match[1])
     except ValueError as exc:
         return {}, body, f"front matter is not valid YAML and was left out: {exc}"
     if not found:

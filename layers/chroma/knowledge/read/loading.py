@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from knowledge.cut import markdown as md
-from knowledge.errors import SourceUnreadable
+from knowledge.errors import SourceUnreadable, unexpected
 from knowledge.read import corpus, frontmatter
 from knowledge.read.decoding import decode
 from knowledge.read.frontmatter import Fields
 from knowledge.read.walk import Found, readable
+from knowledge.types import Failure
 
 CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
@@ -24,14 +25,6 @@ _BEGINNING_CHARS = 64 * 1024  # where the first heading is nearly always: the re
 
 type Reader = Callable[[bytes], str]
 """A file's bytes as Markdown text, front matter allowed. Raises ValueError or SourceUnreadable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Something that was not read as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words."""
-
-    path: str
-    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +47,35 @@ def suffix(name: str) -> str:
 
 
 def load(found: Found, readers: Mapping[str, Reader]) -> Iterator[Entry | Failure]:
-    """The documents in a file, of which a corpus has many. ``readers`` convert the suffixes that they name."""
+    """The documents in a file, of which a corpus has many. ``readers`` convert the suffixes that they name.
+
+    Whatever reading it raises is this file's failure.
+    """
     shown = readable(found.file)
-    kind = suffix(found.file.name)
     try:
-        if kind not in {*SUFFIXES, CORPUS_SUFFIX, *readers}:
-            accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *readers}))
-            raise ValueError(f"has the suffix {kind!r}; accepted are {accepted}")
-        data = _bytes(found)
-        if not data.strip():
-            raise ValueError("is empty")
-        text, caveat = (readers[kind](data), "") if kind in readers else decode(data)
+        yield from _documents(found, shown, readers)
     except OSError as exc:
         yield Failure(shown, f"cannot be read: {exc.strerror or exc}")
     except (ValueError, SourceUnreadable) as exc:
         yield Failure(shown, str(exc))
+    except Exception as exc:  # noqa: BLE001 - the other files go on
+        yield Failure(shown, unexpected(exc))
+
+
+def _documents(found: Found, shown: str, readers: Mapping[str, Reader]) -> Iterator[Entry | Failure]:
+    kind = suffix(found.file.name)
+    if kind not in {*SUFFIXES, CORPUS_SUFFIX, *readers}:
+        accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *readers}))
+        raise ValueError(f"has the suffix {kind!r}; accepted are {accepted}")
+    data = _bytes(found)
+    if not data.strip():
+        raise ValueError("is empty")
+    text, caveat = (readers[kind](data), "") if kind in readers else decode(data)
+    caveats = (caveat,) if caveat else ()
+    if kind == CORPUS_SUFFIX and kind not in readers:
+        yield from _corpus(found, shown, text, caveats)
     else:
-        caveats = (caveat,) if caveat else ()
-        if kind == CORPUS_SUFFIX and kind not in readers:
-            yield from _corpus(found, shown, text, caveats)
-        else:
-            yield _single(found, shown, text, caveats, plain=kind == TEXT_SUFFIX and kind not in readers)
+        yield _single(found, shown, text, caveats, plain=kind == TEXT_SUFFIX and kind not in readers)
 
 
 def _bytes(found: Found) -> bytes:

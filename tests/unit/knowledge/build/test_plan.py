@@ -1,16 +1,19 @@
 """The plan of an index: numbers are kept, never reused; the embedded text carries the title once."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.cut import chunking
+from knowledge.cut.chunking import Piece
 from knowledge.errors import SourceUnreadable
 from knowledge.open.metadata import to_metadata
 from knowledge.build.plan import Plan, Previous, content_version, embed_key, plan
 from knowledge.cut.embedding_text import embed_text
-from knowledge.types import Document
+from knowledge.types import Document, Failure
 
 
 def document(doc_id: str, *paragraphs: str, path: str = "") -> Document:
@@ -92,6 +95,22 @@ def test_plain_texts_are_not_cut_at_headings(path: str, pieces: int) -> None:
 
 def test_a_document_without_text_counts_zero() -> None:
     assert planned([replace(document("a"), text=" \n\n "), document("b", "x")]).counts == (0, 1)
+
+
+def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    def split(text: str, **options: Any) -> tuple[Piece, ...]:
+        if "of x" in text:
+            raise ZeroDivisionError("by zero")
+        return chunking.split(text, **options)
+
+    monkeypatch.setattr("knowledge.build.plan.split", split)
+    documents = [document("a", "x"), document("b", "y")]
+
+    made = planned(documents)
+
+    assert [chunk.doc_id for chunk in made.chunks] == ["b"]
+    assert (made.documents, made.counts) == ((documents[1],), (1,))
+    assert made.failed == (Failure("a.md", "unexpected ZeroDivisionError: by zero"),)
 
 
 def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:

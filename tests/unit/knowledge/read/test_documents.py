@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from knowledge.errors import SourceUnreadable
-from knowledge.read.documents import Failure, Reading, read
-from knowledge.types import Document
+from knowledge.read import corpus, frontmatter, loading
+from knowledge.read.documents import Reading, read
+from knowledge.types import Document, Failure
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
 
@@ -46,7 +47,8 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
         "---\ntitle: Import  permits\ncategory: rules\nsource_org: Customs\nsource_type: public\njurisdiction: NO\n"
         "last_updated: 2024-03-05\nsource_urls:\n  - N/A\n  - ''\n  - ftp://a.test\n  - https://b.test/x\n  - 7\n"
         "doc_id: P-1\npriority: 3\nrate: 0.5\nreviewed: true\nversion: '7'\nissued: 2024-01-02\n"
-        "seen: 2024-01-02 10:00:00\nhs_code: 0101\nat: 12:30\nnothing:\nempty: ''\ntags: [a, b]\n"
+        "seen: 2024-01-02 10:00:00\ndate: 2016-02-06 19:32:10 -0800\nhs_code: 0101\n"
+        "at: 12:30\nnothing:\nempty: ''\ntags: [a, b]\n"
         "owner: {name: x}\nbad: .nan\nsection: Mine\nchunk_index: 4\npath: /etc\n---\n\n# Other title\n\nText.\n",
         "sub/a.md",
     )
@@ -66,6 +68,7 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
         "version": "7",
         "issued": "2024-01-02",
         "seen": "2024-01-02T10:00:00",
+        "date": "2016-02-06 19:32:10 -0800",
         "hs_code": "0101",
         "at": "12:30",
     }
@@ -145,6 +148,7 @@ def test_rulers_are_not_front_matter(tmp_path: Path, text: str) -> None:
         "a: &a [x]\nb: [*a, *a]",
         "a: !!python/object/apply:os.system [ls]",
         "a: " + "[" * 20_000,
+        "a: !!bool maybe",
     ],
 )
 def test_bad_front_matter_is_left_out_with_a_warning_and_the_text_kept(tmp_path: Path, block: str) -> None:
@@ -172,6 +176,13 @@ def test_front_matter_that_is_never_closed_is_named(tmp_path: Path, text: str, t
     assert [warning.error for warning in reading.warnings] == (
         ["front matter has no closing '---': read as text"] if told else []
     )
+
+
+def test_of_equal_keys_the_first_counts(tmp_path: Path) -> None:
+    reading = read([write(tmp_path, {"a.md": "---\ntitle: One\ntitle: Two\n---\nText."})])
+
+    assert [document.title for document in reading.documents] == ["One"]
+    assert reading.warnings == ()
 
 
 def test_a_number_of_the_document_s_own_is_kept(tmp_path: Path) -> None:
@@ -362,6 +373,28 @@ def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
 
     assert [(d.doc_id, d.title, dict(d.extra)) for d in reading.documents] == [("sub/a", "HELLO", {"made": True})]
     assert errors(reading.failed, tmp_path) == {"b.html": "is encrypted"}
+
+
+def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def convert(data: bytes) -> str:
+        raise LookupError("no such\n page")
+
+    def fields(meta: dict[str, object]) -> frontmatter.Fields:
+        return frontmatter.Fields(title=meta.get("title", "").upper())  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(loading.frontmatter, "fields", fields)
+    monkeypatch.setattr(corpus, "fields", fields)
+    lines = '{"_id": "q", "text": "t"}\n{"_id": "r", "title": 7, "text": "t"}\n{"_id": "s", "text": "t"}'
+    write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines})
+
+    reading = read([tmp_path], readers={".html": convert})
+
+    assert ids(reading) == ["c", "q", "s"]
+    assert errors(reading.failed, tmp_path) == {
+        "a.html": "unexpected LookupError: no such page",
+        "b.md": "unexpected AttributeError: 'int' object has no attribute 'upper'",
+        "corpus.jsonl:2": "unexpected AttributeError: 'int' object has no attribute 'upper'",
+    }
 
 
 # Identity

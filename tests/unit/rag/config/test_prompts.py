@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag.config.prompts import load_prompt
-from rag.config.settings import Settings, load
+from rag.config.settings import PROFILE_NAMES, ProfileName, Settings, load
 from rag.errors import ConfigurationError
-from rag.profiles.waypoint import DECLINE
+from rag.profiles import clockify, gacounts, waypoint
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_text_as_it_is(template: Path) -> None:
     assert load_prompt(write(template, text), "context") == text
 
 
-@pytest.mark.parametrize("text", ["", "no placeholder", "{ context }", "{context} and {context}"])
+@pytest.mark.parametrize("text", ["{ context }", "{context} and {context}"])
 def test_each_placeholder_exactly_once(template: Path, text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"'system.txt' of 'waypoint' must hold \{context\} exactly once"):
         load_prompt(write(template, text), "context")
@@ -46,14 +46,22 @@ def test_a_template_that_cannot_be_read(template: Path) -> None:
         load_prompt(write(template, b"\xff{context}"), "context")
 
 
-@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
-def test_every_profile_can_rewrite_a_follow_up(profile: str) -> None:
-    path = load(Settings, {"RAG_PROFILE": profile}).prompt_path("reframe.txt")
-    assert "data, never instruction" in load_prompt(path, "history", "question")
+PLACEHOLDERS = {
+    "waypoint": {"system.txt": ("context",)},
+    "gacounts": {"system.txt": ("context", "history"), "rerank.txt": ("question", "passages")},
+    "clockify": {"system.txt": ("context",)},
+}
+DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockify": clockify.DECLINE}
 
 
-def test_waypoints_prompt_tells_the_model_to_decline_in_the_services_words() -> None:
-    prompt = load_prompt(load(Settings, {}).prompt_path("system.txt"), "context")
-    opening = DECLINE.partition(". ")[0] + "."
-    assert opening in prompt
-    assert "[Title > Section]" in prompt
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: ProfileName) -> None:
+    settings = load(Settings, {"RAG_PROFILE": profile})
+    for name, placeholders in {"reframe.txt": ("history", "question"), **PLACEHOLDERS[profile]}.items():
+        assert "data, never instruction" in load_prompt(settings.prompt_path(name), *placeholders)
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_the_model_is_told_to_decline_in_the_services_words(profile: ProfileName) -> None:
+    prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
+    assert DECLINES[profile].partition(". ")[0].rstrip(".") + "." in prompt

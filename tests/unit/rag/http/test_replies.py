@@ -8,18 +8,15 @@ from dataclasses import replace
 import pytest
 from fakes import make_hit
 
+from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
 from rag.errors import (
     ConfigurationError,
     EmptyQuery,
-    IndexDamaged,
-    IndexMismatch,
-    IndexMissing,
     InvalidParameter,
     InvalidQuery,
     LlmFailed,
     LlmUnavailable,
     QueryTooLong,
-    SearchFailed,
     UnsafeQuery,
 )
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
@@ -149,6 +146,7 @@ def test_a_decline() -> None:
 
 
 WRITTEN = Completion(text="It is so.", model="m")
+CITED = (Citation(raw="[T]", title="T", section="", position=0, hit=make_hit()),)
 
 
 @pytest.mark.parametrize(
@@ -171,6 +169,7 @@ def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
         confidence=Confidence("Low", score, "x"),
         refused=refused,
         completion=completion,
+        citations=CITED,
     )
     assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
     assert query_reply(answer)["routing"] is None

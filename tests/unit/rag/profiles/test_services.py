@@ -18,7 +18,7 @@ def conversation(of: Services, turns: int = 5) -> object:
 def test_without_a_store_nothing_is_kept() -> None:
     bare = make_services(stores=False)
     assert conversation(bare) is None
-    assert bare.answer_cache(0.4, similarity=0) is None
+    assert bare.answer_cache(0.4) is None
     assert bare.learn() is None
     assert bare.feedback_log() is None
 
@@ -49,7 +49,7 @@ def test_the_re_ranking_has_its_own_model() -> None:
 
 def test_the_stores_are_those_of_all_make_services() -> None:
     of = make_services()
-    cache, log, learn = of.answer_cache(0.4, similarity=0), of.feedback_log(), of.learn()
+    cache, log, learn = of.answer_cache(0.4), of.feedback_log(), of.learn()
     assert of.stores is not None
     assert cache is not None
     assert log is not None
@@ -57,13 +57,6 @@ def test_the_stores_are_those_of_all_make_services() -> None:
     assert cache.store is log.cache is of.stores.cache
     assert log.store is of.stores.feedback
     assert cache.bar == pytest.approx(0.4)
-    assert cache.near is None
-
-
-def test_a_similarity_makes_the_cache_look_for_near_questions() -> None:
-    made = make_services().answer_cache(0.4, similarity=0.95)
-    assert made is not None
-    assert made.near is not None
 
 
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:

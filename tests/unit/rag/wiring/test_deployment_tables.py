@@ -36,7 +36,11 @@ def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("a.json", ACRONYMS), ("a.CSV", "ABO,Administrative Business Office\n"), ("a.json", "\ufeff" + ACRONYMS)],
+    [
+        ("a.json", ACRONYMS),
+        ("a.CSV", "acronym,long form\nABO,Administrative Business Office\n"),
+        ("a.json", "\ufeff" + ACRONYMS),
+    ],
 )
 def test_the_file_that_is_named(tmp_path: Path, name: str, text: str) -> None:
     place = written(tmp_path / name, text)

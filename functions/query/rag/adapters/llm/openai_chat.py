@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
 from rag.errors import LlmFailed, LlmUnavailable
-from rag.values.answer import Completion, Deadline, Message
+from rag.values.answer import Completion, Deadline, LlmUse, Message
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -147,7 +147,7 @@ class OpenAiChat:
             completion = retrying(attempt)
         except (LlmUnavailable, LlmFailed) as exc:
             self._last_error = str(exc)
-            exc.calls, exc.retries = calls, max(0, attempts - 1)
+            exc.spent = LlmUse(calls=calls, retries=max(0, attempts - 1))
             raise
         self._last_error = None
         return replace(completion, calls=calls, retries=attempts - 1)

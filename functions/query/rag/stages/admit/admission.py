@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
-from rag.stages.admit.safety import collapse, holds_script, is_blank, is_printable
+from rag.stages.admit.safety import collapse, holds_controls, holds_script, is_blank
 from rag.values.answer import Question
 
 
@@ -27,12 +27,12 @@ class PlainAdmission:
             raise EmptyQuery
         if len(text) > self.max_chars:
             raise QueryTooLong(self.max_chars)
-        return replace(question, text=text)
+        return replace(question, text=text, understood="")
 
 
 @dataclass(frozen=True, slots=True)
 class StrictAdmission:
-    """Collapses white space and refuses scripts and characters that cannot be shown; at most ``max_chars``."""
+    """Collapses white space and refuses script patterns and control characters; at most ``max_chars``."""
 
     max_chars: int
 
@@ -42,15 +42,15 @@ class StrictAdmission:
         Raises:
             EmptyQuery: nothing in it shows.
             QueryTooLong: more than ``max_chars`` characters are left.
-            UnsafeQuery: a script pattern, or a character that cannot be shown.
+            UnsafeQuery: a script pattern, or a control character.
         """
         text = collapse(question.text)
         if is_blank(text):
             raise EmptyQuery
         if len(text) > self.max_chars:
             raise QueryTooLong(self.max_chars)
-        if not is_printable(text):
-            raise UnsafeQuery("{noun} holds control or private-use characters; plain text of any script is accepted")
+        if holds_controls(text):
+            raise UnsafeQuery("{noun} holds control characters; plain text of any script is accepted")
         if holds_script(text):
             raise UnsafeQuery("{noun} holds a script pattern; plain text is accepted")
-        return replace(question, text=text)
+        return replace(question, text=text, understood="")

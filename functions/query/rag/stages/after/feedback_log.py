@@ -39,7 +39,7 @@ class FeedbackLog:
     def record(self, answer: Answer, rests_on: tuple[Hit, ...], key: str | None, cached: CacheHit | None) -> None:
         """Keep what a vote on ``answer`` must know: what it rests on, or what the cached answer was made of.
 
-        ``key`` is the question's in the cache. The cache may have had the answer under another: that is kept too.
+        ``key`` is the question's in the cache, None when it has none.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -49,18 +49,17 @@ class FeedbackLog:
             ids, vector = cached.answer.chunk_ids, cached.answer.vector
         else:
             ids = tuple(hit.chunk.id for hit in rests_on)
-            vector = quantise(self.embed(question.meaning)) if rests_on else b""
-        keys = (key, cached.key if cached else None)
+            vector = quantise(self.embed(question.understood)) if rests_on else b""
         self.store.record(
             ResponseRecord(
                 response_id=answer.response_id,
-                question=question.meaning,
+                question=question.understood,
                 chunk_ids=ids,
                 profile=answer.profile,
                 at=self.now(),
                 vector=vector,
                 session_id=question.session_id,
-                cache_keys=tuple(dict.fromkeys(name for name in keys if name)),
+                cache_keys=(key,) if key else (),
             )
         )
 

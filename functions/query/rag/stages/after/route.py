@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Confidence, RefusedBy, Routing
+from rag.values.answer import Answer, Routing
 
 ESCALATE_BELOW = 40.0
 """Clockify's seed's, and that of the profiles whose seed routes nothing."""
@@ -12,17 +12,20 @@ ESCALATE_BELOW = 40.0
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceRouter:
-    """Refused by the gate: the knowledge base lacks something. Refused by the model, or below ``escalate_below``
-    (0..100): a person should answer. Else the answer goes back as it is."""
+    """Where nothing was found the knowledge base lacks something. A person should answer what the model declined, what
+    cites no source that was found, and what is below ``escalate_below`` (0..100). The rest goes back as it is."""
 
     escalate_below: float = ESCALATE_BELOW
 
-    def __call__(self, confidence: Confidence, refused_by: RefusedBy | None) -> Routing:
+    def __call__(self, answer: Answer) -> Routing:
         """The action and the reason for it."""
-        if refused_by == "gate":
+        if answer.refused and answer.completion is None:
             return Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")
-        if refused_by == "model":
+        if answer.refused:
             return Routing("escalate", "The documents found do not answer the question")
-        if confidence.score < self.escalate_below:
-            return Routing("escalate", f"Confidence {confidence.score:g} is below {self.escalate_below:g}")
-        return Routing("return", f"Confidence {confidence.score:g}")
+        if not answer.citations:
+            return Routing("escalate", "No statement of the answer cites a source that was found")
+        score = answer.confidence.score
+        if score < self.escalate_below:
+            return Routing("escalate", f"Confidence {score:g} is below {self.escalate_below:g}")
+        return Routing("return", f"Confidence {score:g}")

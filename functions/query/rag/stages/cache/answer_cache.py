@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rag.ports import LayeredAnswers
 from rag.stages.cache.frozen_answer import freeze, thaw
-from rag.stages.cache.near_questions import NearQuestions
-from rag.stages.cache.normalise import normalise
-from rag.values.answer import Answer, Confidence, Hit, Question, RefusedBy, Routing, SearchQuery
+from rag.stages.cache.question_key import question_key
+from rag.values.answer import Answer, Hit, Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
-
-type Route = Callable[[Confidence, RefusedBy | None], Routing]
 
 RECENT_NEGATIVE_S = 30 * 86_400
 
@@ -28,9 +25,8 @@ class CacheSlot:
 
     ``bar`` is the lowest top cosine (-1..1) of an answer that is kept. ``recent_negative`` tells whether somebody
     voted against an answer under a key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix
-    seconds; ``near`` finds questions that ask for the same, None to go by the exact key alone. ``embed_ahead`` begins
-    what ``embed`` will need and returns at once: where the embedder is remote, the question travels to it while the
-    shared layer is asked.
+    seconds. ``embed_ahead`` begins what ``embed`` will need and returns at once: where the embedder is remote, the
+    question travels to it while the shared layer is asked.
     """
 
     store: LayeredAnswers
@@ -39,7 +35,6 @@ class CacheSlot:
     recent_negative: Callable[[str, float], bool]
     embed: Callable[[str], np.ndarray]
     now: Callable[[], float]
-    near: NearQuestions | None = None
     embed_ahead: Callable[[str], None] | None = None
 
     def key(self, query: SearchQuery, question: Question) -> str:
@@ -48,10 +43,19 @@ class CacheSlot:
         Raises:
             IndexUnavailable: there is no usable index.
         """
-        return _hash({"question": normalise(query.text), "group": self._group(query, question)})
+        parts = {
+            "question": question_key(query.text),
+            "topK": query.top_k,
+            "threshold": question.threshold,
+            "where": query.where,
+            "detected": query.detected,
+            "scope": dict(self.scope()),
+        }
+        canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def get(self, key: str, query: SearchQuery, question: Question) -> CacheHit | None:
-        """What the cache has under ``key``, else for a question that asks for the same.
+    def get(self, key: str, query: SearchQuery) -> CacheHit | None:
+        """What the cache has under ``key``, which is that of ``query``.
 
         Raises:
             StoreUnavailable: it cannot be read.
@@ -60,25 +64,10 @@ class CacheSlot:
             return held
         if self.embed_ahead:
             self.embed_ahead(query.text)
-        hit = self.store.get(key)
-        # Who voted against a near question's answer voted as to this question: it must not come back under this one.
-        if hit is None and self.near and not self._disliked(key):
-            other = self.near.find(query.text, self._group(query, question))
-            hit = self.store.get(other) if other else None
-        return hit
+        return self.store.get(key)
 
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
-
-    def _group(self, query: SearchQuery, question: Question) -> str:
-        parts = {
-            "topK": query.top_k,
-            "threshold": question.threshold,
-            "where": query.where,
-            "detected": query.detected,
-            "scope": dict(self.scope()),
-        }
-        return _hash(parts)
 
     def recall(
         self,
@@ -87,13 +76,11 @@ class CacheSlot:
         profile: str,
         response_id: str,
         trail: tuple[str, ...],
-        route: Route | None,
     ) -> Answer:
         """The kept answer for another request, with a response id of its own."""
-        answer = thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
-        return replace(answer, routing=route(answer.confidence, None) if route else None)
+        return thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
 
-    def keep(self, key: str, query: SearchQuery, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
+    def keep(self, key: str, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
 
         ``top_score`` is the best plain cosine (-1..1) that was found for it.
@@ -112,17 +99,10 @@ class CacheSlot:
         )
         if not good or self._disliked(key):
             return False
-        vector = quantise(self.embed(answer.question.meaning))
+        vector = quantise(self.embed(answer.question.understood))
         frozen = freeze(answer, rests_on=rests_on, top_score=top_score, now=self.now(), vector=vector)
         self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet
             self.store.evict(key)
             return False
-        if self.near:
-            self.near.add(query.text, self._group(query, answer.question), key)
         return True
-
-
-def _hash(parts: Mapping[str, object]) -> str:
-    canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

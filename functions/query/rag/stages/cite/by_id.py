@@ -1,55 +1,54 @@
-"""``[id_N]`` citations: validated against what the model saw, and turned into Citations."""
+"""Citations by chunk id: ``[id_3]``, ``[id_3, id_5]``."""
 
 from __future__ import annotations
 
-from rag.stages.cite.by_title import source_urls
-from rag.stages.cite.holes import CODE_HOLE, HOLE, close_holes
-from rag.stages.cite.id_marks import Mark, find_marks
+import re
+
+from rag.stages.cite.addresses import source_urls
+from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
 from rag.stages.pack.by_id import heading
-from rag.values.answer import Citation, Context, Hit, Polished
+from rag.values.answer import Citation, Hit
+
+# gpt-oss adds the lines that it read: "\u3010id_3\u2020L1-L3\u3011".
+_ID = r"id_\d{1,9}(?:\u2020L[\dL-]{1,20})?"
+_IDS = rf"{OPEN}\s*{_ID}(?:\s*[,;]\s*{_ID})*\s*{CLOSE}"
+_MARK = re.compile(_IDS, re.IGNORECASE)
+_GROUP = grouped(_IDS)
+_NUMBER = re.compile(r"id_(\d+)", re.IGNORECASE)
 
 
-def drop_unknown_ids(answer: str, context: Context) -> Polished:
-    """Remove citations of ids that were not in ``context``; each citation that stays is ``[id_N]`` by itself.
+def cite_ids(answer: str, hits: tuple[Hit, ...]) -> Cited:
+    """One Citation per id of ``hits`` that ``answer`` cites, in the order of the answer; marks of other ids go.
 
-    A text without citations is returned as it is; so is one that this has been through.
+    Only brackets of nothing but ids are marks, outside of code. What is left of a mark is ``[id_N]`` for each id.
     """
-    known = frozenset(passage.hit.chunk.number for passage in context.used)
-    text, dropped = answer, 0
-    while (marks := tuple(find_marks(text))) and (rewritten := _rewritten(text, marks, known)) != text:
-        dropped += sum(number not in known and number not in mark.implied for mark in marks for number in mark.numbers)
-        text = rewritten
-    if not dropped:
-        return Polished(text)
-    noun = "citation" if dropped == 1 else "citations"
-    return Polished(text, (f"removed {dropped} {noun} of ids that were not in the context",))
-
-
-def cite_ids(answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
-    """One Citation per id that ``answer`` cites, in the order of the answer."""
     by_number = {hit.chunk.number: hit for hit in hits}
+
+    def left(mark: re.Match[str]) -> Left | None:
+        numbers = _numbers(mark)
+        kept = [number for number in dict.fromkeys(numbers) if number in by_number]
+        removed = sum(number not in by_number for number in numbers)
+        return Left(" ".join(f"[id_{number}]" for number in kept), removed) if removed else None
+
+    text, removed = rewrite_marks(answer, _GROUP, left)
+    cited = [(number, mark) for mark in _MARK.finditer(mask_code(text)) for number in _numbers(mark)]
     found: dict[int, Citation] = {}
-    for mark in find_marks(answer):
-        for number in mark.numbers:
-            hit = by_number.get(number)
-            if hit is not None and number not in found:
-                found[number] = Citation(
-                    raw=answer[mark.start : mark.end],
-                    title=heading(hit.chunk),
-                    section=hit.chunk.section,
-                    position=mark.start,
-                    hit=hit,
-                    source_urls=source_urls(hit.chunk),
-                    chunk_id=hit.chunk.id,
-                )
-    return tuple(found.values())
+    for number, mark in cited:
+        found.setdefault(number, _citation(mark, by_number[number]))
+    return Cited(text, tuple(found.values()), len(cited), removed)
 
 
-def _rewritten(text: str, marks: tuple[Mark, ...], known: frozenset[int]) -> str:
-    parts, end = [], 0
-    for mark in marks:
-        kept = [f"[id_{number}]" for number in dict.fromkeys(mark.numbers) if number in known]
-        hole = CODE_HOLE if mark.in_code else HOLE
-        parts += [text[end : mark.start], " ".join(kept) or hole]
-        end = mark.end
-    return close_holes("".join((*parts, text[end:])))
+def _numbers(mark: re.Match[str]) -> list[int]:
+    return [int(number) for number in _NUMBER.findall(mark[0])]
+
+
+def _citation(mark: re.Match[str], hit: Hit) -> Citation:
+    return Citation(
+        raw=mark[0],
+        title=heading(hit.chunk),
+        section=hit.chunk.section,
+        position=mark.start(),
+        hit=hit,
+        source_urls=source_urls(hit.chunk),
+        chunk_id=hit.chunk.id,
+    )

@@ -1,29 +1,29 @@
-"""Context by source address: ``Source: url`` above each text, and citations by that address."""
+"""Citations by source address, as ``(Source: url)``, a link or a bare address."""
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from rag.ports import TokenCounter
-from rag.stages.cite.by_title import is_http, source_urls
-from rag.stages.pack.cutting import cut_to
+from rag.stages.cite.addresses import source_name, source_url
+from rag.stages.cite.marks import Cited, Left, rewrite_marks
 from rag.text.labels import safe
-from rag.text.refusal import has_words
-from rag.values.answer import Chunk, Citation, Context, Hit, Passage
-
-SEPARATOR = "\n\n---\n\n"
+from rag.values.answer import Citation, Hit
 
 # "(Source: ...)", a Markdown link with its text, or a bare address; an address may hold pairs of brackets.
 _ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)
 _NAME = r"[^()\[\]\u3010\u3011\n]"
+_SOURCE = (
+    rf"[(\[\u3010\uff3b]\s*Source:\s*(?P<source>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)"
+    r"[)\]\u3011\uff3d]"
+)
+_SOURCE_MARK = re.compile(_SOURCE, re.IGNORECASE)
 _MARK = re.compile(
-    rf"[(\[\u3010]\s*Source:\s*(?P<source>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)[)\]\u3011]"
+    rf"{_SOURCE}"
     rf"|\[[^\[\]\n]{{0,300}}\]\(<?(?P<link>{_ADDRESS.pattern})>?\)"
     rf"|(?P<bare>{_ADDRESS.pattern})",
     re.IGNORECASE,
@@ -38,102 +38,55 @@ MIN_SENTENCE_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class UrlPacker:
-    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` tokens.
-
-    A document without an address is named by its title. Packing stops before the first chunk that would exceed
-    the budget; a first chunk that alone exceeds it is cut to fit.
-    """
-
-    max_tokens: int
-    tokens: TokenCounter
-
-    def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """The context and the passages that it is made of; ``hits`` is not empty."""
-        blocks: list[str] = []
-        used: list[Passage] = []
-        room = self.max_tokens
-        for hit in hits:
-            head = f"Source: {source_name(hit.chunk)}\n"
-            text = hit.chunk.text
-            cost = self.tokens.count(f"{SEPARATOR if blocks else ''}{head}{text}")
-            if cost > room:
-                if used:
-                    break
-                text = cut_to(text, room - self.tokens.count(head), self.tokens.count, anywhere=True)
-            blocks.append(f"{head}{text}")
-            used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
-            room -= cost
-        return Context(SEPARATOR.join(blocks), tuple(used))
-
-
-def source_url(chunk: Chunk) -> str:
-    """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
-    return chunk.url if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
-
-
-def source_name(chunk: Chunk) -> str:
-    """What stands behind ``Source:``: the chunk's address, else its title on one line."""
-    return source_url(chunk) or safe(chunk.title)
-
-
-@dataclass(frozen=True, slots=True)
 class UrlCiter:
     """The sources of the context that an answer names or, where it names none, those that it draws on.
 
-    Only sources of ``hits`` count: an address that the model made up is no citation. A sentence draws on the passage
-    that holds the most of its words, weighted by how few passages hold them, and at least ``min_share`` (0..1). One
-    that names sources draws on theirs alone. Of a source with several passages the citation is about the one that the
-    sentence of its first mark draws on, else the nearest sentence that draws on any, those before the mark first.
+    Only sources of ``hits`` count. A ``(Source: ...)`` that the model made up is taken out. A sentence draws on the
+    passage that holds the most of its words, weighted by how few passages hold them, and at least ``min_share``
+    (0..1). Of a source with several passages those are cited that the sentences before its mark draw on, the nearest
+    first; where nothing is said there those after it, else anywhere.
     """
 
     min_share: float
 
-    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
+    def __call__(self, answer: str, hits: tuple[Hit, ...]) -> Cited:
         """One citation per source, in the order of the answer, each with all that the answer draws on of it."""
         passages = _Passages(hits)
-        named = tuple(self._named(answer, passages))
-        if named or not has_words(answer):  # an address that the model made up has words of sources too
-            return named
-        return tuple(self._drawn_on(answer, passages))
+        known = _by_name(hits)
+
+        def left(mark: re.Match[str]) -> Left | None:
+            names = (mark["source"], *(address[0] for address in _ADDRESS.finditer(mark[0])))
+            return None if any(_key(name) in known for name in names) else Left("", 1)
+
+        text, removed = rewrite_marks(answer, _SOURCE_MARK, left)
+        citations = tuple(self._named(text, passages)) or tuple(self._drawn_on(text, passages))
+        return Cited(text, citations, max(len(citations), sum(1 for _ in _mentions(text, known))), removed)
 
     def _drawn_on(self, answer: str, passages: _Passages) -> Iterable[Citation]:
         found: dict[str, Citation] = {}
-        for match in _SENTENCE.finditer(answer):
+        for match in _SENTENCE.finditer(_MARK.sub(_blank, answer)):
             place = passages.best(_stems(match[0]), passages.all, self.min_share)
             if place is not None:
-                hit = passages.hits[place]
-                _add(found, _citation(match[0].rstrip(), match.start(), hit))
+                sentence = answer[match.start() : match.end()].rstrip()
+                _add(found, _citation(sentence, match.start(), passages.hits[place]))
         return found.values()
 
     def _named(self, answer: str, passages: _Passages) -> Iterable[Citation]:
         known = _by_name(passages.hits)
         mentions = list(_mentions(answer, known))
-        sentences = list(_SENTENCE.finditer(_MARK.sub(_blank, answer))) if mentions else []
-        starts = [match.start() for match in sentences]
-        words = [_stems(match[0]) for match in sentences] or [set()]
-        homes = [max(0, bisect_right(starts, position) - 1) for _, _, position in mentions]
-        named: dict[int, list[tuple[int, ...]]] = {}
-        for home, (_, name, _) in zip(homes, mentions, strict=True):
-            named.setdefault(home, []).append(known[_key(name)])
-        drawn = [
-            (number, place)
-            for number in range(len(words))
-            for group in named.get(number, [passages.all])
-            if (place := passages.best(words[number], group, self.min_share)) is not None
-        ]
+        bare = _MARK.sub(_blank, answer)
+        starts = [0, *(position for _, _, position in mentions), len(answer)]
         found: dict[str, Citation] = {}
-        for home, (raw, name, position) in zip(homes, mentions, strict=True):
+        for number, (raw, name, position) in enumerate(mentions, start=1):
             group = known[_key(name)]
-            near = _stretch(home, named, len(words))
-            own = [(number, place) for number, place in drawn if place in group]
-            own.sort(key=lambda pair: (pair[0] not in near, pair[0] > home, abs(pair[0] - home)))
-            place = own[0][1] if own else passages.best(words[home], group, 0.0)
-            _add(found, _citation(raw, position, passages.hits[group[0] if place is None else place]))
-        for _, place in drawn:
-            hit = passages.hits[place]
-            if source_name(hit.chunk) in found:
-                _add(found, _citation("", 0, hit))
+            said = [bare[starts[number - 1] : position], bare[position : starts[number + 1]]]
+            about = next((text for text in said if len(_stems(text)) >= MIN_SENTENCE_WORDS), bare)
+            sentences = [_stems(match[0]) for match in _SENTENCE.finditer(about)]
+            drawn = [passages.best(words, group, self.min_share) for words in reversed(sentences)]
+            nearest = passages.best(_stems(about), group, 0.0)
+            places = [place for place in (*drawn, nearest, group[0]) if place is not None]
+            for place in dict.fromkeys(places[: max(1, len(places) - 2)]):
+                _add(found, _citation(raw, position, passages.hits[place]))
         return found.values()
 
 
@@ -175,16 +128,6 @@ def _by_name(hits: tuple[Hit, ...]) -> dict[str, tuple[int, ...]]:
         for places, name in ((sources, source_name(hit.chunk)), (titles, safe(hit.chunk.title))):
             places[_key(name)] = (*places.get(_key(name), ()), place)
     return {**titles, **sources}
-
-
-def _stretch(home: int, named: Container[int], count: int) -> range:
-    """The sentences around ``home`` up to those that name something themselves."""
-    first, last = home, home
-    while first and first - 1 not in named:
-        first -= 1
-    while last + 1 < count and last + 1 not in named:
-        last += 1
-    return range(first, last + 1)
 
 
 def _blank(mark: re.Match[str]) -> str:

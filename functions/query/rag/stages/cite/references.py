@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rag.stages.cite.by_title import is_http, source_urls
+from rag.stages.cite.addresses import is_http, source_urls
 from rag.text.labels import make_label
 from rag.values.answer import Citation, Hit, RelatedDoc, Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import Memory
 from rag.stages.conversation.reframe import Reframe
 from rag.values.answer import Answer, Question, SearchQuery
@@ -27,17 +27,17 @@ class Conversation:
         """``question`` with a session: its own, or a new one."""
         return question if question.session_id else replace(question, session_id=self.new_session())
 
-    def resolve(self, query: SearchQuery, question: Question, run: Run) -> tuple[SearchQuery, tuple[Turn, ...]]:
-        """The query as it stands alone, and the turns that its answer needs: none, unless it leans on them."""
+    def resolve(self, query: SearchQuery, question: Question, ledger: Ledger) -> tuple[SearchQuery, tuple[Turn, ...]]:
+        """The query as it stands alone, and the turns that its answer needs: none, unless it is a follow-up."""
         session = question.session_id or ""
         nothing: tuple[Turn, ...] = ()
-        history = run.soft("recall", lambda: self.memory.recall(session, limit=self.turns), nothing)
-        if not self.reframe.leans(query.text, history):
+        history = ledger.soft("recall", lambda: self.memory.recall(session, limit=self.turns), nothing)
+        if not self.reframe.is_follow_up(query.text, history):
             return query, ()
         fallback = self.reframe.fallback(query, history)
-        rewritten = run.soft("reframe", lambda: self.reframe(query, history, run), fallback)
+        rewritten = ledger.soft("reframe", lambda: self.reframe(query, history, ledger), fallback)
         if rewritten.text != query.text:
-            run.events.append("reframed")
+            ledger.events.append("reframed")
         return rewritten, history
 
     def remember(self, answer: Answer, standalone: str) -> None:
@@ -47,12 +47,12 @@ class Conversation:
             StoreUnavailable: it cannot be written.
         """
         sources = tuple(source.url for source in answer.sources)
-        asked = answer.question.text
+        question = answer.question
         turn = Turn(
             question=standalone,
             answer=answer.text,
             at=self.now(),
             sources=sources,
-            asked="" if asked == standalone else asked,
+            asked=question.text,
         )
-        self.memory.remember(answer.question.session_id or "", turn)
+        self.memory.remember(question.session_id or "", turn)

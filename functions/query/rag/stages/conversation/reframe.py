@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import dropwhile
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.conversation.follow_up import carry_over, leans_on_history
 from rag.stages.conversation.history import format_history
@@ -19,9 +17,6 @@ from rag.values.stored import Turn
 MAX_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
-_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s")
-_LABEL = re.compile(r"\W{0,3}\w+(?: \w+)?\W{0,2}:")
-_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +33,12 @@ class Reframe:
     history_chars: int
     clock: Callable[[], float]
 
-    def leans(self, text: str, history: Sequence[Turn]) -> bool:
+    def is_follow_up(self, text: str, history: Sequence[Turn]) -> bool:
         """Whether ``text`` needs ``history`` to be understood."""
         return bool(history) and leans_on_history(text)
 
-    def __call__(self, query: SearchQuery, history: Sequence[Turn], run: Run) -> SearchQuery:
-        """``query`` as it stands alone; ``run`` counts the call.
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
+        """``query`` as it stands alone; ``ledger`` counts the call.
 
         Raises:
             LlmError: the model cannot be reached in time, or its rewriting cannot be read.
@@ -51,14 +46,14 @@ class Reframe:
         chat = self.chat
         if chat is None:
             return self.fallback(query, history)
-        turns = [(_told(turn), turn.answer) for turn in history]
+        turns = [(_as_said(turn), turn.answer) for turn in history]
         text = fill(
             self.template,
             {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
         )
-        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
         messages = (Message("user", replace_surrogates(text)),)
-        completion = run.complete(lambda: chat.complete(messages, deadline=limit))
+        completion = ledger.complete(lambda: chat.complete(messages, deadline=limit))
         rewritten = _question(replace_surrogates(completion.text))
         if not rewritten or len(rewritten) > MAX_CHARS:
             return self.fallback(query, history)
@@ -69,33 +64,15 @@ class Reframe:
         return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
 
 
-def _told(turn: Turn) -> str:
+def _as_said(turn: Turn) -> str:
     """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
-    return f"{turn.asked} (understood as: {turn.question})" if turn.asked else turn.question
+    return f"{turn.asked} (understood as: {turn.question})" if turn.asked != turn.question else turn.question
 
 
 def _question(text: str) -> str:
-    """The first question of ``text``, without quotes around it; ``""`` when there is none.
-
-    What leads in to it ("Here it is:") and what stands below it is left out. A question that breaks off goes on in the
-    next line, unless that begins with a label ("Explanation: ...").
-    """
-    found = [" ".join(line.split()) for line in text.strip().splitlines() if not line.startswith("```")]
-    lines = list(dropwhile(lambda line: not line, found))
-    while len(lines) > 1 and lines[0].endswith(":") and not _ITEM.match(lines[1]):
-        lines = list(dropwhile(lambda line: not line, lines[1:]))
-    question = ""
-    for line in lines:
-        if question and (not line or question.rstrip(_QUOTES).endswith(_ENDS) or _LABEL.match(line)):
-            break
-        question = f"{question} {line}".strip()
-    return _unquoted(question)
-
-
-def _unquoted(text: str) -> str:
-    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
-        text = text[1:-1].strip()
-    return text
+    """The one line that the prompt asks for, without quotes around it; ``""`` where there are more lines or none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[0].strip().strip(_QUOTES).strip() if len(lines) == 1 else ""
 
 
 def _rewritten(query: SearchQuery, text: str) -> SearchQuery:

@@ -27,7 +27,7 @@ class ExactOr:
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> Proceed | Decline:
         """Proceed with all hits, or Decline with the reason."""
         decision = self.otherwise(hits, question)
-        wanted = exact_words(question.meaning) if question.threshold is None else None
+        wanted = exact_words(question.understood) if question.threshold is None else None
         if wanted is None:
             return decision
         texts = [_words(hit.chunk) for hit in hits]

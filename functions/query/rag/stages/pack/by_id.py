@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.ports import TokenCounter
 from rag.stages.pack.cutting import cut_to
+from rag.stages.pack.tokens import budget_bytes, size
 from rag.values.answer import Chunk, Context, Hit, Passage
 
 
 @dataclass(frozen=True, slots=True)
 class IdPacker:
-    """``[id_N] {title}\\n{text}\\n\\n`` per chunk, best first, within ``max_tokens`` tokens.
+    """``[id_N] {title}\\n{text}\\n\\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
 
     The title is the chunk's section heading. Of a chunk that exceeds what is left as much text is taken as fits, cut
     with an ellipsis at the end of a sentence or a line, and it ends the packing. The first chunk is always in, its text
@@ -20,22 +20,21 @@ class IdPacker:
     """
 
     max_tokens: int
-    tokens: TokenCounter
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and its passages; ``hits`` is not empty."""
         blocks: list[str] = []
         used: list[Passage] = []
-        room = self.max_tokens
+        room = budget_bytes(self.max_tokens)
         for hit in hits:
             first = not used
             mark, title, text = f"[{hit.chunk.id}]", heading(hit.chunk), hit.chunk.text
-            cost = self._cost(mark, title, text)
+            cost = size(_block(mark, title, text))
             full = cost > room
             if full:
                 if first:
-                    title = self._cut(title, (room - self._cost(mark, "", "")) // 2, anywhere=True)
-                text = self._cut(text, room - self._cost(mark, title, ""), anywhere=first)
+                    title = cut_to(title, (room - size(_block(mark, "", ""))) // 2, anywhere=True)
+                text = cut_to(text, room - size(_block(mark, title, "")), anywhere=first)
                 cost = room
             if text or first:
                 blocks.append(_block(mark, title, text))
@@ -44,12 +43,6 @@ class IdPacker:
             if full or room <= 0:
                 break
         return Context("".join(blocks), tuple(used))
-
-    def _cost(self, mark: str, title: str, text: str) -> int:
-        return self.tokens.count(_block(mark, title, text))
-
-    def _cut(self, text: str, budget: int, *, anywhere: bool) -> str:
-        return cut_to(text, budget, self.tokens.count, anywhere=anywhere)
 
 
 def _block(mark: str, title: str, text: str) -> str:

@@ -1,14 +1,31 @@
-"""Token counting where no model reads the context."""
+"""A token budget as bytes: the estimate that packing goes by, and its measured error."""
 
 from __future__ import annotations
 
 CHARS_PER_TOKEN = 4
-"""The seeds' rule of thumb for English text."""
+"""Waypoint's seed says 8,000 characters as 2,000 tokens; nothing else goes by it."""
+
+BYTES_PER_TOKEN = 2.5
+"""UTF-8 bytes that count as a token: nearly every text has more bytes a token, so that it takes less than its estimate.
+
+Measured on 26,655 chunks of documentation and prose in 16 languages (ADR 15). Qwen counts more tokens than estimated
+in .5 % of them, GPT-4o in .2 %, GPT-4 in 1.3 %. The estimate of the median chunk is 1.6 times Qwen's count. Of 3,321
+contexts of eight chunks the worst has 1.13 times its estimate. Blocks of code alone exceed theirs more often (Qwen:
+12 %), and so do texts for models with 32,000 tokens (Mixtral: 14 %; the worst context has 1.26 times its estimate).
+Digits and random letters come to about 2.5 times their estimate, and hardly anything to more: a token is a byte at
+least in nearly every vocabulary."""
 
 
-class RoughTokens:
-    """Four characters a token: for the extractive engine, which has no tokens; no bound for any model's count."""
+def budget_bytes(tokens: int) -> int:
+    """How many bytes of UTF-8 a budget of ``tokens`` allows."""
+    return int(tokens * BYTES_PER_TOKEN)
 
-    def count(self, text: str) -> int:
-        """Tokens in ``text``, rounded up."""
-        return -(-len(text) // CHARS_PER_TOKEN)
+
+def encode(text: str) -> bytes:
+    """``text`` as UTF-8; a lone surrogate, which JSON can carry, as one byte."""
+    return text.encode("utf-8", "replace")
+
+
+def size(text: str) -> int:
+    """Bytes of ``text`` as UTF-8."""
+    return len(encode(text))

@@ -1,245 +1,216 @@
-"""HTML in a model's answer to Markdown.
+"""HTML in a completion to Markdown.
 
-Formatting becomes Markdown, scripts and frames go with what they hold, other tags are unwrapped, character references
-are decoded. Code, fenced, indented or inline, is not touched (but for pipes in the cells of an HTML table). What is
-converted is read again until nothing is left to convert, so that the result is stable: converting it once more changes
-nothing.
+Code stays to the letter. Elements that Markdown knows become Markdown, others are unwrapped, and what can run goes with
+what it holds. A tag that nothing closes is a mention of it: it is text, with a blank behind its "<" unless it is a
+placeholder such as "<your name>", so that no tag is left outside of code.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
 
-from rag.stages.polish import html_blocks as blocks
-from rag.stages.polish import html_names as names
-from rag.stages.polish.html_rows import flat_rows
-from rag.stages.polish.html_tokens import Token, attribute, decode, has_html_attributes, tokens
+from rag.stages.cite.marks import CODE
+from rag.stages.polish.harmless import harmless, is_safe_target, with_characters
 
-MAX_PASSES = 4
+MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "s": "~~", "del": "~~"}
+HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_BLOCKS = "p div section article header footer figure figcaption details summary dl dt dd table"
+BLOCKS = frozenset(_BLOCKS.split())
+LISTS = frozenset(("ul", "ol"))
+CELLS = frozenset(("td", "th"))
+NESTING = (
+    MARKS.keys() | HEADINGS.keys() | BLOCKS | LISTS | CELLS | {"a", "sup", "code", "pre", "blockquote", "li", "tr"}
+)
+VOID = frozenset(("br", "hr", "img"))
+LEFT_OPEN = frozenset(("li", "p", "dt", "dd", "tr", *CELLS))
+"""Need no closing tag; any other element that nothing closes is a mention of it."""
+ENDED_BY_NEXT = {"li": {"li"}, "tr": {"tr", *CELLS}, "td": CELLS, "th": CELLS, "p": {"p"}, "dt": {"dd"}, "dd": {"dt"}}
+"""What of its own kind an element ends that nobody closed."""
+_DROPPED = """
+script style iframe object embed applet noscript template svg math head title textarea select plaintext xmp frameset
+noframes noembed
+"""
+DROPPED = frozenset(_DROPPED.split())
+"""Left out with everything in them."""
+ELEMENTS = NESTING | VOID | DROPPED
 MAX_DEPTH = 40
-"""Tags nested deeper than this are unwrapped."""
 
-_HARD_BREAK = "  \n"
+# Stand for code (by its number), for a "<" that is text and for a "&" while the rest is read as HTML.
+_CODE, _LESS, _AMPERSAND = "\x01{}\x02", "\x03", "\x04"
+_PRIVATE = str.maketrans("", "", "\x00\x01\x02\x03\x04")
+_HIDDEN_CODE = re.compile("\x01(\\d+)\x02")
+_TAG = re.compile(r"""<(/?)([A-Za-z][A-Za-z0-9:_-]*)((?:[\s/](?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?)>|<""")
+_COMMENT = re.compile(r"<!--.*?-->|<[!?][^<>]*>", re.DOTALL)
+_PIPE = re.compile(r"(?<!\\)\|")
+_ROW_BREAK = re.compile(r"(?<=[^\n])<br\s*/?>(?=[^\n])", re.IGNORECASE)
+_ROW = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)
+_LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]{1,30})")
 _TICKS = re.compile("`+")
-_STASHED = re.compile("\x00(\\d+)\x00")
-_TOP_BLANKS = re.compile(r"\A(?:[ \t]*\n)+")
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
-_INDENT = re.compile(r"\n[ \t]+")
+_BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
 
 
 def html_to_markdown(text: str) -> str:
-    """``text`` as Markdown. Text that holds neither ``<`` nor ``&`` is returned as it is."""
-    for _ in range(MAX_PASSES):
-        if "<" not in text and "&" not in text:
-            return text
-        converted = _Converter(text.replace("\x00", "")).run()
-        if converted == text:
-            return text
-        text = converted
-    # Only a text made to outlast the passes gets here: without these two nothing in it can be HTML.
-    return text.replace("<", "").replace("&", "")
+    """``text`` as Markdown, in which no HTML tag is left outside of code; what is Markdown stays as it is."""
+    text, codes = _masked(text.translate(_PRIVATE))
+    if "<" in text:
+        text = _without_dropped(_COMMENT.sub("", text))
+        text = _ROW.sub(lambda row: _ROW_BREAK.sub(" ", row[0]), text)
+        marked = _only_elements(text).replace("&", _AMPERSAND)
+        if "<" in marked:
+            marked = _Converter(codes).convert(marked)
+        text = marked.replace(_LESS, "<").replace(_AMPERSAND, "&")
+    # What is code now, after all that may have moved.
+    text, codes = _masked(_revealed(with_characters(text), codes))
+    return _revealed(harmless(text, ELEMENTS), codes)
 
 
-@dataclass(slots=True)
-class _Frame:
-    """An open element and what it holds so far: text, a list's items or a row's cells, a table's rows."""
-
-    tag: Token
-    parts: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    broken: bool = False
-    """Whether a line break was the last thing in it."""
+def _masked(text: str) -> tuple[str, list[str]]:
+    """``text`` with marks in place of its code, and the code."""
+    codes: list[str] = []
+    return CODE.sub(lambda match: _hidden(match[0], codes), text), codes
 
 
-class _Converter:
-    """One pass over a text. Code waits in ``stash``, out of reach of everything done to the text around it."""
+def _revealed(text: str, codes: list[str]) -> str:
+    return _HIDDEN_CODE.sub(lambda match: codes[int(match[1])], text)
 
-    def __init__(self, text: str) -> None:
-        self.tokens = flat_rows(list(tokens(text)))
-        self.last_close = {token.name: i for i, token in enumerate(self.tokens) if token.kind == "close"}
-        stray = (run for token in self.tokens if token.kind == "text" for run in _TICKS.findall(token.raw))
-        self.stray_ticks = {len(run) for run in stray}
-        self.frames = [_Frame(Token("open", ""))]
-        self.stash: list[str] = []
-        self.language = ""
 
-    def run(self) -> str:
-        dropping = ""
-        for i, token in enumerate(self.tokens):
-            if dropping:
-                dropping = "" if token.kind == "close" and token.name == dropping else dropping
-            elif token.kind == "code":
-                self.emit_code(token.raw)
-            elif token.kind == "text" or not self.is_markup(token):
-                self.on_text(token.raw)
-            elif token.kind == "close":
-                self.on_close(token.name)
-            elif token.name in names.DROPPED:
-                dropping = token.name if self.last_close.get(token.name, -1) > i else ""
-            else:
-                self.on_open(token)
-        while len(self.frames) > 1:
-            self.close_top()
-        tidy = _BLANK_LINES.sub("\n\n", _TOP_BLANKS.sub("", "".join(self.frames[0].parts))).rstrip()
-        return self.unstash(tidy)
+def _hidden(code: str, codes: list[str]) -> str:
+    codes.append(code)
+    return _CODE.format(len(codes) - 1)
 
-    def is_markup(self, tag: Token) -> bool:
-        """Whether ``tag`` is HTML, or a wrapper such as <answer>, and not a reader's "<your name>" or "List<T>"."""
-        if self.within("pre", *names.CODES):
-            formatting = tag.name in names.MARKS or tag.name in names.CODES or tag.name in {"span", "a", "br"}
-            return formatting or (tag.kind == "close" and self.within(tag.name))
-        if "=" in tag.attributes or tag.name in names.DROPPED:
-            return True
-        return (tag.name in names.KNOWN or tag.name in self.last_close) and has_html_attributes(tag)
 
-    def within(self, *names: str) -> bool:
-        return any(frame.tag.name in names for frame in self.frames)
+def _without_dropped(text: str) -> str:
+    for name in DROPPED:
+        lower, end = text.lower(), 0
+        kept: list[str] = []
+        while (start := lower.find(f"<{name}", end)) >= 0 and (close := lower.find(f"</{name}", start)) >= 0:
+            kept.append(text[end:start])
+            end = lower.find(">", close) + 1 or len(text)
+        text = "".join([*kept, text[end:]])
+    return text
 
-    def innermost(self, name: str) -> _Frame | None:
-        return next((frame for frame in reversed(self.frames) if frame.tag.name == name), None)
 
-    def emit(self, text: str) -> None:
-        top = self.frames[-1]
-        top.broken = False
-        if top.tag.name not in names.LISTS:
-            top.parts.append(text)
-        elif top.cells:
-            top.cells[-1] += text
-        else:
-            top.cells.append(text.lstrip())
+def _only_elements(text: str) -> str:
+    """``text`` with each ``<`` masked that begins no element: a comparison, an address, a mention of a tag."""
+    last_closing = {match[2].lower(): match.start() for match in _TAG.finditer(text) if match[1]}
 
-    def emit_code(self, raw: str) -> None:
-        """Emit ``raw`` as it is, apart from other ticks: two runs side by side would be one."""
-        parts = self.frames[-1].parts
-        touches = raw.startswith("`") and parts and parts[-1].endswith(("`", "\x00"))
-        self.emit(f"{' ' if touches else ''}{self.keep(raw)}")
+    def kept(match: re.Match[str]) -> str:
+        name = (match[2] or "").lower()
+        element = match[1] or name in VOID | LEFT_OPEN or last_closing.get(name, -1) > match.start()
+        return match[0] if name and element else match[0].replace("<", _LESS)
 
-    def keep(self, raw: str) -> str:
-        self.stash.append(raw)
-        return f"\x00{len(self.stash) - 1}\x00"
+    return _TAG.sub(kept, text)
 
-    def unstash(self, text: str) -> str:
-        return _STASHED.sub(lambda match: self.stash[int(match[1])], text)
 
-    def in_cell(self, text: str) -> str:
-        """``text`` of a table's cell: there a pipe divides even inline code, unless it is escaped."""
-        return _STASHED.sub(lambda match: self.keep(blocks.in_cell(self.stash[int(match[1])])), text)
+class _Converter(HTMLParser):
+    """Renders each element into the one that holds it, when it ends."""
 
-    def holds_block(self, text: str) -> bool:
-        """Whether a fenced block stands in ``text``: nothing may share its lines."""
-        return any("\n" in self.stash[int(match[1])] for match in _STASHED.finditer(text))
+    def __init__(self, codes: list[str]) -> None:
+        super().__init__(convert_charrefs=False)
+        self.codes = codes
+        self.open: list[tuple[str, dict[str, str], list[str]]] = [("", {}, [])]
 
-    def on_text(self, raw: str) -> None:
-        top = self.frames[-1]
-        if self.within("pre", *names.CODES):
-            self.emit(html.unescape(raw).replace("\x00", ""))
-        elif raw.strip() or top.tag.name not in names.LISTS | {"table", "tr"}:
-            text = decode(raw)
-            if top.tag.name in names.TIGHT:
-                text = _INDENT.sub("\n", text)
-            if top.broken:
-                text = text.lstrip(" \t").removeprefix("\n")
-            if text:
-                self.emit(text)
+    def convert(self, text: str) -> str:
+        self.feed(text)
+        self.close()
+        while len(self.open) > 1:
+            self._end_last()
+        return _BLANK_LINES.sub("\n\n", "".join(self.open[0][2])).strip("\n").rstrip()
 
-    def on_open(self, tag: Token) -> None:
-        name = tag.name
-        if self.within("pre", *names.CODES):
-            if name == "code":
-                self.language = blocks.language(attribute(tag, "class"))
-            elif name == "br":
-                self.emit("\n")
-            return
-        while self.frames[-1].tag.name in names.CLOSES.get(name, ()):
-            self.close_top()
-        if name == "br":
-            self.on_break()
-        elif name == "hr":
-            self.emit_block("---")
-        elif name == "img":
-            self.emit(decode(attribute(tag, "alt")).replace("\x00", ""))
-        elif (name in names.FRAMED or name in names.BLOCKS) and len(self.frames) < MAX_DEPTH:
-            self.language = blocks.language(attribute(tag, "class"))
-            self.frames.append(_Frame(tag))
+    def handle_data(self, data: str) -> None:
+        # White space between the parts of a list or a table means nothing.
+        if data.strip() or self.open[-1][0] not in LISTS | {"table", "tr"}:
+            self.open[-1][2].append(data)
 
-    def on_break(self) -> None:
-        top = self.frames[-1]
-        if self.within(*names.ONE_LINE):
-            self.emit(" ")
-            return
-        if top.broken:  # the second in a row ends the paragraph
-            top.parts[-1:] = ["\n\n"]
-        else:
-            self.trim()
-            self.emit(_HARD_BREAK)
-        top.broken = True
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: unescape((value or "").replace(_AMPERSAND, "&")).strip() for name, value in attrs}
+        while self.open[-1][0] in ENDED_BY_NEXT.get(tag, ()):
+            self._end_last()
+        if self._within("pre", "code") and tag not in MARKS.keys() | {"br", "code", "span"}:
+            self._add((self.get_starttag_text() or "").replace("<", _LESS))  # what the code is about
+        elif tag in NESTING and len(self.open) < MAX_DEPTH:
+            self.open.append((tag, attributes, []))
+        elif tag == "br":
+            self._add("\n" if self._within("pre") else " " if self._within(*CELLS, *HEADINGS) else "  \n")
+        elif tag == "hr":
+            self._add("\n\n---\n\n")
+        elif tag == "img":
+            self._add(attributes.get("alt", ""))
 
-    def trim(self) -> None:
-        """Take white space off the end of what was emitted last."""
-        parts = self.frames[-1].parts
-        if parts:
-            parts[-1] = parts[-1].rstrip()
+    def handle_endtag(self, tag: str) -> None:
+        if self._within(tag):
+            while self.open[-1][0] != tag:
+                self._end_last()
+            self._end_last()
+        elif self._within("pre", "code") and tag not in MARKS.keys() | {"span"}:
+            self._add(f"{_LESS}/{tag}>")
 
-    def on_close(self, name: str) -> None:
-        if self.within(name) and name:
-            while self.frames[-1].tag.name != name:
-                self.close_top()
-            self.close_top()
+    def _within(self, *names: str) -> bool:
+        return any(name in names for name, _, _ in self.open[1:])
 
-    def close_top(self) -> None:
-        """Render the innermost open element into the one that holds it."""
-        frame = self.frames.pop()
-        name, held = frame.tag.name, "".join(frame.parts)
-        if name in names.INLINE and self.holds_block(held):
-            self.emit(held)
-        elif name in names.MARKS:
-            self.emit(blocks.emphasis(held, names.MARKS[name]))
-        elif name in names.CODES:
-            if code := blocks.code_span(self.unstash(held), self.stray_ticks):
-                self.emit_code(code)
+    def _add(self, text: str) -> None:
+        self.open[-1][2].append(text)
+
+    def _end_last(self) -> None:
+        name, attributes, parts = self.open.pop()
+        held = "".join(parts)
+        inner = held.strip()
+        if name in {"code", "pre"}:
+            self._add(self._code(name, held, attributes))
+        elif name == "li":
+            holder, of_list, items = self.open[-1]
+            first = of_list.get("start", "1")
+            number = (int(first) if first.isdecimal() and len(first) < 6 else 1) + len(items)
+            marker = f"{number}. " if holder == "ol" else "- "
+            self._add(f"{marker}{_indented(inner, len(marker))}\n")
+        elif name in CELLS:
+            for match in _HIDDEN_CODE.finditer(held):
+                self.codes[int(match[1])] = _PIPE.sub(r"\\|", self.codes[int(match[1])])
+            self._add(f"{_PIPE.sub(r'\\|', ' '.join(held.split()))} | ")
+        elif name == "tr":
+            ruler = "" if self.open[-1][2] else f"\n|{' --- |' * len(parts)}"
+            self._add(f"| {held.rstrip()}{ruler}\n")
+        elif not inner:
+            self._add(held)
+        elif name in MARKS:
+            start, end = held.split(inner, 1)
+            self._add(f"{start}{MARKS[name]}{inner}{MARKS[name]}{end}")
+        elif name == "sup":
+            self._add(f"^{held}")
         elif name == "a":
-            self.emit(blocks.link(held, attribute(frame.tag, "href")))
-        elif name in {"sup", "sub"}:
-            self.emit(blocks.raised(held) if name == "sup" else blocks.lowered(held))
-        elif name in names.CELLS and (row := self.innermost("tr")):
-            row.cells.append(held)
-        elif name == "tr" and (table := self.innermost("table")):
-            table.rows.append(frame.cells)
-        elif name == "li" and self.frames[-1].tag.name in names.LISTS:
-            if held.strip():
-                self.frames[-1].cells.append(held.strip())
+            target = "".join(filter(str.isprintable, attributes.get("href", ""))).replace(" ", "%20")
+            linked = target and is_safe_target(target)
+            self._add(
+                f"[{' '.join(inner.split())}]({target.replace('(', '%28').replace(')', '%29')})" if linked else held
+            )
+        elif name in HEADINGS:
+            self._add(f"\n\n{HEADINGS[name]} {' '.join(inner.split())}\n\n")
+        elif name == "blockquote":
+            lines = _BLANK_LINES.sub("\n\n", inner).split("\n")
+            self._add("\n\n" + "\n".join(f"> {line}".rstrip() for line in lines) + "\n\n")
         else:
-            self.emit_block(self.block(frame, held))
+            gap = "\n" if name in LISTS and self._within("li") else "\n\n"
+            self._add(f"{gap}{inner}{gap}")
 
-    def block(self, frame: _Frame, held: str) -> str:
-        name = frame.tag.name
-        if name in names.HEADINGS:
-            return blocks.heading(held, names.HEADINGS[name])
-        if name == "pre":
-            return "\n".join(self.keep(line) for line in blocks.fence(self.unstash(held), self.language))
-        if name == "blockquote":
-            return blocks.quote(held)
-        if name in names.LISTS:
-            return blocks.listing(frame.cells, attribute(frame.tag, "start") if name == "ol" else None)
-        if name == "li":
-            return blocks.listing([held.strip()], None)
-        if name == "table":
-            return f"{held.strip()}\n\n{blocks.table([[self.in_cell(cell) for cell in row] for row in frame.rows])}"
-        if name == "tr":
-            return " ".join(cell.strip() for cell in frame.cells)
-        return held
+    def _code(self, name: str, held: str, attributes: dict[str, str]) -> str:
+        """``held`` between more ticks than it has."""
+        code = unescape(_revealed(held, self.codes).replace(_AMPERSAND, "&").replace(_LESS, "<"))
+        if name == "code" and self._within("pre"):
+            language = _LANGUAGE.search(attributes.get("class", ""))
+            self.open[-1][1].setdefault("language", language[1] if language else "")
+            return held
+        ticks = "`" * (max((len(run) for run in _TICKS.findall(code)), default=0) + 1)
+        if name == "pre" and not self._within(*CELLS):
+            fence = max(ticks, "```", key=len)
+            block = "\n".join([f"{fence}{attributes.get('language', '')}", code.strip("\n").rstrip(), fence])
+            return "\n\n" + "\n".join(_hidden(line, self.codes) for line in block.split("\n")) + "\n\n"
+        inner = " ".join(code.split())
+        pad = " " if inner.startswith("`") or inner.endswith("`") else ""
+        return _hidden(f"{ticks}{pad}{inner}{pad}{ticks}", self.codes) if inner else ""
 
-    def emit_block(self, text: str) -> None:
-        if not text.strip():
-            return
-        if self.within(*names.CELLS, *names.HEADINGS):
-            self.emit(f" {text.strip()} ")
-        else:
-            self.trim()
-            # A list within an item stays with its line; everything else is a paragraph of its own.
-            nested = self.frames[-1].tag.name in {"li", *names.LISTS} and text.lstrip()[:1] in "-0123456789"
-            gap = "\n" if nested else "\n\n"
-            self.emit(f"{gap}{text.strip()}{gap}")
+
+def _indented(text: str, width: int) -> str:
+    lines = _BLANK_LINES.sub("\n\n", text).split("\n")
+    return "\n".join([lines[0], *(f"{' ' * width}{line}" if line else "" for line in lines[1:])])

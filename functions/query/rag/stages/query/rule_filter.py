@@ -30,6 +30,6 @@ class RuleFilter:
         matched = self.table.match(query.text, self.fields())
         if not matched:
             return query
-        named = [f"{f'the word {keyword!r}' if keyword else 'default'}: {rule}" for rule, keyword in matched]
+        named = [f"{f'the word {match.keyword!r}' if match.keyword else 'default'}: {match.rule}" for match in matched]
         trail = (*query.trail, f"filtered by {', or by '.join(named)}")
-        return replace(query, detected=unite([rule for rule, _ in matched]), trail=trail)
+        return replace(query, detected=unite(matched), trail=trail)

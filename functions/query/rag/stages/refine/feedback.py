@@ -11,53 +11,20 @@ question and has no vote against it there gets ``pattern_boost`` beside that, wi
 tried first. Take the votes away and the adjustment is gone.
 
 It orders and does no more: ``Hit.score`` stays what retrieval found, for gates, confidence and readers. Stages that
-order go by ``standing``.
+order go by ``adjusted_score``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.values.answer import Hit, Question
-
-DAY_S = 86_400.0
-
-
-class Vote(Protocol):
-    """One voter's verdict on an answer that rested on a chunk, as ``rag.values.stored.Vote`` is."""
-
-    @property
-    def helpful(self) -> bool:
-        """Whether the answer helped."""
-        ...
-
-    @property
-    def vector(self) -> bytes:
-        """The direction of the question that was answered, one int8 a dimension; ``b""`` when it is not known."""
-        ...
-
-    @property
-    def voter(self) -> str:
-        """Who voted: the session."""
-        ...
-
-    @property
-    def at(self) -> float:
-        """When, in seconds since the epoch."""
-        ...
-
-
-class VotesOn(Protocol):
-    """The votes on chunks, as ``rag.ports.FeedbackStore.votes_on`` gives them."""
-
-    def __call__(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[Vote]]:
-        """The votes from ``since`` (seconds since the epoch) on, by chunk; a chunk without any may be left out."""
-        ...
+from rag.ports import FeedbackStore
+from rag.values.answer import Hit, Question, Refined
+from rag.values.stored import DAY_S, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +105,7 @@ def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
     return float(0.5 ** (max(0.0, now - at) / DAY_S / knobs.half_life_days))
 
 
-def standing(hit: Hit) -> float:
+def adjusted_score(hit: Hit) -> float:
     """What ``hit`` is ordered by: its score and what readers said of it."""
     return hit.score + hit.parts.get("feedback", 0.0)
 
@@ -151,27 +118,29 @@ class FeedbackRefine:
     ``now`` gives seconds since the epoch.
     """
 
-    votes_on: VotesOn
+    store: FeedbackStore
     embed: Callable[[str], NDArray[np.float32]]
     now: Callable[[], float]
     knobs: FeedbackKnobs
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
-        """The same hits with the same scores, best ``standing`` first, equals in the order that they had.
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
+        """The same hits with the same scores, best ``adjusted_score`` first, equals in the order that they had.
 
         Raises:
             StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.
         """
         if not hits:
-            return hits
+            return Refined(hits)
         now = self.now()
         since = now - self.knobs.horizon_days * DAY_S
-        votes = self.votes_on([hit.chunk.id for hit in hits], since=since)
+        votes = self.store.votes_on([hit.chunk.id for hit in hits], since=since)
         if not any(votes.values()):
-            return hits
-        deltas = adjustments(votes, self.embed(question.meaning), now, self.knobs)
+            return Refined(hits)
+        deltas = adjustments(votes, self.embed(question.understood), now, self.knobs)
         adjusted = [_adjusted(hit, deltas[hit.chunk.id]) if hit.chunk.id in deltas else hit for hit in hits]
-        return tuple(sorted(adjusted, key=standing, reverse=True))
+        moved = [f"{hit.chunk.id} {hit.parts['feedback']:+.2f}" for hit in adjusted if "feedback" in hit.parts]
+        note = (f"ordered by readers' votes: {', '.join(moved)}",) if moved else ()
+        return Refined(tuple(sorted(adjusted, key=adjusted_score, reverse=True)), note)
 
 
 def _adjusted(hit: Hit, delta: float) -> Hit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Hit, Question
+from rag.values.answer import Hit, Question, Refined
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class MinScore:
 
     threshold: float
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
         """The hits that pass, in their order."""
         bar = self.threshold if question.threshold is None else question.threshold
-        return tuple(hit for hit in hits if hit.score >= bar)
+        return Refined(tuple(hit for hit in hits if hit.score >= bar))

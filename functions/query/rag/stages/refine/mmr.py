@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.text.stems import content_stems
-from rag.values.answer import Chunk, Hit, Question
+from rag.values.answer import Chunk, Hit, Question, Refined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,13 +31,13 @@ class Mmr:
     relevance_weight: float
     keep: int
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
         """At most ``keep`` of ``hits``, best first."""
         if len(hits) <= self.keep:
-            return hits
+            return Refined(hits)
         vectors = np.stack([hit.vector for hit in hits if hit.vector is not None])
         alike = vectors @ vectors.T
-        copies = _copies(hits, alike > REPEAT_COSINE, question.meaning)
+        copies = _copies(hits, alike > REPEAT_COSINE, question.understood)
         scores = np.minimum([hit.score for hit in hits], 1)
         spread = float(np.ptp(scores))
         value = self.relevance_weight * ((scores - scores.min()) / spread if spread else np.ones(len(hits)))
@@ -50,7 +50,7 @@ class Mmr:
             likeness = np.maximum(likeness, alike[best]) if number else alike[best]
             told |= copies[:, best]
             left[best] = False
-        return tuple(hits[i] for i in np.flatnonzero(~left))
+        return Refined(tuple(hits[i] for i in np.flatnonzero(~left)))
 
 
 def _copies(hits: tuple[Hit, ...], near: NDArray[np.bool_], question: str) -> NDArray[np.bool_]:

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rag.stages.refine.chunk_date import chunk_date
-from rag.stages.refine.feedback import standing
-from rag.values.answer import Hit, Question
+from rag.stages.refine.feedback import adjusted_score
+from rag.values.answer import Hit, Question, Refined
 
 
 @dataclass(frozen=True, slots=True)
 class NewerFirst:
-    """Orders hits whose scores (``standing``) differ by less than ``width`` by date; scores stay as they are.
+    """Orders hits whose scores (``adjusted_score``) differ by less than ``width`` by date; scores stay as they are.
 
     "Within .02" is no equivalence (.80 and .79 are alike, .79 and .775 are, .80 and .775 are not), so that a sort
     that compares pairs, as the seed's does, depends on the order that it begins with. Here groups are cut from the
     top: the best hit left opens a group, which takes every hit less than ``width`` below it. Within a group newer
     comes first, the undated last, and of the same date the better score, then the order of retrieval. The result
-    depends on the set of hits alone, and no hit passes one that scores better by ``width`` or more. Of a hit that its
-    date moved up ``parts["newer"]`` says by how many places.
+    depends on the set of hits alone, and no hit passes one that scores better by ``width`` or more.
     """
 
     width: float
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question) -> tuple[Hit, ...]:
-        """The same hits in their new order."""
-        left = by_score = sorted(hits, key=lambda hit: (-standing(hit), -hit.parts["dense"], hit.chunk.number))
+    def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
+        """The same hits in their new order; the trail names those that their date moved up."""
+        left = by_score = sorted(hits, key=lambda hit: (-adjusted_score(hit), -hit.parts["dense"], hit.chunk.number))
         ordered: list[Hit] = []
         while left:
-            top = standing(left[0])
-            size = next((i for i, hit in enumerate(left) if top - standing(hit) >= self.width), len(left)) or 1
+            top = adjusted_score(left[0])
+            size = next((i for i, hit in enumerate(left) if top - adjusted_score(hit) >= self.width), len(left)) or 1
             ordered += sorted(left[:size], key=_age)
             left = left[size:]
         places = {hit.chunk.number: place for place, hit in enumerate(by_score)}
-        return tuple(_noted(hit, places[hit.chunk.number] - place) for place, hit in enumerate(ordered))
-
-
-def _noted(hit: Hit, up: int) -> Hit:
-    return replace(hit, parts={**hit.parts, "newer": float(up)}) if up > 0 else hit
+        moved_up = [hit.chunk.id for place, hit in enumerate(ordered) if place < places[hit.chunk.number]]
+        return Refined(tuple(ordered), (f"newer first: {', '.join(moved_up)}",) if moved_up else ())
 
 
 def _age(hit: Hit) -> tuple[bool, int]:

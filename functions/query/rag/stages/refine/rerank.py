@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.ports import ChatModel
-from rag.stages.refine.feedback import standing
+from rag.stages.refine.feedback import adjusted_score
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Deadline, Hit, Message, Question
+from rag.values.answer import Deadline, Hit, Message, Question, Refined
 
 TOP = 3
 """How many of the best scores must lie together to be in doubt (GaCounts' seed)."""
@@ -19,17 +19,9 @@ PASSAGE_CHARS = 800
 """As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
 
 _ROUNDING = 1e-9
-_TEMPORAL = re.compile(
-    r"\b(?:latest|newest|recent|recently|current|currently|nowadays|today|up[- ]to[- ]date|most\s+recent|right\s+now"
-    r"|this\s+(?:year|semester|quarter|month|week)|as\s+of|at\s+the\s+moment)\b",
-    re.IGNORECASE,
-)
-_COMPARISON = re.compile(
-    r"\b(?:differences?\s+(?:between|in|from)|differs?|different\s+(?:from|than|to)|versus|vs|compared?|compar(?:ing|ison)"
-    r"|distinction\s+between|(?:better|worse|cheaper|faster|easier|rather|(?:more|less)\s+\w+)\s+than"
-    r"|which\s+(?:one\s+)?is\s+(?:better|best|cheaper|faster|easier)|pros\s+and\s+cons)\b",
-    re.IGNORECASE,
-)
+_TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
+_COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
+# The seed's own words, both.
 _RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
 
 
@@ -45,7 +37,7 @@ def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | N
         return f"temporal question ({match[0].lower()!r})"
     if match := _COMPARISON.search(question):
         return f"comparison ({match[0].lower()!r})"
-    top = sorted(map(standing, hits), reverse=True)[:TOP]
+    top = sorted(map(adjusted_score, hits), reverse=True)[:TOP]
     if len(top) == TOP and top[0] - top[-1] <= spread + _ROUNDING:
         return f"the top {TOP} scores are within {spread:g}"
     return None
@@ -77,8 +69,8 @@ class LlmRerank:
     """Lets ``chat`` order the first ``max_hits`` hits by relevance; the others follow as they stood.
 
     ``template`` holds ``{question}`` and ``{passages}``. ``budget_s`` is the call's own deadline in seconds, counted
-    by ``clock``; a nearer deadline of the request wins. Scores stay as they are; ``parts["rerank"]`` is the rank
-    from 1 that the model gave. An answer that is no ranking keeps the order.
+    by ``clock``; a nearer deadline of the request wins. Scores stay as they are. An answer that is no ranking keeps
+    the order.
     """
 
     chat: ChatModel
@@ -88,25 +80,22 @@ class LlmRerank:
     spread: float
     max_hits: int = 8
 
-    def __call__(self, hits: tuple[Hit, ...], question: Question, run: Run) -> tuple[Hit, ...]:
-        """The same hits, best first; ``run`` counts the call.
+    def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
+        """The same hits, best first; ``ledger`` counts the call and notes "reranked".
 
         Raises:
             LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
         """
-        if needs_rerank(question.meaning, hits, self.spread) is None:
-            return hits
+        if needs_rerank(question.understood, hits, self.spread) is None:
+            return Refined(hits)
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
-        prompt = fill(self.template, {"question": question.meaning, "passages": number_passages(ranked)})
+        prompt = fill(self.template, {"question": question.understood, "passages": number_passages(ranked)})
         messages = (Message("user", replace_surrogates(prompt)),)
-        limit = Deadline.after(min(self.budget_s, run.deadline.remaining()), self.clock)
-        completion = run.complete(lambda: self.chat.complete(messages, deadline=limit))
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
         ranking = parse_ranking(completion.text, len(ranked))
         if ranking is None:
-            return hits
-        best = (_ranked(ranked[place], rank) for rank, place in enumerate(ranking, start=1))
-        return (*best, *rest)
-
-
-def _ranked(hit: Hit, rank: int) -> Hit:
-    return replace(hit, parts={**hit.parts, "rerank": float(rank)})
+            return Refined(hits)
+        ledger.events.append("reranked")
+        best = tuple(ranked[place] for place in ranking)
+        return Refined((*best, *rest), (f"re-ranked by the model: {', '.join(hit.chunk.id for hit in best)}",))

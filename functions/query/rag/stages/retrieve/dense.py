@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-import numpy as np
-
-from knowledge.search.candidates import Candidates
-from rag.values.answer import Chunk, Embedder, Hit, SearchQuery, Where
+from rag.ports import Index
+from rag.values.answer import Hit, SearchQuery
 
 type Scale = Callable[[float], float]
 """From a distance-free cosine (-1..1) to the profile's score."""
@@ -26,40 +22,11 @@ def cosine_scale(cosine: float) -> float:
     return cosine
 
 
-class OpenIndex(Protocol):
-    """What retrieval needs of an open index."""
-
-    @property
-    def embedder(self) -> Embedder:
-        """The index's own embedder."""
-        ...
-
-    def search(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
-        """The ``k`` chunks nearest to ``vector``; scores are cosines."""
-        ...
-
-    def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
-        """The ``k`` nearest chunks and the ``k`` best by their words, each with both scores."""
-        ...
-
-    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """The chunks of ``numbers``, in that order."""
-        ...
-
-
-class IndexSource(Protocol):
-    """Hands out the index that is current, and keeps it open while it is used."""
-
-    def lease(self) -> AbstractContextManager[OpenIndex]:
-        """One immutable open index for the length of a ``with`` block."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class DenseRetriever:
     """Embeds the query with the index's own embedder and asks Chroma for the nearest chunks."""
 
-    index: IndexSource
+    index: Index
     scale: Scale
 
     def __call__(self, query: SearchQuery) -> tuple[Hit, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
-from rag.stages.retrieve.dense import IndexSource
+from rag.ports import Index
 from rag.stages.retrieve.fuse import best_first, fuse
 from rag.stages.retrieve.intent import intent_weight
 from rag.values.answer import Hit, SearchQuery
@@ -23,7 +23,7 @@ class HybridRetriever:
     the number of candidates of each side, at least as many as are asked for.
     """
 
-    index: IndexSource
+    index: Index
     dense_weight: float = DENSE_WEIGHT
     pool: int = CANDIDATES_PER_SIDE
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag.stages.score.hedges import count_hedges
 from rag.values.answer import Citation, Confidence, Level, Proceed
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
@@ -40,21 +39,19 @@ class CountAndMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighted:
-    """Clockify's 0..100: 100 x (.4 retrieval + .2 coverage + .25 citations + .15 length) - 15 per hedge.
+    """Clockify's 0..100: 100 x (.4 retrieval + .2 coverage + .25 citations + .15 length).
 
     - retrieval: the best cosine, 0 at ``floor`` (the gate's bar), 1 at ``ceiling``
     - coverage: chunks that reached the threshold, 1 at four
     - citations: valid citations, 1 at three
     - length: words, 1 at thirty; an answer of a few words rarely says enough
-    - hedges: "might", "perhaps", "I am not sure" ... in the answer, two count at most
 
-    Without a valid citation the score is at most ``uncited_cap``. High from ``high``, Medium from ``medium``, which is
+    High from ``high``, Medium from ``medium``, which is
     no more. ``ceiling`` is more than ``floor``.
     """
 
     floor: float
     ceiling: float
-    uncited_cap: float
     high: float
     medium: float
 
@@ -65,15 +62,10 @@ class Weighted:
         coverage = _share(evidence.passed, 4)
         cited = _share(len(citations), 3)
         length = _share(len(answer.split()), 30)
-        hedges = min(2, count_hedges(answer))
-        score = 100 * (0.4 * retrieval + 0.2 * coverage + 0.25 * cited + 0.15 * length) - 15 * hedges
-        if not citations:
-            score = min(score, self.uncited_cap)
-        score = round(max(0.0, score), 1)
+        score = round(100 * (0.4 * retrieval + 0.2 * coverage + 0.25 * cited + 0.15 * length), 1)
         level: Level = "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
         reasons = [_plural(len(citations), "citation"), _plural(evidence.passed, "relevant chunk")]
-        reasons += [f"best match {best:.0%}", *(["hedged wording"] if hedges else [])]
-        return Confidence(level, score, ", ".join(reasons))
+        return Confidence(level, score, ", ".join([*reasons, f"best match {best:.0%}"]))
 
 
 @dataclass(frozen=True, slots=True)

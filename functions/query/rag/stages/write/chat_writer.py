@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from rag.errors import LlmUnavailable
-from rag.ports import ChatModel
+from rag.ports import ChatModel, Writer
 from rag.stages.conversation.history import format_history, history_section
-from rag.stages.write.markup import defuse
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Completion, Context, Deadline, Message, Question
@@ -19,27 +17,12 @@ from rag.values.stored import Turn
 logger = logging.getLogger(__name__)
 
 
-class Writer(Protocol):
-    """Writes the answer to a question from a context."""
-
-    def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
-    ) -> Completion:
-        """The completion.
-
-        Raises:
-            LlmUnavailable: the model cannot be reached, or not in time.
-            LlmFailed: the model refused or its completion cannot be read.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
     ``history_chars`` is the longest history. With 0 the prompt holds none, and a follow-up is asked as it was
-    understood: rewritten to stand alone. What the questions hold of markup does not come back as markup.
+    understood: rewritten to stand alone.
     """
 
     chat: ChatModel
@@ -49,15 +32,14 @@ class ChatWriter:
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See Writer."""
-        turns = [(turn.wording, turn.answer) for turn in history]
+        """See ``rag.ports.Writer``."""
+        turns = [(turn.asked, turn.answer) for turn in history]
         section = history_section(format_history(turns, max_chars=self.history_chars))
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
-        wording = question.text if self.history_chars else question.meaning
+        wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
         completion = self.chat.complete(messages, deadline=deadline)
-        text = defuse(replace_surrogates(completion.text), question.text, wording, *(asked for asked, _ in turns))
-        return replace(completion, text=text)
+        return replace(completion, text=replace_surrogates(completion.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +52,7 @@ class WithLastResort:
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See Writer; LlmUnavailable is raised only where the last resort has nothing to say."""
+        """See ``rag.ports.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
             return self.writer(question, context, deadline=deadline, history=history)
         except LlmUnavailable as exc:
@@ -78,4 +60,4 @@ class WithLastResort:
             completion = self.last_resort(question, context, deadline=deadline, history=history)
             if not completion.text:
                 raise
-            return replace(completion, degraded=True, calls=exc.calls, retries=exc.retries)
+            return replace(completion, degraded=True, calls=exc.spent.calls, retries=exc.spent.retries)

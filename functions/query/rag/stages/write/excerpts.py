@@ -9,7 +9,7 @@ from itertools import groupby, pairwise, zip_longest
 from rag.stages.write.inline import reveal, without_holes
 from rag.stages.write.markdown_blocks import Block, Kind, split_blocks
 from rag.stages.write.sentences import split_paragraph
-from rag.text.words import count_words
+from rag.stages.write.words import count_words
 
 MIN_WORDS = 2
 ELLIPSIS = "\u2026"

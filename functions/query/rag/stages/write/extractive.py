@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
+from rag.ports import Index
 from rag.stages.gate.exact_words import ExactWords, exact_words, holds
 from rag.stages.refine.chunk_date import chunk_date
 from rag.stages.write.excerpts import split_excerpts
 from rag.stages.write.extractive_choice import MAX_CHARS, Sentence, choose, shortlist
 from rag.stages.write.statements import split_statements
 from rag.text.labels import mute
-from rag.values.answer import Completion, Context, Deadline, Embedder, Passage, Question
+from rag.values.answer import Completion, Context, Deadline, Passage, Question
 from rag.values.stored import Turn
 
 MODEL = "extractive"
@@ -29,23 +28,6 @@ _MAX_CANDIDATES = 48
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
-class EmbedderSource(Protocol):
-    """Hands out the embedder of the index that is current."""
-
-    def lease(self) -> AbstractContextManager[HasEmbedder]:
-        """The open index for the length of a ``with`` block."""
-        ...
-
-
-class HasEmbedder(Protocol):
-    """An open index, as far as this engine cares."""
-
-    @property
-    def embedder(self) -> Embedder:
-        """The index's own embedder."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractiveWriter:
     """Two to five whole sentences of at most ``MAX_CHARS`` characters with their citations.
@@ -53,13 +35,13 @@ class ExtractiveWriter:
     Of a passage without sentences excerpts; nothing (``""``) when the context holds no words at all.
     """
 
-    index: EmbedderSource
+    index: Index
 
     def __call__(
         self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
     ) -> Completion:
-        """See ``rag.stages.write.chat_writer.Writer``; uses no network, no deadline and no history."""
-        asked = question.meaning
+        """See ``rag.ports.Writer``; uses no network, no deadline and no history."""
+        asked = question.understood
         sentences = shortlist(asked, _sentences(context, exact_words(asked)), _MAX_CANDIDATES)
         if not sentences:
             return Completion(text="", model=MODEL, finish_reason="stop", calls=0)

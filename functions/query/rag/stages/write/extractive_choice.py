@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.stages.cache.same_question_words import NUMBERS
 from rag.text.stems import content_stems
 
 if TYPE_CHECKING:
@@ -40,6 +39,12 @@ _NEAR_COSINE = 0.95
 """Above it two sentences are one statement, or two versions of it: a deadline and the deadline of the year before."""
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_COUNTED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+)
+_ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"}
+_NUMBERS = {name: str(value) for value, name in enumerate(_COUNTED.split())} | _ORDINALS
 _NEGATIONS = frozenset(("cannot", "neither", "never", "no", "none", "nor", "not", "without"))
 
 
@@ -157,8 +162,8 @@ def _telling(words: Sequence[str]) -> Iterator[str]:
         lower = word.lower()
         if lower in _NEGATIONS or lower.endswith(("n't", "n’t")):
             yield "not"
-        elif word[0].isdigit() or lower in NUMBERS:
-            yield NUMBERS.get(lower, word)
+        elif word[0].isdigit() or lower in _NUMBERS:
+            yield _NUMBERS.get(lower, word)
         elif word[0].isupper() and i > 0:
             yield lower
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from rag.stages.polish.html_names import DROPPED, KNOWN
+from rag.stages.write.html_elements import DROPPED, KNOWN
 
 HOLE = "\ufffc"
 """Stands where a page shows what its source does not say in words: an image, a template's value."""

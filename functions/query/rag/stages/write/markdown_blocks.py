@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Literal
 
-from rag.stages.polish.html_names import BLOCKS, CELLS, HEADINGS, LISTS
+from rag.stages.write.html_elements import BLOCKS, CELLS, HEADINGS, LISTS
 from rag.stages.write.inline import flatten, hide
 
 type Kind = Literal["break", "text", "item", "row", "ruler", "code"]
@@ -26,7 +26,7 @@ _QUOTE = re.compile(r"^\s*(?:>\s?)+")
 _DEFINITION = re.compile(r"^\s{0,3}\[(?!\^)[^\]]+\]:\s+\S+")
 _NOTE = re.compile(r"^\s{0,3}\[\^[^\]\s]+\]:\s+")
 _TABLE_PARTS = frozenset({"table", "thead", "tbody", "tfoot", "tr"})
-_ENDING_TAGS = BLOCKS | LISTS | CELLS | HEADINGS.keys() | _TABLE_PARTS | {"li", "blockquote", "pre", "br", "hr"}
+_ENDING_TAGS = BLOCKS | LISTS | CELLS | HEADINGS | _TABLE_PARTS | {"li", "blockquote", "pre", "br", "hr"}
 _BLOCK_TAG = re.compile(rf"<(/?)({'|'.join(sorted(_ENDING_TAGS))})\b[^<>]*>", re.IGNORECASE)
 
 

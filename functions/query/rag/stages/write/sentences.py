@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rag.stages.write.inline import is_code, reveal, without_holes
 from rag.stages.write.markdown_blocks import Block
-from rag.text.words import count_words
+from rag.stages.write.words import count_words
 
 MIN_WORDS = 2
 """One word is a label or, with what follows it, the beginning of a sentence ("Yes. Permits ...")."""

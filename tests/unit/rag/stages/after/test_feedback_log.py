@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fakes import FakeClock, make_hit
+from fakes_stores import InMemoryAnswerCache
 
-from rag.adapters.memory_stores import InMemoryAnswerCache, InMemoryFeedback
+from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.errors import StoreUnavailable, UnknownResponse
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.frozen_answer import freeze
@@ -20,7 +23,7 @@ SESSION = "s" * 22
 VECTOR = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
 ANSWER = Answer(
     text="Five days.",
-    question=Question(text="And permits?", session_id=SESSION, resolved="Which permits?"),
+    question=Question(text="And permits?", session_id=SESSION, understood="Which permits?"),
     profile="gacounts",
     response_id="r1",
     confidence=Confidence("High", 90.0, ""),
@@ -29,13 +32,13 @@ ANSWER = Answer(
 
 
 class Kept:
-    """A log over stores in memory; ``embedded`` is what it embedded."""
+    """A log over stores of its own; ``embedded`` is what it embedded."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         clock = FakeClock(1e9)
         self.clock = clock
         self.embedded: list[str] = []
-        self.store = InMemoryFeedback(clock=clock)
+        self.store = SqliteFeedback(SqliteDatabase(folder / "stores.sqlite", clock=clock))
         self.cache = InMemoryAnswerCache(clock=clock)
         self.log = FeedbackLog(store=self.store, cache=self.cache, embed=self.embed, now=clock)
 
@@ -47,6 +50,11 @@ class Kept:
         self.log.record(ANSWER, HITS, key, None)
         if key:
             self.cache.put(key, frozen(), ttl_s=100.0)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path)
 
 
 def frozen(**fields: object) -> CachedAnswer:
@@ -90,8 +98,7 @@ def test_of_a_cited_source_it_rests_on_every_chunk_that_it_draws_on() -> None:
     assert [hit.chunk.number for hit in grounds(answer, CONTEXT)] == [3, 1]
 
 
-def test_a_response_is_kept_with_what_it_rests_on() -> None:
-    kept = Kept()
+def test_a_response_is_kept_with_what_it_rests_on(kept: Kept) -> None:
     kept.answered()
     response = kept.store.response("r1")
     assert response is not None
@@ -101,8 +108,7 @@ def test_a_response_is_kept_with_what_it_rests_on() -> None:
     assert kept.embedded == ["Which permits?"]
 
 
-def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded() -> None:
-    kept = Kept()
+def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded(kept: Kept) -> None:
     kept.log.record(ANSWER, (), "k", found("k"))
     response = kept.store.response("r1")
     assert response is not None
@@ -111,8 +117,7 @@ def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded(
     assert kept.embedded == []
 
 
-def test_a_decline_is_kept_without_a_vector() -> None:
-    kept = Kept()
+def test_a_decline_is_kept_without_a_vector(kept: Kept) -> None:
     kept.log.record(ANSWER, (), "k", None)
     response = kept.store.response("r1")
     assert response is not None
@@ -120,27 +125,14 @@ def test_a_decline_is_kept_without_a_vector() -> None:
 
 
 @pytest.mark.parametrize(("helpful", "left"), [(True, True), (None, True), (False, False)])
-def test_only_a_vote_against_evicts(helpful: bool | None, left: bool) -> None:
-    kept = Kept()
+def test_only_a_vote_against_evicts(kept: Kept, helpful: bool | None, left: bool) -> None:
     kept.answered()
     kept.log.vote("r1", helpful=helpful, comment=None)
     assert (kept.cache.get("k") is not None) == left
     assert kept.store.recent_negative("k", since=0) == (not left)
 
 
-def test_a_vote_against_an_answer_that_lay_under_another_key_ends_it_under_both() -> None:
-    kept = Kept()
-    kept.cache.put("there", frozen(), ttl_s=100.0)
-    kept.log.record(ANSWER, (), "here", found("there"))
-    kept.log.vote("r1", helpful=False, comment=None)
-    assert kept.cache.get("there") is None
-    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [True, True]
-    kept.log.vote("r1", helpful=None, comment=None)
-    assert [kept.store.recent_negative(key, since=0) for key in ("here", "there")] == [False, False]
-
-
-def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:
-    kept = Kept()
+def test_a_vote_counts_for_the_session_and_the_last_one_stands(kept: Kept) -> None:
     kept.answered()
     for helpful in (False, True, None, True):
         kept.log.vote("r1", helpful=helpful, comment="c")
@@ -150,24 +142,21 @@ def test_a_vote_counts_for_the_session_and_the_last_one_stands() -> None:
     assert kept.store.votes_on(["id_1"], since=0) == {}
 
 
-def test_a_response_that_held_history_has_nothing_to_evict() -> None:
-    kept = Kept()
+def test_a_response_that_held_history_has_nothing_to_evict(kept: Kept) -> None:
     kept.answered(key=None)
     kept.log.vote("r1", helpful=False, comment=None)
     ((vote,),) = kept.store.votes_on(["id_2"], since=0).values()
     assert not vote.helpful
 
 
-def test_without_a_cache_a_vote_is_kept_all_the_same() -> None:
-    kept = Kept()
+def test_without_a_cache_a_vote_is_kept_all_the_same(kept: Kept) -> None:
     kept.answered()
     replace(kept.log, cache=None).vote("r1", helpful=False, comment=None)
     assert kept.cache.get("k") is not None
     assert kept.store.recent_negative("k", since=0)
 
 
-def test_an_unknown_or_forgotten_response_raises() -> None:
-    kept = Kept()
+def test_an_unknown_or_forgotten_response_raises(kept: Kept) -> None:
     with pytest.raises(UnknownResponse):
         kept.log.vote("r1", helpful=True, comment=None)
     kept.answered()
@@ -176,12 +165,11 @@ def test_an_unknown_or_forgotten_response_raises() -> None:
         kept.log.vote("r1", helpful=True, comment=None)
 
 
-def test_a_vote_whose_eviction_fails_is_kept_and_keeps_the_answer_out() -> None:
+def test_a_vote_whose_eviction_fails_is_kept_and_keeps_the_answer_out(kept: Kept) -> None:
     class Stuck(InMemoryAnswerCache):
         def evict(self, key: str) -> None:
             raise StoreUnavailable("down")
 
-    kept = Kept()
     kept.answered()
     with pytest.raises(StoreUnavailable):
         replace(kept.log, cache=Stuck()).vote("r1", helpful=False, comment=None)

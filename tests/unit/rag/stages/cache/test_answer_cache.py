@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fakes import FakeClock, make_hit
+from fakes_stores import InMemoryAnswerCache
 
 from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.memory_stores import InMemoryAnswerCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
-from rag.stages.cache.near_questions import NearQuestions
-from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, Routing, SearchQuery
+from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
-QUESTION = Question(text="Which permit?", resolved="Which permit?")
+QUESTION = Question(text="Which permit?", understood="Which permit?")
 QUERY = SearchQuery(text="Which permit?", top_k=8)
 CITATION = Citation(raw="[Import permits]", title="Import permits", section="", position=0, hit=HITS[0])
 ANSWER = Answer(
@@ -105,21 +104,20 @@ def test_a_lone_surrogate_has_a_key() -> None:
 def kept(answer: Answer, hits: tuple[Hit, ...] = HITS, *, cache: CacheSlot | None = None) -> bool:
     cache = cache or slot()
     best = max(hit.parts["dense"] for hit in hits)
-    stored = cache.keep("k", QUERY, answer, hits[:1], best)
-    assert (cache.get("k", QUERY, QUESTION) is not None) == stored
+    stored = cache.keep("k", answer, hits[:1], best)
+    assert (cache.get("k", QUERY) is not None) == stored
     return stored
 
 
 def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
     cache = slot()
     assert kept(ANSWER, cache=cache)
-    hit = cache.get("k", QUERY, QUESTION)
+    hit = cache.get("k", QUERY)
     assert hit is not None
-    routing = Routing("return", "fine")
     asked = replace(QUESTION, session_id="t" * 22)
-    answer = cache.recall(hit, asked, "gacounts", "r2", ("trail",), lambda confidence, refused: routing)
+    answer = cache.recall(hit, asked, "gacounts", "r2", ("trail",))
     assert (answer.text, answer.response_id, answer.question) == (ANSWER.text, "r2", asked)
-    assert (answer.cached, answer.trail, answer.routing) == (True, ("trail",), routing)
+    assert (answer.cached, answer.trail, answer.routing) == (True, ("trail",), None)
     assert (answer.confidence, answer.refused, answer.chunks_retrieved) == (ANSWER.confidence, False, 2)
 
 
@@ -176,24 +174,10 @@ def test_a_vote_against_that_comes_while_it_is_stored_evicts_it() -> None:
 
 def test_what_it_rests_on_is_kept_with_it() -> None:
     cache = slot()
-    cache.keep("k", QUERY, ANSWER, HITS[1:], 0.8)
-    hit = cache.get("k", QUERY, QUESTION)
+    cache.keep("k", ANSWER, HITS[1:], 0.8)
+    hit = cache.get("k", QUERY)
     assert hit is not None
     assert (hit.answer.chunk_ids, hit.answer.top_score) == (("id_2",), 0.8)
-
-
-# --- near questions
-
-
-def test_a_near_question_s_answer_says_under_which_key_it_lay() -> None:
-    cache = replace(slot(), near=NearQuestions(0.9, lambda _: np.ones(4, np.float32) / 2))
-    other = replace(QUERY, text="Please, which permit?")
-    assert cache.keep(key(), QUERY, ANSWER, HITS, 0.8)
-    found = [cache.get(key(query), query, QUESTION) for query in (QUERY, other)]
-    assert [hit and hit.key for hit in found] == [key(), key()]
-    assert key(other) != key()
-    different = replace(QUERY, text="Which permits not?")
-    assert cache.get(key(different), different, QUESTION) is None
 
 
 # --- a remote embedder works meanwhile
@@ -209,15 +193,15 @@ def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> No
 
     shared = Shared()
     cache = replace(slot(), store=LayeredCache(shared), embed_ahead=lambda text: events.append(text))
-    assert cache.get(key(), QUERY, QUESTION) is None
+    assert cache.get(key(), QUERY) is None
     assert events == ["Which permit?", "shared layer"]
 
 
 def test_what_this_process_has_needs_no_vector() -> None:
     ahead: list[str] = []
     cache = replace(slot(), embed_ahead=ahead.append)
-    cache.keep(key(), QUERY, ANSWER, HITS, 0.8)
-    hit = cache.get(key(), QUERY, QUESTION)
+    cache.keep(key(), ANSWER, HITS, 0.8)
+    hit = cache.get(key(), QUERY)
     assert hit is not None
     assert hit.layer == "l1"
     assert ahead == []

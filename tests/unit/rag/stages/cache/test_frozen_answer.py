@@ -19,7 +19,7 @@ HITS = (
 )
 ANSWER = Answer(
     text="Five days.\n(Source: https://a.example)",
-    question=Question(text="Which permit?", session_id="s" * 22, resolved="Which permit?"),
+    question=Question(text="Which permit?", session_id="s" * 22, understood="Which permit?"),
     profile="gacounts",
     response_id="r1",
     confidence=Confidence("High", 81.25, "best match 80%, 1 source cited"),

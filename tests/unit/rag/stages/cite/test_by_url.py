@@ -1,4 +1,4 @@
-"""rag.stages.cite.by_url: contexts and citations by source address."""
+"""rag.stages.cite.by_url: citations by source address."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.cite.by_url import UrlCiter, UrlPacker, source_name
-from rag.stages.pack.tokens import RoughTokens
-from rag.values.answer import Hit
+from rag.stages.cite.addresses import source_name
+from rag.stages.cite.by_url import UrlCiter
+from rag.values.answer import Citation, Hit
 
 REPORT = make_hit(
     "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
@@ -21,44 +21,10 @@ PEOPLE = make_hit(
 )  # fmt: skip
 MEMO = make_hit("Travel above 500 dollars needs the director's signature.", number=3, title="Travel memo", url="N/A")
 HITS = (REPORT, PEOPLE, MEMO)
-CITE = UrlCiter(min_share=0.5)
 
 
-def test_the_seeds_format() -> None:
-    context = UrlPacker(6000, RoughTokens())(HITS)
-    assert context.text == "\n\n---\n\n".join(
-        (
-            f"Source: https://ga.example.edu/reporting\n{REPORT.chunk.text}",
-            f"Source: https://ga.example.edu/people_(beta)/\n{PEOPLE.chunk.text}",
-            f"Source: Travel memo\n{MEMO.chunk.text}",
-        )
-    )
-    assert [passage.citation for passage in context.used] == [
-        "(Source: https://ga.example.edu/reporting)",
-        "(Source: https://ga.example.edu/people_(beta)/)",
-        "(Source: Travel memo)",
-    ]
-    assert [passage.text for passage in context.used] == [hit.chunk.text for hit in HITS]
-
-
-def test_packing_stops_before_the_first_chunk_that_does_not_fit() -> None:
-    context = UrlPacker(40, RoughTokens())(HITS)
-    assert [passage.hit.chunk.number for passage in context.used] == [1]
-
-
-def test_a_first_chunk_that_is_too_long_is_cut() -> None:
-    (passage,) = UrlPacker(26, RoughTokens())((REPORT, PEOPLE)).used
-    assert REPORT.chunk.text.startswith(passage.text.removesuffix(" ..."))
-    assert 0 < len(passage.text) < len(REPORT.chunk.text)
-
-
-@given(st.lists(st.text("ab. \n", max_size=300), min_size=1, max_size=6), st.integers(20, 200))
-def test_the_budget_holds(texts: list[str], budget: int) -> None:
-    hits = tuple(make_hit(text, number=n, url=f"https://x.org/{n}") for n, text in enumerate(texts))
-    context = UrlPacker(budget, RoughTokens())(hits)
-    assert RoughTokens().count(context.text) <= budget
-    assert [passage.hit for passage in context.used] == list(hits[: len(context.used)])
-    assert context.used
+def cite(answer: str, hits: tuple[Hit, ...]) -> tuple[Citation, ...]:
+    return UrlCiter(min_share=0.5)(answer, hits).citations
 
 
 def test_a_source_stands_in_for_a_missing_page() -> None:
@@ -82,7 +48,7 @@ def test_a_source_stands_in_for_a_missing_page() -> None:
     ],
 )  # fmt: skip
 def test_named_sources(answer: str, raws: list[str]) -> None:
-    citations = CITE(answer, HITS)
+    citations = cite(answer, HITS)
     assert [citation.raw for citation in citations] == raws
     assert all(answer[c.position :].startswith(c.raw) for c in citations)
 
@@ -92,33 +58,33 @@ def test_named_sources(answer: str, raws: list[str]) -> None:
     ["(Source: https://evil.example/x)", "https://ga.example.edu/reporting/x", "(Source: )", "(Source: no memo)", ""],
 )  # fmt: skip
 def test_what_was_not_in_the_context_is_no_citation(answer: str) -> None:
-    assert CITE(answer, HITS) == ()
+    assert cite(answer, HITS) == ()
 
 
 def test_what_a_citation_says() -> None:
-    (citation,) = CITE("(Source: https://ga.example.edu/reporting)", HITS)
+    (citation,) = cite("(Source: https://ga.example.edu/reporting)", HITS)
     assert (citation.title, citation.section, citation.hit) == ("Reporting", "Steps", REPORT)
     assert citation.source_urls == ("https://ga.example.edu/reporting",)
-    (memo,) = CITE("(Source: Travel memo)", HITS)
+    (memo,) = cite("(Source: Travel memo)", HITS)
     assert memo.source_urls == ()
 
 
 def test_without_marks_the_passages_that_the_answer_draws_on() -> None:
     answer = "Sure! Open the form, choose your activity and submit. Travel over 500 dollars needs a signature."
-    citations = CITE(answer, HITS)
+    citations = cite(answer, HITS)
     assert [citation.hit.chunk.number for citation in citations] == [1, 3]
     assert all(answer[c.position :].startswith(c.raw) for c in citations)
     assert citations[1].raw == "Travel over 500 dollars needs a signature."
 
 
 def test_an_answer_from_elsewhere_draws_on_nothing() -> None:
-    assert CITE("The capital of France is Paris. It lies on the river Seine.", HITS) == ()
+    assert cite("The capital of France is Paris. It lies on the river Seine.", HITS) == ()
 
 
 def test_two_chunks_of_one_page_are_one_citation() -> None:
     twin = make_hit("The form has four pages.", number=9, title="Reporting", url="https://ga.example.edu/reporting")
     answer = "Open the reporting form and choose the activity. The form has four pages."
-    assert [citation.hit.chunk.number for citation in CITE(answer, (REPORT, twin))] == [1]
+    assert [citation.hit.chunk.number for citation in cite(answer, (REPORT, twin))] == [1]
 
 
 FEES, HELMETS = "https://velo.example.org/fees", "https://velo.example.org/helmets"
@@ -155,7 +121,7 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
         # A sentence that names its source draws on no other; one that names none may.
         (f"A cargo bike costs 22 euros per day (Source: {HELMETS}). See {FEES}.", [(20, []), (11, [])]),
         (f"{LATE.chunk.text} (Source: {FEES}) {KIDS.chunk.text}", [(12, [])]),
-        (f"{LATE.chunk.text} (Source: {FEES}) {CITY.chunk.text}", [(12, [10])]),
+        (f"{LATE.chunk.text} (Source: {FEES}) {CITY.chunk.text}", [(12, [])]),
         # Nothing to tell by: the best ranked.
         (f"(Source: {FEES})", [(11, [])]),
         (f"You pay extra for tardiness (Source: {FEES}).", [(11, [])]),
@@ -166,7 +132,7 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
 def test_of_a_page_in_several_chunks_those_that_the_answer_draws_on(
     answer: str, expected: list[tuple[int, list[int]]]
 ) -> None:
-    citations = CITE(answer, RENTAL)
+    citations = cite(answer, RENTAL)
     found = [(c.hit.chunk.number, [hit.chunk.number for hit in c.also]) for c in citations]
     assert found == expected
     assert [c.section for c in citations] == [c.hit.chunk.section for c in citations]
@@ -176,16 +142,23 @@ def test_of_a_page_in_several_chunks_those_that_the_answer_draws_on(
 def test_two_documents_of_one_title_are_told_apart_by_what_is_said() -> None:
     old = make_hit("Helmets were optional for members.", number=1, title="Policy", url="https://x.org/2022")
     new = make_hit("Helmets are compulsory on night rides.", number=2, title="Policy", url="https://x.org/2024")
-    (citation,) = CITE("Helmets are compulsory on night rides (Source: Policy).", (old, new))
+    (citation,) = cite("Helmets are compulsory on night rides (Source: Policy).", (old, new))
     assert citation.source_urls == ("https://x.org/2024",)
 
 
 @given(st.text("(Source: htps/[]x.org\n)!.", max_size=200))
 def test_any_answer_survives(answer: str) -> None:
-    for citation in CITE(answer, HITS):
+    for citation in cite(answer, HITS):
         assert answer[citation.position :].startswith(citation.raw)
 
 
+def test_a_made_up_source_is_taken_out() -> None:
+    answer = "Submit it (Source: https://ga.example.edu/reporting). It is free (Source: https://evil.example/x)."
+    cited = UrlCiter(min_share=0.5)(answer, HITS)
+    assert cited.text == "Submit it (Source: https://ga.example.edu/reporting). It is free."
+    assert (len(cited.citations), cited.valid, cited.removed) == (1, 1, 1)
+
+
 def test_a_made_up_address_draws_on_nothing() -> None:
-    assert CITE("https://b.example/reporting/form/choose/activity", HITS) == ()
-    assert CITE("Choose the activity in the form: https://b.example/reporting", HITS) != ()
+    assert cite("https://b.example/reporting/form/choose/activity", HITS) == ()
+    assert cite("Choose the activity in the form: https://b.example/reporting", HITS) != ()

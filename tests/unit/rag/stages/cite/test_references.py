@@ -8,7 +8,7 @@ import pytest
 from fakes import make_hit
 
 from rag.profiles.waypoint import CATEGORIES
-from rag.stages.cite.by_title import source_urls
+from rag.stages.cite.addresses import source_urls
 from rag.stages.cite.references import build_related_docs, build_sources, citations_markdown
 from rag.values.answer import Citation, Hit, RelatedDoc, Source
 

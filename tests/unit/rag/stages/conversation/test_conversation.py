@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 from fakes import FakeChat, FakeClock, deadline
+from fakes_stores import InMemoryMemory
 
-from rag.adapters.memory_stores import InMemoryMemory
 from rag.errors import LlmUnavailable, StoreUnavailable
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.conversation.reframe import Reframe
 from rag.values.answer import Answer, Confidence, Question, SearchQuery, Source
@@ -36,7 +36,7 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     clock = FakeClock(1e9)
     numbers = count(1)
     return Conversation(
-        memory=InMemoryMemory(clock=clock),
+        memory=InMemoryMemory(),
         reframe=Reframe(chat=chat, template="{history}{question}", budget_s=5.0, history_chars=4000, clock=FakeClock()),
         turns=turns,
         new_session=lambda: f"new-{next(numbers):018d}",
@@ -44,8 +44,8 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     )
 
 
-def run() -> Run:
-    return Run(FakeClock(), deadline())
+def ledger() -> Ledger:
+    return Ledger(FakeClock(), deadline())
 
 
 def answer(text: str, session: str) -> Answer:
@@ -61,9 +61,9 @@ def answer(text: str, session: str) -> Answer:
 
 
 def resolve(
-    this: Conversation, text: str, session: str, gathered: Run | None = None
+    this: Conversation, text: str, session: str, gathered: Ledger | None = None
 ) -> tuple[SearchQuery, tuple[Turn, ...]]:
-    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or run())
+    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or ledger())
 
 
 def test_a_session_is_issued_only_where_there_is_none() -> None:
@@ -78,9 +78,9 @@ def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None
     this.remember(answer("The tenth.", SESSION), MEANT)
     this.remember(answer("Indeed.", SESSION), "as asked")
     turn = Turn(question=MEANT, asked="as asked", answer="The tenth.", at=1e9, sources=("https://a.example",))
-    alone = replace(turn, question="as asked", asked="", answer="Indeed.")
+    alone = replace(turn, question="as asked", answer="Indeed.")
     assert this.memory.recall(SESSION, limit=5) == (turn, alone)
-    assert [turn.wording for turn in (turn, alone)] == ["as asked", "as asked"]
+    assert [turn.asked for turn in (turn, alone)] == ["as asked", "as asked"]
 
 
 def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
@@ -89,18 +89,18 @@ def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
     this.remember(asked, MEANT)
     query, history = resolve(this, "And for volunteers?", SESSION)
     assert query.text == "And for volunteers? (reporting deadline GaCounts)"
-    assert [turn.wording for turn in history] == [FOLLOW_UP]
+    assert [turn.asked for turn in history] == [FOLLOW_UP]
 
 
 def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
     this.remember(answer("So.", SESSION), TOPIC)
-    gathered = run()
+    gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
     assert gathered.events == ["reframed"]
-    elsewhere = run()
+    elsewhere = ledger()
     assert resolve(this, FOLLOW_UP, OTHER, elsewhere) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert elsewhere.events == []
     assert len(chat.asked) == 1
@@ -123,7 +123,7 @@ def test_no_more_than_the_last_turns_are_recalled() -> None:
 
 def test_a_memory_that_is_down_is_skipped() -> None:
     this = replace(conversation(), memory=BrokenMemory())
-    gathered = run()
+    gathered = ledger()
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
@@ -133,7 +133,7 @@ def test_a_memory_that_is_down_is_skipped() -> None:
 def test_a_model_that_is_down_leaves_the_topic_words_and_the_history() -> None:
     this = conversation(FakeChat(LlmUnavailable("down")))
     this.remember(answer("So.", SESSION), TOPIC)
-    gathered = run()
+    gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert "GaCounts" in query.text
     assert len(history) == 1

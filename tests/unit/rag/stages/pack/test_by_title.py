@@ -7,8 +7,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.stages.cite.by_title import TitleCiter
 from rag.stages.pack.by_title import TitledPacker
-from rag.text.labels import find_labels, make_label
+from rag.text.labels import make_label
 from rag.values.answer import Hit
 
 HITS = st.lists(
@@ -64,9 +65,9 @@ def test_a_first_chunk_of_one_long_word_is_cut_where_it_must() -> None:
 def test_a_label_over_the_budget_is_cut_too_and_can_still_be_read() -> None:
     context = TitledPacker(200)((make_hit("Text.", title="Long " * 60, section="Part"),))
     assert len(context.text) <= 200
-    (label,) = find_labels(context.text)
-    assert make_label("Long " * 60, "")[1:-1].startswith(label.title)
-    assert label.raw == context.used[0].citation
+    label = context.used[0].citation
+    assert context.text.startswith(f"{label}\n")
+    assert make_label("Long " * 60, "").startswith(label.rstrip("]"))
 
 
 @given(hits=HITS, max_chars=st.integers(10, 400))
@@ -94,5 +95,6 @@ def test_nothing_is_left_out_that_fits(hits: tuple[Hit, ...], max_chars: int) ->
 @pytest.mark.parametrize("title", ["Import permits", "A > B", "Rates [2024]"])
 def test_what_is_packed_can_be_cited(title: str) -> None:
     context = TitledPacker(8000)((make_hit("Text.", title=title, section="X > Y"),))
-    (label,) = find_labels(context.text)
-    assert label.raw == context.used[0].citation
+    (passage,) = context.used
+    (citation,) = TitleCiter(0.5, 3)(f"So {passage.citation}.", (passage.hit,)).citations
+    assert citation.raw == passage.citation

@@ -1,32 +1,56 @@
-"""rag.stages.polish.html_to_markdown: HTML becomes Markdown, code stays, and twice is once."""
+"""rag.stages.polish.html_to_markdown: HTML becomes Markdown, code and Markdown stay, no tag is left, twice is once."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.stages.cite.marks import CODE
 from rag.stages.polish.html import polish_html
-from rag.stages.polish.html_to_markdown import html_to_markdown
+from rag.stages.polish.html_to_markdown import ELEMENTS, html_to_markdown
 from rag.values.answer import Context
 
-_TAGS = (
-    "b /b i /i p /p ul ol_start=4 li /li /ul /ol a_href='http://x.y/(z)' /a br hr code /code pre /pre table tr td /td "
-    "/tr /table script /script blockquote /blockquote h2 /h2 foo /foo your_name sup /sup q /q div /div !-- "
-    "img_alt='a`b'"
+REPOSITORY = Path(__file__).parents[5]
+DATA = REPOSITORY.parent / "shared" / "data"
+
+_PIECES = (
+    "<b> </b> <i> </i> <p> </p> <ul> <ol¬start=4> <li> </li> </ul> <a¬href='http://x.y/(z)'> <a¬href='`'> </a> <br> "
+    "<hr> <code> </code> <pre> </pre> <table> <tr> <td> </table> <script> </script> <blockquote> </blockquote> <h2> "
+    "</h2> <foo> </foo> <your¬name> <sup> </sup> <div> </div> <!-- --> <img¬src=x¬onerror=a> &lt; &amp; &gt; &nbsp; "
+    "&amp;lt; &#60; ` `` < << > \\ 0 - 1. b> lt; # | text ](javascript:x) [a]:¬data:x,y \x01 \x05"
 )
-_OTHERS = "&lt;|&amp;|&gt;|&nbsp;|&amp;lt;|&#65;|&#60;|`|``|\n```\n|\n~~~\n|\n|\n\n|  |text"
-_GLUE = "a*b|**|<|<<|>|\\|-->|x|0|- |1. |b>|/b>|lt;|amp;|#|\x00|    | "
-FRAGMENTS = [f"<{tag.replace('_', ' ')}>" for tag in _TAGS.split(" ")] + f"{_OTHERS}|{_GLUE}|<!--".split("|")
-_INDENTED = re.compile(r"^(?: {4}| {0,3}\t).*", re.MULTILINE)
-BLOCKS = [
-    "\n\n", "\n", "    ", "      ", "\t", "- a", "1. ", "> ", "# ", "```\n", "* * *", "| a | b |\n| - | - |\n", "| c",
-    "<br>", "<b>", "</b>", "<p>", "</p>", "<ul>", "</ul>", "<li>", "</li>", "<pre>", "</pre>", "<code>", "</code>",
-    "<table><tr><td>", "</table>", "<td>", "&amp;", "x", "`", "<foo>", "</foo>", "<script>", "</script>", "|",
-]  # fmt: skip
-MESS = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
+_LINES = [
+    "\n",
+    "\n\n",
+    "    ",
+    "\n```\n",
+    "\n~~~\n",
+    "\n- ",
+    "\n2. ",
+    "\n> ",
+    "\n# ",
+    "| a | b |\n| - | - |\n",
+    "\t",
+    " ",
+]
+MESS = st.lists(st.sampled_from([*_PIECES.split(" "), *_LINES]), max_size=25).map(
+    lambda pieces: "".join(pieces).replace("¬", " ")
+)
+
+
+def live(text: str) -> list[str]:
+    """What a reader of ``text`` could take for HTML, or for a link that runs something."""
+    plain = CODE.sub("\n", text)
+    tags = re.findall(r"<(?!https?://|mailto:|[^\s<>]+@)((?:[/!?]|[A-Za-z][^\s/>]*)[^<>]*)", plain)
+    links = re.findall(r"(?:\]\(|^\[\w\]:)\s*<?\s*(?:javascript|vbscript|data):", plain, re.IGNORECASE)
+    return [
+        tag for tag in tags if tag[0] in "/!?" or "=" in tag or re.split(r"[\s/]", tag)[0].lower() in ELEMENTS
+    ] + links
 
 
 @pytest.mark.parametrize(
@@ -40,16 +64,20 @@ MESS = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
         ("one<br>two<br/><br />three", "one  \ntwo\n\nthree"),
         ("<table><tr><th>Form</th><th>Fee</th></tr><tr><td>a|b</td><td>5<br>USD</td></tr></table>",
          "| Form | Fee |\n| --- | --- |\n| a\\|b | 5 USD |"),
+        ("| Riders | front<br>back |\n| --- | --- |\n| a | b |", "| Riders | front back |\n| --- | --- |\n| a | b |"),
         ("<blockquote>one<p>two</p></blockquote>after", "> one\n>\n> two\n\nafter"),
         ('<pre><code class="language-sh">a &lt; b\n\n\n    c</code></pre>', "```sh\na < b\n\n\n    c\n```"),
+        ('<pre>\n<div class="a">\n</div></pre>', '```\n<div class="a">\n</div>\n```'),
+        ("<ul><li>Run<pre>ls\n\nps</pre></li></ul>", "- Run\n\n  ```\n  ls\n  \n  ps\n  ```"),
         ("Use <code>a &amp;&amp; b</code>", "Use `a && b`"),
-        ("10<sup>6</sup> and H<sub>2</sub>O, x<sup>th</sup>", "10⁶ and H₂O, x^th"),
+        ("10<sup>6</sup> and H<sub>2</sub>O", "10^6 and H2O"),
         ("a<hr>b", "a\n\n---\n\nb"),
         ("<answer>Yes.</answer>", "Yes."),
-        ("<li>a</li>", "- a"),
-        ("left <b>open", "left **open**"),
-        ("</div>left</p>", "left"),
-        ("<b></b>nothing", "nothing"),
+        ("<ul>\n\n    <li>one</li>\n\n    <li>two</li>\n\n</ul>", "- one\n- two"),
+        ("<details><summary>More</summary>\n\n- a\n  - b\n</details>", "More\n\n- a\n  - b"),
+        ('<p>Run:</p>\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n<ul><li>see `<li>`</li></ul>',
+         'Run:\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n\n- see `<li>`'),
+        ("</div>left</p><b></b>", "left"),
     ],
 )  # fmt: skip
 def test_formatting_becomes_markdown(given_text: str, result: str) -> None:
@@ -60,10 +88,8 @@ def test_formatting_becomes_markdown(given_text: str, result: str) -> None:
     ("given_text", "result"),
     [
         ("Tom &amp; Jerry &#39;s &quot;show&quot;&nbsp;&copy;", 'Tom & Jerry \'s "show" ©'),
-        ("5 &lt; 6 &amp;lt; 7", "5 < 6 < 7"),
-        ("AT&T &unknown; &amp;ast;", "AT&T &unknown; &ast;"),
-        ("&lt;b&gt; makes bold", "&lt;b&gt; makes bold"),
-        ("&#0; &#xD800; &#99999999;", "&#0; &#xD800; &#99999999;"),
+        ("5 &lt; 6, AT&T, &unknown; &amp;ast;", "5 < 6, AT&T, &unknown; &amp;ast;"),
+        ("&lt;b&gt; makes bold, &amp;lt;b> &#60;b> too", "&lt;b&gt; makes bold, &amp;lt;b> &#60;b> too"),
     ],
 )
 def test_references_are_decoded_but_for_what_would_be_markup(given_text: str, result: str) -> None:
@@ -74,13 +100,16 @@ def test_references_are_decoded_but_for_what_would_be_markup(given_text: str, re
     ("given_text", "result"),
     [
         ("a<script>alert(`1`)</script>b<style>p{}</style>", "ab"),
+        ("a<script>if (x<y && z=='</p>') {}</script>b", "ab"),
         ("a<iframe src=x>inner</iframe><svg><b>x</b></svg>b", "ab"),
         ("<img src=x onerror=alert(1) alt='a map'>", "a map"),
         ('<a href="javascript:alert(1)">click</a> <a href="JaVa&#9;Script:x">here</a>', "click here"),
+        ("[a](javascript:x(1)) ![b]( JaVa&#115;cript:x) [c](<data:text/html,x>)", "[a](#) ![b]( #) [c](#)"),
+        ("See [a][1].\n\n[1]: javascript:alert(1)", "See [a][1].\n\n[1]: #"),
         ("<x-y onclick=run()>text</x-y>", "text"),
         ("a<!-- hidden -->b<!DOCTYPE html>", "ab"),
-        ("<script>never closed", "never closed"),
-        ("<<i></i>script>x</script>", "x"),
+        ("<<i></i>script>x</script>", "< script>x"),
+        ("<img src=x onerror=alert(1)//", "< img src=x onerror=alert(1)//"),
     ],
 )
 def test_what_could_run_is_gone(given_text: str, result: str) -> None:
@@ -88,14 +117,27 @@ def test_what_could_run_is_gone(given_text: str, result: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given_text", "result"),
+    [
+        ("Put <script> last, and use <button class=start>.", "Put < script> last, and use < button class=start>."),
+        ("Use the <b> tag, or <input hours>", "Use the < b> tag, or <input hours>"),
+    ],
+)
+def test_a_tag_that_is_mentioned_can_be_read(given_text: str, result: str) -> None:
+    assert html_to_markdown(given_text) == result
+
+
+@pytest.mark.parametrize(
     "text",
     [
-        "plain *Markdown*, 5 < 6 > 4, `x`\n\n- a\n  - b\n\n    deep",
-        "List<String>, <your name>, <https://example.org>, <a@b.org>, a <b and c",
+        "plain *Markdown*, 5 < 6 > 4, a <- b, x <= 5 && y >= 6, `x`\n\n- a\n  - b\n\n    deep",
+        "List<String>, Map<K, V>, <your name>, <your-key>, <https://example.org>, <a@b.org>",
+        "Yes [id_3], [R&D Handbook > Pay & leave] \u3010id_3\u3011 [a](https://x.org/a_(b)) and [b](c.md).",
         "```html\n<p>&amp;</p>\n\n\n<b>\n```",
         "~~~\n<b>\n~~~",
         "> ```\n> <b>\n> ```",
-        "`<b>` and ``a ` <i>``",
+        "1. Run:\n\n   ```sh\n   <b>\n   ```\n2. Next",
+        '`<b>` and ``a ` <i>`` and `<button class="start">Go</button>`',
         "```\n<b> never closed",
     ],
 )
@@ -103,142 +145,25 @@ def test_markdown_and_code_stay(text: str) -> None:
     assert html_to_markdown(text) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Run this:\n\n    <b>x</b> &amp; y\n\nDone.",
-        "Run this:\n\n\t<b>x</b> &amp; y",
-        "Run this:\n  \n    <p>\n\n\n      &lt;i&gt; ` \n    </p>\nDone ` so.",
-        "- item\n\n      <b>code</b>",
-        "1. item\n\n       <b>code</b>\n\n2. next",
-        "- a\n  - b\n\n        <b>code</b>\n\nend\n\n    <b>code</b>",
-        "- item\n\nText.\n\n    <br>",
-        "- item\n# Heading\n\n    <br>",
-        "* * *\n\n    <br>",
-        "```\n<p>\n```\n\n    <br>",
-        "The tag `<div>` opens.\n\n    <div>&amp;",
-        "<your name> and 3 < 4\n\n    <b>x</b>",
-    ],
-)
-def test_indented_code_stays(text: str) -> None:
-    assert html_to_markdown(text) == text
-
-
-@pytest.mark.parametrize(
-    ("given_text", "result"),
-    [
-        ("<p>Run:</p>\n\n    <b>x</b> &amp; y\n\n<p>Done.</p>", "Run:\n\n    <b>x</b> &amp; y\n\nDone."),
-        ("Run:<br>\n\n    <b>x</b>\n    y\n<i>z</i>", "Run:  \n\n    <b>x</b>\n    y\n*z*"),
-    ],
-)
-def test_indented_code_stays_beside_html(given_text: str, result: str) -> None:
-    assert html_to_markdown(given_text) == result
-
-
-@pytest.mark.parametrize(
-    ("given_text", "result"),
-    [
-        ("a paragraph\n    <b>goes on</b>", "a paragraph\n    **goes on**"),
-        ("- item\n\n    <b>goes on</b>", "- item\n\n    **goes on**"),
-        ("10. item\n\n      <b>goes on</b>", "10. item\n\n      **goes on**"),
-        ("- a\n  - b\n\n      <b>goes on</b>", "- a\n  - b\n\n      **goes on**"),
-        ("- a\n\n  text\n\n    <b>goes on</b>", "- a\n\n  text\n\n    **goes on**"),
-        ("- - a\n\n      <b>goes on</b>", "- - a\n\n      **goes on**"),
-        ("x[^1]\n\n[^1]: note\n\n    <b>goes on</b>", "x[^1]\n\n[^1]: note\n\n    **goes on**"),
-        ("- a\n\n  ```\n  <b>\n  ```\n\n    <b>goes on</b>", "- a\n\n  ```\n  <b>\n  ```\n\n    **goes on**"),
-        ("<ul>\n\n    <li>one</li>\n\n    <li>two</li>\n\n</ul>", "- one\n- two"),
-        ("<div>\n\n    <p><b>x</b></p>\n\n</div>\nafter", "**x**\n\nafter"),
-        ("<answer>Yes:\n\n    <b>x</b>\n</answer>", "Yes:\n\n    **x**"),
-        ("a <script>\n\n    alert(1)</script> b", "a  b"),
-        ("    <b>x</b> at the top", "    **x** at the top"),
-        ("\n\n    <script>x</script>at the top", "    at the top"),
-    ],
-)
-def test_what_is_indented_but_no_code_is_converted(given_text: str, result: str) -> None:
-    assert html_to_markdown(given_text) == result
-
-
-_TABLE = "| Who | What |\n| --- | --- |\n"
-
-
-@pytest.mark.parametrize(
-    ("row", "result"),
-    [
-        ("| Riders | front<br>back |\n| Under 16 | an adult |", "| Riders | front back |\n| Under 16 | an adult |"),
-        ("| Riders | <b>front<br/>back</b> |", "| Riders | **front back** |"),
-        ("| Riders | <p>front</p><p>back</p> |", "| Riders | front back  |"),
-        ("| Riders | <ul><li>front</li><li>back</li></ul> |\n\nEnd", "| Riders | - front - back  |\n\nEnd"),
-        ("| Riders | <pre><code>a &amp; b</code></pre> |", "| Riders | `a & b` |"),
-        ("| Riders | `<br>` or a\\|b<br>c |", "| Riders | `<br>` or a\\|b c |"),
-        ("| Riders | <code>a<p>b</code><br>c |", "| Riders | `a<p>b` c |"),
-        ("| Riders<br>all | x |<br>after", "| Riders all | x |  \nafter"),
-        ("| Riders | <your name> <center stage> |", "| Riders | <your name> <center stage> |"),
-    ],
-)
-def test_a_row_of_a_pipe_table_stays_one_line(row: str, result: str) -> None:
-    assert html_to_markdown(f"{_TABLE}{row}") == f"{_TABLE}{result}"
-    assert html_to_markdown(f"Intro<br>one\n\n{_TABLE}{row}") == f"Intro  \none\n\n{_TABLE}{result}"
-
-
-@pytest.mark.parametrize(
-    ("given_text", "result"),
-    [
-        ("Who | What<br>else\n:-- | --:\nRiders | a<br>b", "Who | What else\n:-- | --:\nRiders | a b"),
-        ("> | A | B |\n> |---|---|\n> | a<br>b | c |", "> | A | B |\n> |---|---|\n> | a b | c |"),
-        ("|x| is a norm<br>of x", "|x| is a norm  \nof x"),
-        ("a | b<br>c\n\n---", "a | b  \nc\n\n---"),
-        (f"{_TABLE}| a | b |\n\na | b<br>c", f"{_TABLE}| a | b |\n\na | b  \nc"),
-        ("<pre>\n| A |\n| - |\n| a<br>b |\n</pre>", "```\n| A |\n| - |\n| a\nb |\n```"),
-    ],
-)
-def test_what_is_a_pipe_tables_row(given_text: str, result: str) -> None:
-    assert html_to_markdown(given_text) == result
-
-
-@pytest.mark.parametrize(
-    ("cell", "result"),
-    [
-        ("<code>a|b</code>", "`a\\|b`"),
-        ("`a|b` or c|d", "`a\\|b` or c\\|d"),
-        ("<b><kbd>|</kbd></b>", "**`\\|`**"),
-        ("<pre>a|b</pre>", "``` a\\|b ```"),
-        ("<code>a\\|b</code>", "`a\\|b`"),
-    ],
-)
-def test_a_pipe_in_code_does_not_divide_a_tables_cell(cell: str, result: str) -> None:
-    assert html_to_markdown(f"<table><tr><th>A</th></tr><tr><td>{cell}</td></tr></table>") == (
-        f"| A |\n| --- |\n| {result} |"
-    )
-    assert html_to_markdown("<code>a|b</code>") == "`a|b`"
-
-
-def test_code_stays_beside_html() -> None:
-    text = '<p>Run:</p>\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n<ul><li>see `<li>`</li></ul>'
-    assert html_to_markdown(text) == 'Run:\n\n```sh\necho "<b>" &amp; x\n\n\n  y\n```\n\n- see `<li>`'
-
-
-def test_code_is_marked_so_that_a_lonely_tick_cannot_open_it() -> None:
-    assert html_to_markdown("a ` b <code>&lt;b&gt;</code>") == "a ` b ``<b>``"
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
+@pytest.mark.parametrize("name", ["blns/blns.json", "xss/sample500.json"])
+@pytest.mark.parametrize("around", ["{}", "You asked: {}", "{}\n\nIt is so [id_3]."])
+def test_nothing_of_hostile_texts_is_live(name: str, around: str) -> None:
+    for text in json.loads((DATA / "adversarial" / name).read_text(encoding="utf-8")):
+        shown = html_to_markdown(around.format(text))
+        assert not live(shown), (text, shown)
 
 
 @settings(max_examples=300)
 @given(MESS)
-def test_converting_twice_is_converting_once(text: str) -> None:
+def test_no_tag_survives_and_converting_twice_is_converting_once(text: str) -> None:
     once = html_to_markdown(text)
-    assert html_to_markdown(once) == once
-    # What follows these marks may be code, which stays as it is; so does what is indented.
-    assert "<script" not in _INDENTED.sub("", re.split("`|~~~", once)[0])
-
-
-@settings(max_examples=300)
-@given(st.lists(st.sampled_from(BLOCKS), max_size=12).map("".join))
-def test_converting_blocks_twice_is_converting_once(text: str) -> None:
-    once = html_to_markdown(text)
+    assert not live(once)
     assert html_to_markdown(once) == once
 
 
 @given(st.text())
-def test_any_text_survives(text: str) -> None:
+def test_any_text_is_converted(text: str) -> None:
     once = html_to_markdown(text)
     assert html_to_markdown(once) == once
 
@@ -249,28 +174,13 @@ def test_fenced_code_is_untouched_whatever_stands_around_it(around: str, code: s
     assert block.strip("\n") in html_to_markdown(f"{around}\n{block}\n{around}")
 
 
+@pytest.mark.parametrize("end", ["", "</b></a></script>-->"])
 @pytest.mark.parametrize(
     "piece",
-    [
-        "<b>",
-        "<",
-        "&amp;",
-        "<ul><li>",
-        "<!--",
-        "a &gt; ",
-        '<a href="',
-        "<td>x",
-        "\n \n<b>",
-        "\n\n    <b>",
-        "- ",
-        "- a\n\n",
-        "| a<br>",
-        "|a|\n|-|\n",
-        "<b></i>",
-    ],
+    ["<b>", "&amp;", "<ul><li>", "<!--", '<a href="', "<td>x", "\n\n    <b>", "- ", "`a", " ", "[a](", "<script>"],
 )
-def test_long_and_hostile_texts_are_finished(piece: str) -> None:
-    assert len(html_to_markdown(piece * 5_000)) <= 200_000
+def test_long_and_hostile_texts_are_finished(piece: str, end: str) -> None:
+    assert len(html_to_markdown(piece * 5_000 + end)) <= 2 * len(piece) * 5_000 + 100
 
 
 def test_the_stage_says_what_it_did() -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import IndexMissing, InvalidParameter
+from knowledge.errors import IndexMissing
+from rag.errors import InvalidParameter
 from rag.stages.query.request_filter import RequestFilter
-from rag.stages.retrieve.retry_unfiltered import both
+from rag.stages.query.where import both
 from rag.values.answer import Question, SearchQuery
 
 FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}

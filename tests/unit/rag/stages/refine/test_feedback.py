@@ -11,8 +11,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.refine.feedback import DAY_S, FeedbackKnobs, FeedbackRefine, adjustments, standing
-from rag.values.answer import Hit, Question
+from rag.stages.refine.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
+from rag.values.answer import Hit, Question, Refined
+from rag.values.stored import DAY_S
 
 KNOBS = FeedbackKnobs()
 NOW = 1_700_000_000.0
@@ -57,19 +58,19 @@ class Votes:
     by_chunk: Mapping[str, Sequence[FakeVote]]
     since: float = 0.0
 
-    def __call__(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[FakeVote]]:
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[FakeVote]]:
         self.since = since
         return {chunk_id: self.by_chunk[chunk_id] for chunk_id in chunk_ids if chunk_id in self.by_chunk}
 
 
 def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> tuple[Hit, ...]:
-    stage = FeedbackRefine(votes_on=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)
-    return stage(hits, Question(text="q"))
+    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)
+    return stage(hits, Question(text="q")).hits
 
 
 def test_the_seeds_example() -> None:
     found = refined({"id_1": crowd(True, 5)})
-    assert [(hit.chunk.number, round(standing(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
+    assert [(hit.chunk.number, round(adjusted_score(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
     assert found[0].parts == {"dense": 0.84, "feedback": pytest.approx(0.10)}
     assert found[1].parts == {"dense": 0.86}
 
@@ -144,14 +145,14 @@ def test_without_votes_nothing_is_embedded_and_nothing_moves() -> None:
     def embed(text: str) -> np.ndarray:
         raise AssertionError("embedded for nothing")
 
-    stage = FeedbackRefine(votes_on=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)
-    assert stage(HITS, Question(text="q")) == HITS
-    assert stage((), Question(text="q")) == ()
+    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)
+    assert stage(HITS, Question(text="q")) == Refined(HITS)
+    assert stage((), Question(text="q")) == Refined(())
 
 
 def test_only_votes_within_the_horizon_are_asked_for() -> None:
     votes = Votes({"id_1": crowd(True, 1)})
-    FeedbackRefine(votes_on=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))
+    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))
     assert votes.since == NOW - 180 * DAY_S
 
 

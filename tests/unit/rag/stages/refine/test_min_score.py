@@ -13,7 +13,7 @@ HITS = tuple(replace(make_hit(number=n), score=score) for n, score in enumerate(
 
 
 def numbers(*, threshold: float | None, bar: float = 0.15) -> list[int]:
-    return [hit.chunk.number for hit in MinScore(bar)(HITS, Question(text="q", threshold=threshold))]
+    return [hit.chunk.number for hit in MinScore(bar)(HITS, Question(text="q", threshold=threshold)).hits]
 
 
 def test_a_hit_on_the_bar_passes_and_the_order_stays() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.profiles.clockify import Knobs
 from rag.stages.refine.mmr import REPEAT_COSINE, Mmr
-from rag.values.answer import Hit, Question
+from rag.values.answer import Hit, Question, Refined
 
 ASKED = Question(text="?")
 LAMBDA = Knobs().mmr_lambda
@@ -23,8 +23,8 @@ def hit(number: int, score: float, vector: list[float], text: str = "Permits tak
     return replace(make_hit(text, number=number), score=score, vector=unit / np.linalg.norm(unit))
 
 
-def numbers(hits: tuple[Hit, ...]) -> list[int]:
-    return [hit.chunk.number for hit in hits]
+def numbers(found: Refined) -> list[int]:
+    return [hit.chunk.number for hit in found.hits]
 
 
 COPIES = tuple(hit(n, 0.9 - n / 100, [1, 0.01 * n, 0]) for n in range(4))
@@ -77,7 +77,7 @@ def test_the_chosen_keep_their_order_by_score() -> None:
 
 def test_few_hits_are_left_alone() -> None:
     hits = (hit(2, 0.1, [1, 0]), hit(1, 0.1, [1, 0]))
-    assert Mmr(0.75, 2)(hits, ASKED) == hits
+    assert Mmr(0.75, 2)(hits, ASKED).hits == hits
 
 
 def reference(hits: tuple[Hit, ...], weight: float, keep: int) -> set[int]:

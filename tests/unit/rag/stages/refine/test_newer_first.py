@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.refine.newer_first import NewerFirst
-from rag.values.answer import Hit, Question
+from rag.values.answer import Hit, Question, Refined
 
 QUESTION = Question(text="q")
 WIDTH = 0.02
@@ -23,7 +23,7 @@ def hit(number: int, score: float, year: int | None) -> Hit:
 
 
 def order(*hits: Hit) -> list[int]:
-    return [found.chunk.number for found in NewerFirst(WIDTH)(hits, QUESTION)]
+    return [found.chunk.number for found in NewerFirst(WIDTH)(hits, QUESTION).hits]
 
 
 def test_the_newer_of_two_that_score_alike_comes_first() -> None:
@@ -45,14 +45,13 @@ def test_the_undated_come_last_and_the_better_score_breaks_ties() -> None:
 def test_scores_and_hits_stay_as_they_are() -> None:
     hits = (hit(1, 0.81, 2023), hit(2, 0.80, 2025))
     found = NewerFirst(WIDTH)(hits, QUESTION)
-    assert [(h.chunk.number, h.score) for h in found] == [(2, 0.80), (1, 0.81)]
-    assert [h.parts for h in found] == [{"dense": 0.5, "newer": 1.0}, {"dense": 0.5}]
-    assert NewerFirst(WIDTH)((), QUESTION) == ()
+    assert found == Refined((hits[1], hits[0]), ("newer first: id_2",))
+    assert NewerFirst(WIDTH)((), QUESTION) == Refined(())
 
 
 def test_no_width_is_an_order_by_score() -> None:
     found = NewerFirst(0.0)((hit(1, 0.80, 2020), hit(2, 0.80, 2025), hit(3, 0.81, 2019)), QUESTION)
-    assert [h.chunk.number for h in found] == [3, 1, 2]
+    assert [h.chunk.number for h in found.hits] == [3, 1, 2]
 
 
 def test_what_readers_said_counts() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
-from rag.ledger import Run
+from rag.ledger import Ledger
 from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
-from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Usage
+from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Refined, Usage
 
 TEMPLATE = "Q: {question}\nP: {passages}"
 PROMPT = Path(__file__).parents[5] / "prompts" / "gacounts" / "rerank.txt"
@@ -35,10 +35,8 @@ CLOSE, FAR = hits(0.84, 0.82, 0.80, 0.5), hits(0.9, 0.7, 0.6)
         ("How do I report?", hits(0.80, 0.5, 0.84, 0.82), "the top 3 scores are within 0.05"),
         ("What is the latest policy?", FAR, "temporal question ('latest')"),
         ("Who is the current dean?", FAR, "temporal question ('current')"),
-        ("What changed this year?", FAR, "temporal question ('this year')"),
         ("What is the difference between X and Y?", FAR, "comparison ('difference between')"),
         ("FCL versus LCL", FAR, "comparison ('versus')"),
-        ("Is air faster than sea?", FAR, "comparison ('faster than')"),
     ],
 )
 def test_when_the_order_is_in_doubt(question: str, found: tuple[Hit, ...], reason: str) -> None:
@@ -96,21 +94,20 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
 
 
-def run(left_s: float = 27.0) -> Run:
-    return Run(FakeClock(), deadline(left_s))
+def ledger(left_s: float = 27.0) -> Ledger:
+    return Ledger(FakeClock(), deadline(left_s))
 
 
-def numbers(found: tuple[Hit, ...]) -> list[int]:
-    return [hit.chunk.number for hit in found]
+def numbers(found: Refined) -> list[int]:
+    return [hit.chunk.number for hit in found.hits]
 
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
-    found = stage(chat)(CLOSE, Question(text="How?"), run())
+    found = stage(chat)(CLOSE, Question(text="How?"), ledger())
     assert numbers(found) == [3, 1, 4, 2]
-    assert [hit.score for hit in found] == [0.80, 0.84, 0.5, 0.82]
-    assert [hit.parts["rerank"] for hit in found] == [1, 2, 3, 4]
-    assert [hit.parts["dense"] for hit in found] == [0.8] * 4
+    assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
+    assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
     assert chat.asked == [(Message("user", f"Q: How?\nP: {number_passages(CLOSE)}"),)]
 
 
@@ -123,16 +120,16 @@ def test_passages_are_numbered_titled_and_cut() -> None:
 
 
 def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
-    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), run())) == [2, 1, 3, 4]
+    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), ledger())) == [2, 1, 3, 4]
 
 
 def test_nonsense_keeps_the_order() -> None:
-    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), run()) == CLOSE
+    assert stage(FakeChat("I think 3 is best"))(CLOSE, Question(text="How?"), ledger()) == Refined(CLOSE)
 
 
 @pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
 def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
-    this = run()
+    this = ledger()
     chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
     stage(chat)(CLOSE, Question(text="How?"), this)
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
@@ -140,18 +137,18 @@ def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?"), run()) == FAR
+    assert stage(chat)(FAR, Question(text="How?"), ledger()) == Refined(FAR)
     assert chat.asked == []
 
 
 def test_a_model_that_fails_is_the_pipelines_business() -> None:
     with pytest.raises(LlmUnavailable):
-        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), run())
+        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), ledger())
 
 
 def test_what_the_question_says_is_not_filled_in() -> None:
     chat = FakeChat("1, 2, 3, 4")
-    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), run())
+    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), ledger())
     assert chat.asked[0][0].content.startswith("Q: {passages} \ufffd?\nP: [1]")
 
 
@@ -164,7 +161,7 @@ def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expe
             remaining.append(deadline.remaining())
             return Completion(text="", model="m")
 
-    stage(Timed())(CLOSE, Question(text="How?"), run(left))
+    stage(Timed())(CLOSE, Question(text="How?"), ledger(left))
     assert remaining == [expected]
 
 

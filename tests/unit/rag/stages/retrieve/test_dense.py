@@ -6,7 +6,7 @@ import pytest
 from fakes import FakeIndex, make_hit
 from fakes_embedding import HashingEmbedder
 
-from rag.errors import IndexMissing
+from knowledge.errors import IndexMissing
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale, l2_scale
 from rag.values.answer import SearchQuery
 

@@ -10,8 +10,8 @@ import pytest
 from fakes import make_chunk
 from fakes_embedding import HashingEmbedder
 
+from knowledge.errors import IndexMismatch
 from knowledge.search.candidates import Candidates, Signal
-from rag.errors import IndexMismatch
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Chunk, SearchQuery, Where
 

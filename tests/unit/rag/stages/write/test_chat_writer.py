@@ -41,7 +41,7 @@ def test_system_prompt_with_the_context_then_the_question_as_it_is() -> None:
 
 @pytest.mark.parametrize(("history_chars", "wording"), [(0, "Which permit for food?"), (1000, "And for food?")])
 def test_a_follow_up_is_asked_as_understood_where_the_prompt_holds_no_history(history_chars: int, wording: str) -> None:
-    asked = Question(text="And for food?", resolved="Which permit for food?")
+    asked = Question(text="And for food?", understood="Which permit for food?")
     before = (Turn(question="Which permit?", asked="Which one?", answer="TradeNet.", at=0.0),)
     chat = FakeChat("x")
     ChatWriter(chat, "{context}{history}", history_chars)(asked, CONTEXT, deadline=deadline(), history=before)
@@ -54,15 +54,6 @@ def test_a_follow_up_is_asked_as_understood_where_the_prompt_holds_no_history(hi
 def test_a_completion_that_cannot_be_encoded_is_mended() -> None:
     completion = ChatWriter(FakeChat("Cut \ud83d"), "{context}")(ASKED, CONTEXT, deadline=deadline())
     assert completion.text == "Cut \ufffd"
-
-
-def test_markup_of_the_questions_does_not_come_back_as_markup() -> None:
-    asked = Question(text="<a href=x>this</a>?")
-    before = (Turn(question="And <i>that</i>?", answer="<u>No</u>.", at=0.0),)
-    chat = FakeChat("<a href=x>this</a>, <i>that</i> and <u>so</u>: `<a>`")
-    completion = ChatWriter(chat, "{context}{history}", 1000)(asked, CONTEXT, deadline=deadline(), history=before)
-    assert completion.text == "‹a href=x›this‹/a›, ‹i›that‹/i› and <u>so</u>: `<a>`"
-    assert chat.asked[0][1].content == "<a href=x>this</a>?"
 
 
 def test_the_last_resort_is_not_asked_while_the_model_answers() -> None:

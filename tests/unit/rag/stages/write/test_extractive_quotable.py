@@ -79,7 +79,7 @@ def test_brackets_of_a_quote_cite_nothing() -> None:
         make_hit("The door opens at nine.", number=2, title="Enter the FAR rules", doc_id="door", cosine=0.1),
     )
     answer = write("How to submit? See the rules.", *hits)
-    assert "Press ［Enter］ to submit. [Forms]" in answer
-    assert "See the ［［FAR］ rules］ first. [Forms]" in answer
+    assert "Press ⁅Enter⁆ to submit. [Forms]" in answer
+    assert "See the ⁅⁅FAR⁆ rules⁆ first. [Forms]" in answer
     cited = TitleCiter(min_dice=0.5, min_contained=3)(answer, hits)
-    assert {citation.raw for citation in cited} <= {"[Forms]", "[Enter the FAR rules]"}
+    assert {citation.raw for citation in cited.citations} <= {"[Forms]", "[Enter the FAR rules]"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rag.stages.write.markdown_blocks import split_blocks
 from rag.stages.write.sentences import block_sentences
-from rag.text.words import count_words
+from rag.stages.write.words import count_words
 
 WORD = st.sampled_from(["permits", "carriers", "take", "five", "days", "goods", "customs", "invoice", "weight"])
 SENTENCE = st.lists(WORD, min_size=2, max_size=9).map(lambda words: " ".join(words).capitalize() + ".")

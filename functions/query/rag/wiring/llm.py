@@ -1,0 +1,59 @@
+"""Who writes: the chat models that the settings name, and the writer over them."""
+
+from __future__ import annotations
+
+from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.secrets import llm_key
+from rag.config.prompts import Prompts
+from rag.config.settings import Settings
+from rag.ports import Writer
+from rag.profiles.service_knobs import ServiceKnobs
+from rag.stages.write.chat_writer import ChatWriter, WithLastResort
+
+DECIDING = {"temperature": 0.0, "max_tokens": 500}
+"""Rewriting and ranking are decisions: the same question gets the same one, in a line (and a reasoner's thoughts)."""
+
+
+def answering_chat(settings: Settings, knobs: ServiceKnobs) -> OpenAiChat | None:
+    """The model that writes answers; None where no LLM is configured."""
+    configured = settings.llm_enabled or knobs.llm_chosen
+    return _chat(settings, knobs, knobs.llm_model) if configured else None
+
+
+def deciding_chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:
+    """``model``, for rewriting and ranking."""
+    return _chat(settings, knobs.model_copy(update=DECIDING), model)
+
+
+def build_writer(
+    settings: Settings, knobs: ServiceKnobs, prompts: Prompts, *, chat: OpenAiChat | None, extractive: Writer
+) -> Writer:
+    """``chat`` with the profile's system prompt, and ``extractive`` where there is none or as the last resort.
+
+    Raises:
+        ConfigurationError: the prompt template cannot be read, or lacks a placeholder.
+    """
+    if chat is None:
+        return extractive
+    placeholders = ("context", "history") if knobs.prompt_history_chars else ("context",)
+    writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), knobs.prompt_history_chars)
+    return WithLastResort(writer, extractive) if settings.llm_fallback == "extractive" else writer
+
+
+def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:
+    return OpenAiChat(
+        ChatConfig(
+            base_url=settings.llm_base_url or knobs.llm_base_url,
+            api_key=llm_key(settings),
+            model=model,
+            fallback_models=settings.llm_fallback_models,
+            temperature=knobs.temperature,
+            max_tokens=knobs.max_tokens,
+            connect_timeout_s=knobs.connect_timeout_s,
+            read_timeout_s=knobs.read_timeout_s,
+            retries=knobs.retries,
+            backoff_base_s=knobs.backoff_base_s,
+            backoff_cap_s=knobs.backoff_cap_s,
+            jitter=knobs.backoff_jitter,
+        )
+    )

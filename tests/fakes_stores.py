@@ -1,0 +1,43 @@
+"""Stores in this process's memory, for tests of what stands on them."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+from rag.adapters.store_format import decode_answer, encode_answer, expiry
+from rag.values.stored import CachedAnswer, CacheHit, Turn
+
+
+class InMemoryAnswerCache:
+    """See ``rag.ports.AnswerCache``. It stands in for an L2, and says so in its hits."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._answers: dict[str, tuple[str, int]] = {}
+
+    def get(self, key: str) -> CacheHit | None:
+        body, expires_at = self._answers.get(key, ("", 0))
+        answer = decode_answer(body) if expires_at > self._clock() else None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=expires_at) if answer else None
+
+    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
+        if (body := encode_answer(answer)) is not None:
+            self._answers[key] = (body, expiry(self._clock(), ttl_s))
+
+    def evict(self, key: str) -> None:
+        self._answers.pop(key, None)
+
+
+class InMemoryMemory:
+    """See ``rag.ports.Memory``; it forgets nothing."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, list[Turn]] = defaultdict(list)
+
+    def remember(self, session_id: str, turn: Turn) -> None:
+        self._sessions[session_id].append(turn)
+
+    def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
+        return tuple(self._sessions[session_id][-limit:] if limit > 0 else ())

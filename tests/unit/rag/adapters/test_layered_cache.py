@@ -1,0 +1,207 @@
+"""rag.adapters.layered_cache: the contract of a cache, and what its two layers make of failures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from fakes import FakeClock
+from fakes_stores import InMemoryAnswerCache
+from store_contract import (
+    KEY,
+    OTHER_KEY,
+    START,
+    AnswerCacheContract,
+    make_answer,
+)
+
+from rag.adapters.layered_cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
+from rag.errors import StoreUnavailable
+from rag.ports import AnswerCache
+from rag.values.stored import CacheHit, Layer
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now=START)
+
+
+class TestLayeredCache(AnswerCacheContract):
+    @pytest.fixture
+    def cache(self, clock: FakeClock) -> AnswerCache:
+        return LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock)
+
+
+class TestLayeredCacheOfAnotherProcess(AnswerCacheContract):
+    """What one process put is read by another one, whose own layer fills by reading."""
+
+    @pytest.fixture
+    def cache(self, clock: FakeClock) -> AnswerCache:
+        l2 = InMemoryAnswerCache(clock=clock)
+        reader = LayeredCache(l2, clock=clock)
+        reader.put = l2.put  # type: ignore[method-assign]
+        return reader
+
+
+class BrokenCache(InMemoryAnswerCache):
+    """A shared layer that is down while ``down``; ``during_get`` runs between its read and its return."""
+
+    down = False
+    during_get: Callable[[], object] | None = None
+
+    def get(self, key: str) -> CacheHit | None:
+        self._check()
+        hit = super().get(key)
+        if self.during_get:
+            self.during_get()
+        return hit
+
+    def put(self, *args: object, **kwargs: object) -> None:
+        self._check()
+        super().put(*args, **kwargs)  # type: ignore[arg-type]
+
+    def evict(self, key: str) -> None:
+        self._check()
+        super().evict(key)
+
+    def _check(self) -> None:
+        if self.down:
+            raise StoreUnavailable("scripted")
+
+
+@pytest.fixture
+def l2(clock: FakeClock) -> BrokenCache:
+    return BrokenCache(clock=clock)
+
+
+@pytest.fixture
+def layered(l2: BrokenCache, clock: FakeClock) -> LayeredCache:
+    return LayeredCache(l2, clock=clock)
+
+
+def layer(cache: AnswerCache, key: str = KEY) -> Layer | None:
+    hit = cache.get(key)
+    return hit.layer if hit else None
+
+
+def test_a_hit_says_which_layer_had_it(layered: LayeredCache, l2: BrokenCache) -> None:
+    assert layer(layered) is None
+    l2.put(KEY, make_answer(), ttl_s=60)
+    assert layer(layered) == "l2"
+    assert layer(layered) == "l1"
+
+
+def test_what_is_put_is_in_both_layers(layered: LayeredCache, l2: BrokenCache) -> None:
+    layered.put(KEY, make_answer(), ttl_s=60)
+    assert layer(layered) == "l1"
+    assert layer(l2) == "l2"
+
+
+def test_a_hit_is_the_same_from_either_layer(layered: LayeredCache, l2: BrokenCache) -> None:
+    layered.put(KEY, make_answer(parts={"sources": ("a", "b")}), ttl_s=600)
+    near, far = layered.get(KEY), l2.get(KEY)
+    assert near
+    assert near == replace(far, layer="l1")  # type: ignore[type-var]
+    assert near.answer.parts == {"sources": ["a", "b"]}
+
+
+@pytest.mark.parametrize("filled_by", ["put", "get"])
+def test_an_eviction_elsewhere_holds_here_after_a_minute(
+    layered: LayeredCache, l2: BrokenCache, clock: FakeClock, filled_by: str
+) -> None:
+    (layered if filled_by == "put" else l2).put(KEY, make_answer(), ttl_s=3600)
+    layered.get(KEY)
+    l2.evict(KEY)
+    clock.now += 59
+    assert layer(layered) == "l1"  # reading it does not prolong its life
+    clock.now += 2
+    assert layer(layered) is None
+
+
+def test_a_clock_that_was_set_back_does_not_prolong_an_entry_s_life(
+    layered: LayeredCache, l2: BrokenCache, clock: FakeClock
+) -> None:
+    layered.put(KEY, make_answer(), ttl_s=3600)
+    l2.evict(KEY)
+    clock.now -= 1800
+    assert layer(layered) is None
+
+
+def test_an_eviction_takes_both_layers(layered: LayeredCache, l2: BrokenCache) -> None:
+    layered.put(KEY, make_answer(), ttl_s=60)
+    layered.evict(KEY)
+    assert layer(layered) is None
+    assert layer(l2) is None
+
+
+def test_what_is_evicted_while_it_is_read_does_not_come_back(layered: LayeredCache, l2: BrokenCache) -> None:
+    l2.put(KEY, make_answer(), ttl_s=60)
+    l2.during_get = lambda: layered.evict(KEY)
+    layered.get(KEY)
+    l2.during_get = None
+    assert layer(layered) is None
+
+
+def test_with_the_shared_layer_down_this_process_still_has_its_own(layered: LayeredCache, l2: BrokenCache) -> None:
+    l2.down = True
+    with pytest.raises(StoreUnavailable):
+        layered.put(KEY, make_answer(), ttl_s=60)
+    assert layer(layered) == "l1"
+    with pytest.raises(StoreUnavailable):
+        layered.get(OTHER_KEY)
+
+
+def test_an_eviction_that_the_shared_layer_missed_is_told_and_holds_here(
+    layered: LayeredCache, l2: BrokenCache
+) -> None:
+    layered.put(KEY, make_answer(), ttl_s=60)
+    l2.down = True
+    with pytest.raises(StoreUnavailable):
+        layered.evict(KEY)
+    with pytest.raises(StoreUnavailable):  # not from this process's layer
+        layered.get(KEY)
+
+
+def test_this_process_keeps_a_bounded_number(layered: LayeredCache, l2: BrokenCache) -> None:
+    for number in range(MAX_ENTRIES + 1):
+        layered.put(str(number), make_answer(str(number)), ttl_s=60)
+    l2.down = True
+    assert layer(layered, str(MAX_ENTRIES)) == "l1"
+    assert layer(layered, "1") == "l1"
+    with pytest.raises(StoreUnavailable):
+        layered.get("0")
+
+
+def test_large_answers_stay_in_the_shared_layer(layered: LayeredCache) -> None:
+    layered.put(KEY, make_answer("small"), ttl_s=60)
+    layered.put(KEY, make_answer("x" * MAX_ENTRY_CHARS), ttl_s=60)
+    assert [layer(layered), layer(layered)] == ["l2", "l2"]
+
+
+def test_clear_empties_this_process_s_layer_only(layered: LayeredCache) -> None:
+    layered.put(KEY, make_answer(), ttl_s=60)
+    layered.clear()
+    assert layer(layered) == "l2"
+
+
+def test_threads_may_share_it(clock: FakeClock) -> None:
+    cache = LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock, max_entries=4)
+    start = threading.Barrier(8)
+
+    def work(number: int) -> bool:
+        start.wait()
+        texts = set()
+        for step in range(200):
+            key = str((number + step) % 6)
+            cache.put(key, make_answer(key), ttl_s=60)
+            hit = cache.get(key)
+            texts.add(hit is None or hit.answer.text == key)
+            if step % 50 == 0:
+                cache.evict(key)
+        return texts == {True}
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(work, range(8)))

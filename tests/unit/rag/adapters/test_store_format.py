@@ -1,0 +1,60 @@
+"""rag.adapters.store_format: what is kept can be read, and what another release kept reads as absent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from store_contract import make_answer, make_response
+
+from rag.adapters.store_format import decode_answer, decode_response, decode_turn, encode_answer
+from rag.values.stored import Turn, quantise
+
+
+@pytest.mark.parametrize("text", ["{", "null", '{"format":99,"text":"from another release"}'])
+def test_what_another_release_wrote_reads_as_absent(text: str) -> None:
+    assert decode_answer(text) is None
+    assert decode_turn(text) is None
+    assert decode_response(text) is None
+
+
+def test_an_answer_s_scores_may_be_numpy_s() -> None:
+    body = encode_answer(make_answer(top_score=np.float32(0.5)))
+    assert body
+    decoded = decode_answer(body)
+    assert decoded
+    assert decoded.top_score == 0.5
+
+
+def test_whose_vote_it_is() -> None:
+    assert make_response("r1", session_id="s").voter == "s"
+    assert make_response("r1", session_id=None).voter == "r1"
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([384, 3072]), st.floats(-1, 1))
+def test_quantised_vectors_keep_their_cosine(seed: int, dimensions: int, mix: float) -> None:
+    random = np.random.default_rng(seed)
+    first, noise = random.normal(size=(2, dimensions))
+    second = mix * first + (1 - abs(mix)) * noise
+    stored = [np.frombuffer(quantise(vector), np.int8).astype(np.float64) for vector in (first, second)]
+    assert cosine(*stored) == pytest.approx(cosine(first, second), abs=0.01)
+
+
+@given(arrays.arrays(np.float32, st.integers(0, 8), elements=st.floats(-1, 1, width=32)))
+def test_any_vector_is_one_byte_a_dimension(vector: np.ndarray) -> None:
+    values = np.frombuffer(quantise(vector), np.int8)
+    assert values.shape == vector.shape
+    assert not values.size or not vector.any() or int(np.abs(values.astype(int)).max()) == 127
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def test_a_turn_of_before_the_users_own_words_were_kept_is_read() -> None:
+    text = '{"format":2,"question":"Which permit?","answer":"TradeNet.","at":1.5,"sources":["u"]}'
+    turn = decode_turn(text)
+    assert turn == Turn(question="Which permit?", answer="TradeNet.", at=1.5, sources=("u",))
+    assert turn.asked == "Which permit?"

@@ -1,0 +1,86 @@
+"""rag.profiles: one registry, and what its profiles have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakes import FakeChat, FakeIndex, make_inputs, make_services
+
+from rag.config.settings import PROFILE_NAMES, ProfileName, load
+from rag.errors import ConfigurationError
+from rag.profiles import PROFILES, clockify, gacounts
+from rag.profiles.service_knobs import answer_cache, conversation
+from rag.stages.write.chat_writer import ChatWriter
+
+# Profile, field, the seed's own variable (which wins), and the name that all profiles share.
+SHARED: list[tuple[ProfileName, str, str, str]] = [
+    ("gacounts", "min_similarity", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
+    ("gacounts", "llm_model", "GEN_MODEL", "LLM_MODEL"),
+    ("clockify", "threshold", "DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
+    ("clockify", "top_k", "DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
+    ("clockify", "connect_timeout_s", "CHAT_CONNECT_TIMEOUT", "LLM_CONNECT_TIMEOUT_S"),
+    ("clockify", "read_timeout_s", "CHAT_READ_TIMEOUT", "LLM_READ_TIMEOUT_S"),
+    ("clockify", "llm_model", "RAG_CHAT_MODEL", "LLM_MODEL"),
+]
+
+
+def knobs(profile: ProfileName, environ: dict[str, str]) -> Any:
+    return load(PROFILES[profile].knobs, environ)
+
+
+def test_every_name_that_the_settings_accept_has_a_profile_and_a_pipeline() -> None:
+    assert tuple(PROFILES) == PROFILE_NAMES
+    for name, profile in PROFILES.items():
+        built = profile.build(knobs(name, {}), make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}")))
+        assert built.profile == name
+        assert profile.about.lower().startswith(f"{name}: ")
+
+
+def test_memory_and_cache_are_on_where_the_seed_has_them_and_off_without_a_store() -> None:
+    services, bare = make_services(), make_services(stores=False)
+    found = {}
+    for name in PROFILES:
+        read = knobs(name, {})
+        made = (conversation(read, services), answer_cache(read, services, 0.4))
+        found[name] = tuple(part is not None for part in made)
+        assert (conversation(read, bare), answer_cache(read, bare, 0.4)) == (None, None)
+    assert found == {"waypoint": (False, False), "gacounts": (True, True), "clockify": (False, False)}
+
+
+def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
+    environ = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2", "ENABLE_RESPONSE_CACHE": "true"}
+    for name in PROFILES:
+        on = knobs(name, environ)
+        talk, cache = conversation(on, make_services()), answer_cache(on, make_services(), 0.4)
+        assert talk is not None
+        assert cache is not None
+        assert (talk.turns, talk.reframe.history_chars, talk.reframe.budget_s, cache.bar) == (3, 500, 2, 0.4)
+        assert answer_cache(knobs(name, {"ENABLE_RESPONSE_CACHE": "false"}), make_services(), 0.4) is None
+
+
+def test_only_gacounts_prompt_has_a_place_for_history() -> None:
+    found = {name: knobs(name, {"HISTORY_CHARS": "700"}).prompt_history_chars for name in PROFILES}
+    assert found == {"waypoint": 0, "gacounts": 700, "clockify": 0}
+
+
+def test_the_shared_name_is_read_and_the_seeds_own_wins() -> None:
+    for profile, field, own, shared in SHARED:
+        told = [{shared: "1"}, {own: "1", shared: "many"}, {own: " ", shared: "1"}]
+        assert {f"{float(getattr(knobs(profile, environ), field)):g}" for environ in told} == {"1"}, (profile, field)
+
+
+@pytest.mark.parametrize("name", ["RELEVANCE_THRESHOLD", "MIN_SIMILARITY"])
+def test_an_error_names_the_variable_that_was_set(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^Wrong setting\. {name}: "):
+        knobs("gacounts", {name: "99"})
+
+
+def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
+    # DESIGN.md, decision 11: it replaces what holds for the local embedding model.
+    for name in ("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"):
+        assert load(gacounts.Knobs, {name: "0.7"}).bar(gacounts.LOCAL_MODEL) == 0.7
+    for name in ("DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"):
+        assert load(clockify.Knobs, {name: "0.3"}).gate_best == 0.3
+        assert load(clockify.Knobs, {name: "0.3", "MIN_BEST_SIMILARITY": "0.6"}).gate_best == 0.6
+    assert (load(gacounts.Knobs, {}).bar(gacounts.LOCAL_MODEL), load(clockify.Knobs, {}).gate_best) == (0.4, 0.4)
