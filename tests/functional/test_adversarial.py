@@ -25,7 +25,6 @@ TAG = re.compile(r"<(?:[/!?]|[A-Za-z](?![\w -]*>))")
 """What begins markup in HTML; any other "<" is text, and "<your name>" is a placeholder."""
 
 LISTS = pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
-PROFILES = ("waypoint", "gacounts", "clockify")
 ROUTES = ("/api/query", "/v1/query")
 
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
