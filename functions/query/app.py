@@ -18,7 +18,7 @@ from knowledge.errors import IndexUnavailable
 from rag.config.settings import Settings, load
 from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
 from rag.http import requests
-from rag.http.replies import QUERY, QUESTION, error_reply, health_reply, query_reply, question_reply
+from rag.http.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from rag.http.schema import FeedbackReply
 from rag.values.answer import Deadline
@@ -73,15 +73,15 @@ def post_question() -> Response[str]:
 def post_feedback() -> Response[str]:
     """Take a vote on a response."""
     vote = requests.parse_feedback(_json_body())
-    service.vote(vote.responseId, helpful=vote.helpful, comment=vote.comment)
+    service.vote(vote.response_id, helpful=vote.helpful, comment=vote.comment)
     metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
-    return _json(HTTPStatus.ACCEPTED, FeedbackReply(responseId=vote.responseId).model_dump())
+    return _json(HTTPStatus.ACCEPTED, FeedbackReply(response_id=vote.response_id).model_dump())
 
 
 @app.get("/api/health")
 def get_health() -> Response[str]:
     """Is there an index, and who writes?"""
-    return _json(HTTPStatus.OK, health_reply(service.health()))
+    return _json(HTTPStatus.OK, service.health().model_dump())
 
 
 @app.not_found

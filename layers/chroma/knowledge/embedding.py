@@ -99,10 +99,6 @@ class MiniLM:
             vectors[row] = _unit_mean(self._token_vectors(text))
         return vectors
 
-    def count_tokens(self, text: str) -> int:
-        """Return how many tokens ``text`` has, the two special ones included, without truncation: >= 2."""
-        return len(self._token_ids(text))
-
     def verify(self) -> None:
         """Compare the sha256 of each model file with ``model.json``.
 
@@ -114,14 +110,10 @@ class MiniLM:
             if actual != expected:
                 raise ModelMissing(f"{self._folder / name}: sha256 is {actual}, expected {expected}. {HOW_TO_GET_IT}")
 
-    def _token_ids(self, text: str) -> list[int]:
-        # A lone surrogate, which JSON can carry, is no valid text and would raise in the tokenizer.
-        ids: list[int] = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
-        return ids
-
     def _token_vectors(self, text: str) -> NDArray[np.float32]:
         """Return the contextual vector of each token, shape (tokens, dimensions), not normalised."""
-        ids = self._token_ids(text)
+        # A lone surrogate, which JSON can carry, is no valid text and would raise in the tokenizer.
+        ids = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
         longest = self._manifest.max_tokens
         if len(ids) > longest:
             ids = [*ids[: longest - 1], ids[-1]]  # the last one is [SEP], which ends every input

@@ -51,11 +51,6 @@ def test_int8_vectors_agree_with_the_torch_reference(minilm: MiniLM) -> None:
     assert {text: cosine for text, cosine in cosines.items() if cosine < floors[text]} == {}
 
 
-def test_token_counts_agree_with_the_reference(minilm: MiniLM) -> None:
-    counts = {row["text"]: min(minilm.count_tokens(row["text"]), 256) for row in ROWS}
-    assert counts == {row["text"]: row["tokens"] for row in ROWS}
-
-
 def test_it_names_itself_as_manifests_do(minilm: MiniLM) -> None:
     assert (minilm.model, minilm.dimensions) == ("all-MiniLM-L6-v2", 384)
 
@@ -100,13 +95,11 @@ def test_no_texts_give_no_rows(minilm: MiniLM) -> None:
 def test_whitespace_is_as_empty_as_nothing(minilm: MiniLM) -> None:
     empty, blank = minilm.embed(["", " \n\t "])
     np.testing.assert_array_equal(empty, blank)
-    assert minilm.count_tokens("") == 2
 
 
 def test_only_the_first_256_tokens_count(minilm: MiniLM) -> None:
     # Given 254 words of one token each, which with [CLS] and [SEP] fill the model
     full = "cargo " * 254
-    assert minilm.count_tokens(full) == 256
     # When there is more, then it changes nothing; when the last word that fits differs, then it does
     exact, longer, other = minilm.embed([full, full + "permit " * 500, "cargo " * 253 + "permit"])
     np.testing.assert_array_equal(exact, longer)

@@ -1,4 +1,4 @@
-"""From an Answer, a health check or an error to the JSON that callers get."""
+"""From an Answer or an error to the JSON that callers get."""
 
 from __future__ import annotations
 
@@ -15,25 +15,10 @@ from rag.errors import (
     RagError,
     StoreUnavailable,
 )
-from rag.http.schema import (
-    CitationReply,
-    ConfidenceReply,
-    ErrorReply,
-    HealthReply,
-    IndexHealth,
-    LlmHealth,
-    MetadataReply,
-    QueryReply,
-    QuestionReply,
-    RelatedDocReply,
-    RoutingReply,
-    SourceReply,
-    UsageReply,
-)
+from rag.http.schema import CitationReply, ErrorReply, MetadataReply, QueryReply, QuestionReply
 from rag.stages.after.route import ConfidenceRouter
-from rag.stages.cite.references import citations_markdown
-from rag.values.answer import Answer, Citation, Routing
-from rag.values.health import Health
+from rag.text.labels import make_label
+from rag.values.answer import Answer, Citation, Completion
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -41,94 +26,88 @@ STORE_FAILED = "Feedback cannot be kept now"
 UNEXPECTED = "Pipeline error: Unexpected failure"
 
 _ALWAYS_TIMED = ("retrieval", "generation", "citation", "total")
+_LINK_SAFE = str.maketrans({" ": "%20", "(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
+"""For what would end a Markdown link early."""
 
 
 def query_reply(answer: Answer) -> dict[str, Any]:
     """The body of ``POST /api/query``."""
-    reply = QueryReply(
-        answer=answer.text,
-        sources=[
-            SourceReply(title=source.title, org=source.org, url=source.url, section=source.section or None)
-            for source in answer.sources
-        ],
-        relatedDocs=[
-            RelatedDocReply(title=doc.title, category=doc.category, docId=doc.doc_id, url=doc.url or None)
-            for doc in answer.related_docs
-        ],
-        citations=[_citation(citation) for citation in answer.citations],
-        citationsMarkdown=citations_markdown(answer.citations),
-        confidence=ConfidenceReply(
-            level=answer.confidence.level, score=answer.confidence.score, reason=answer.confidence.reason
-        ),
-        refused=answer.refused,
-        routing=_routing(answer.routing) if answer.routing else None,
-        responseId=answer.response_id,
-        sessionId=answer.question.session_id,
-        metadata=_metadata(answer),
-    )
-    return reply.model_dump(mode="json")
+    fields = {
+        "answer": answer.text,
+        "sources": answer.sources,
+        "related_docs": answer.related_docs,
+        "citations": [_citation(citation) for citation in answer.citations],
+        "citations_markdown": citations_markdown(answer.citations),
+        "confidence": answer.confidence,
+        "refused": answer.refused,
+        "routing": answer.routing,
+        "response_id": answer.response_id,
+        "session_id": answer.question.session_id,
+        "metadata": _metadata(answer),
+    }
+    return QueryReply.model_validate(fields).model_dump(mode="json")
 
 
 def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
     """The body of ``POST /v1/query``; ``debug`` fills ``metadata``."""
-    reply = QuestionReply(
-        answer=answer.text,
-        sources=list(dict.fromkeys(hit.chunk.id for citation in answer.citations for hit in citation.hits)),
-        confidence=answer.confidence.score,
-        refused=answer.refused,
-        routing=_routing(answer.routing or ConfidenceRouter()(answer)),
-        timing=timings_ms(answer),
-        metadata=_metadata(answer) if debug else {},
+    fields = {
+        "answer": answer.text,
+        "sources": list(dict.fromkeys(hit.chunk.id for citation in answer.citations for hit in citation.hits)),
+        "confidence": answer.confidence.score,
+        "refused": answer.refused,
+        "routing": answer.routing or ConfidenceRouter()(answer),
+        "timing": timings_ms(answer),
+        "metadata": _metadata(answer) if debug else {},
+    }
+    return QuestionReply.model_validate(fields).model_dump(mode="json")
+
+
+def _citation(citation: Citation) -> CitationReply:
+    chunk = citation.hit.chunk
+    return CitationReply(
+        raw=citation.raw,
+        title=citation.title,
+        section=citation.section,
+        position=citation.position,
+        full_title=chunk.title,
+        doc_id=chunk.doc_id,
+        source_urls=list(citation.source_urls),
+        score=round(citation.hit.score, 4),
+        id=citation.chunk_id,
+        support=citation.support,
     )
-    return reply.model_dump(mode="json")
 
 
-def health_reply(health: Health) -> dict[str, Any]:
-    """The body of ``GET /api/health``."""
-    index, llm = health.index, health.llm
-    reply = HealthReply(
-        profile=health.profile,
-        index=IndexHealth(
-            documents=index.documents,
-            chunks=index.chunks,
-            embeddingModel=index.embedding_model,
-            builtAt=index.built_at,
-            version=index.version,
-            manifest=index.has_manifest,
-        ),
-        llm=LlmHealth(engine=llm.engine, model=llm.model, lastError=llm.last_error),
-    )
-    return reply.model_dump(mode="json")
-
-
-def _routing(routing: Routing) -> RoutingReply:
-    return RoutingReply(action=routing.action, reason=routing.reason)
+def citations_markdown(citations: tuple[Citation, ...]) -> str:
+    """A numbered Markdown list of the citations: external ones as links, the others marked as internal."""
+    lines = []
+    for number, citation in enumerate(citations, start=1):
+        name = make_label(citation.hit.chunk.title, citation.section or citation.hit.chunk.section)[1:-1]
+        if citation.source_urls:
+            lines.append(f"{number}. [{name}]({citation.source_urls[0].translate(_LINK_SAFE)})")
+        else:
+            lines.append(f"{number}. {name} *(Internal Document)*")
+    return "\n".join(lines)
 
 
 def _metadata(answer: Answer) -> MetadataReply:
-    completion = answer.completion
-    usage = completion.usage if completion else None
-    return MetadataReply(
-        query=answer.question.text,
-        profile=answer.profile,
-        chunksRetrieved=answer.chunks_retrieved,
-        chunksUsed=len(answer.citations),
-        latencyMs=round(answer.timings.get("total", 0.0), 2),
-        model=completion.model if completion else None,
-        finishReason=completion.finish_reason if completion else None,
-        cached=answer.cached,
-        degraded=completion.degraded if completion else False,
-        trail=list(answer.trail),
-        skipped=list(answer.skipped),
-        timings=timings_ms(answer),
-        usage=UsageReply(
-            promptTokens=usage.prompt_tokens,
-            completionTokens=usage.completion_tokens,
-            totalTokens=usage.total_tokens,
-        )
-        if usage
-        else None,
-    )
+    completion = answer.completion or Completion(text="", model="")
+    fields = {
+        "query": answer.question.text,
+        "profile": answer.profile,
+        "chunks_retrieved": answer.chunks_retrieved,
+        "chunks_used": len(answer.citations),
+        "latency_ms": round(answer.timings.get("total", 0.0), 2),
+        "model": completion.model,
+        "finish_reason": completion.finish_reason,
+        "cached": answer.cached,
+        "degraded": completion.degraded,
+        "trail": answer.trail,
+        "skipped": answer.skipped,
+        "timings": timings_ms(answer),
+        "usage": completion.usage,
+    }
+    return MetadataReply.model_validate(fields)
 
 
 def timings_ms(answer: Answer) -> dict[str, float]:
@@ -173,19 +152,3 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return STORE_FAILED
         case _:
             return UNEXPECTED
-
-
-def _citation(citation: Citation) -> CitationReply:
-    chunk = citation.hit.chunk
-    return CitationReply(
-        raw=citation.raw,
-        title=citation.title,
-        section=citation.section or None,
-        position=citation.position,
-        fullTitle=chunk.title,
-        docId=chunk.doc_id,
-        sourceUrls=list(citation.source_urls),
-        score=round(citation.hit.score, 4),
-        id=citation.chunk_id,
-        support=citation.support,
-    )

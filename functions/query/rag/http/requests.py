@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.http.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest
-from rag.text.surrogates import replace_surrogates
+from rag.http.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest, Request
 from rag.values.answer import Question
 
 
@@ -39,7 +37,7 @@ def parse_query(body: str | bytes | None) -> Question:
         InvalidQuery: ``query`` is missing or not a string.
         InvalidParameter: another field is wrong; names it and what is accepted.
     """
-    request = _parse(QueryRequest, "query", body)
+    request = _parse(QueryRequest, body)
     return _question(request.query, request)
 
 
@@ -49,7 +47,7 @@ def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
     Raises:
         InvalidJson, InvalidQuery, InvalidParameter: as ``parse_query``, of the field ``question``.
     """
-    request = _parse(QuestionRequest, "question", body)
+    request = _parse(QuestionRequest, body)
     return _question(request.question, request), request.debug is True
 
 
@@ -60,49 +58,34 @@ def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
         InvalidJson: not a JSON object in UTF-8.
         InvalidParameter: a field is missing or wrong; names it and what is accepted.
     """
-    fields = _object(body, "responseId")
-    if isinstance(comment := fields.get("comment"), str):
-        # Before it is measured: pydantic takes no text with lone surrogates where its length is limited.
-        fields["comment"] = replace_surrogates(comment)
-    return _validated(FeedbackRequest, fields)
+    return _parse(FeedbackRequest, body)
 
 
-def _parse[R: Options](model: type[R], text_field: str, body: str | bytes | None) -> R:
-    fields = _object(body, text_field)
-    if not isinstance(fields.get(text_field), str):
-        raise InvalidQuery
-    return _validated(model, fields)
-
-
-def _validated[M: BaseModel](model: type[M], fields: dict[str, Any]) -> M:
+def _parse[M: Request](model: type[M], body: str | bytes | None) -> M:
+    fields = model.model_fields
     try:
-        return model.model_validate(fields)
-    except ValidationError as exc:
-        name = str(exc.errors(include_url=False)[0]["loc"][0])
-        accepted = model.model_fields[name].description
-        raise InvalidParameter(f"{name} must be {accepted}") from exc
+        text = body.decode("utf-8") if isinstance(body, bytes) else body
+        return model.model_validate(json.loads(text or "", parse_constant=_no_constant))
+    except (ValueError, RecursionError) as exc:
+        errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
+        wrong = [str(error["loc"][0]) for error in errors if error["loc"]]  # nowhere: it is no object
+        if not wrong:
+            needed = next(field.alias for field in fields.values() if field.is_required())
+            raise InvalidJson(f'Request body must be a JSON object such as {{"{needed}": "..."}}') from exc
+        if not {"query", "question"}.isdisjoint(wrong):
+            raise InvalidQuery from exc
+        field = fields[wrong[0]]
+        raise InvalidParameter(f"{field.alias} must be {field.description}") from exc
 
 
 def _question(text: str, options: Options) -> Question:
     return Question(
-        text=replace_surrogates(text),
-        session_id=options.sessionId,
-        top_k=options.topK,
+        text=text,
+        session_id=options.session_id,
+        top_k=options.top_k,
         threshold=options.threshold,
         filters=options.filters or {},
     )
-
-
-def _object(body: str | bytes | None, text_field: str) -> dict[str, Any]:
-    sentence = f'Request body must be a JSON object such as {{"{text_field}": "..."}}'
-    try:
-        text = body.decode("utf-8") if isinstance(body, bytes) else body
-        value = json.loads(text or "", parse_constant=_no_constant)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidJson(sentence) from exc
-    if not isinstance(value, dict):
-        raise InvalidJson(sentence)
-    return value
 
 
 def _no_constant(name: str) -> float:

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from rag.text.surrogates import replace_surrogates
 
 type FilterScalar = str | int | float | bool
 
+Text = Annotated[str, BeforeValidator(lambda text: replace_surrogates(text) if isinstance(text, str) else text)]
+OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 
-class Options(BaseModel):
-    """What a question may come with. Unknown keys are ignored; null means "not given"."""
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+class Request(BaseModel):
+    """What callers send. Unknown keys are ignored."""
 
-    sessionId: Annotated[  # noqa: N815 - the contract's name
+    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel, loc_by_alias=False)
+
+
+class Reply(BaseModel):
+    """What callers get; made of a value's fields or of a mapping."""
+
+    model_config = ConfigDict(
+        from_attributes=True, alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True
+    )
+
+
+class Options(Request):
+    """What a question may come with. null means "not given"."""
+
+    session_id: Annotated[
         str | None, Field(pattern=r"^[A-Za-z0-9_-]{22,64}$", description="22-64 characters of A-Z a-z 0-9 _ -")
     ] = None
-    topK: Annotated[int | None, Field(ge=1, le=50, description="a whole number from 1 to 50")] = None  # noqa: N815
+    top_k: Annotated[int | None, Field(ge=1, le=50, description="a whole number from 1 to 50")] = None
     threshold: Annotated[
         float | None,
         Field(ge=-1, le=1, allow_inf_nan=False, description="a number from -1 to 1, on the profile's scale"),
@@ -35,68 +53,66 @@ class Options(BaseModel):
 class QueryRequest(Options):
     """A question."""
 
-    query: Annotated[str, Field(description="The question.", examples=["What permits do I need to import plants?"])]
+    query: Annotated[Text, Field(description="The question.", examples=["What permits do I need to import plants?"])]
 
 
 class QuestionRequest(Options):
     """A question, as the help desk's clients ask it."""
 
-    question: Annotated[str, Field(description="The question.", examples=["How do I start a timer?"])]
+    question: Annotated[Text, Field(description="The question.", examples=["How do I start a timer?"])]
     debug: Annotated[bool | None, Field(description="true or false: whether metadata is wanted")] = None
 
 
-class FeedbackRequest(BaseModel):
+class FeedbackRequest(Request):
     """A vote on a response. A session's last vote on a response counts."""
 
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-    responseId: Annotated[str, Field(min_length=1, max_length=64, description="the responseId of an answer")]  # noqa: N815
+    response_id: Annotated[str, Field(min_length=1, max_length=64, description="the responseId of an answer")]
     helpful: Annotated[bool | None, Field(description="true, false, or null to withdraw the vote")]
-    comment: Annotated[str | None, Field(max_length=2000, description="text of at most 2000 characters")] = None
+    comment: Annotated[Text | None, Field(max_length=2000, description="text of at most 2000 characters")] = None
 
 
-class FeedbackReply(BaseModel):
+class FeedbackReply(Reply):
     """The vote is kept."""
 
-    responseId: str  # noqa: N815
+    response_id: str
     accepted: Literal[True] = True
 
 
-class SourceReply(BaseModel):
+class SourceReply(Reply):
     """An external page that the answer cites."""
 
     title: str
     org: str
     url: str
-    section: str | None
+    section: OrNull
 
 
-class RelatedDocReply(BaseModel):
+class RelatedDocReply(Reply):
     """A document that retrieval found, cited or not."""
 
     title: str
     category: str
-    docId: str  # noqa: N815
-    url: str | None
+    doc_id: str
+    url: OrNull
 
 
-class CitationReply(BaseModel):
+class CitationReply(Reply):
     """A citation in the answer, matched to a retrieved chunk."""
 
     raw: str
     title: str
-    section: str | None
+    section: OrNull
     position: int
-    fullTitle: str  # noqa: N815
-    docId: str  # noqa: N815
-    sourceUrls: list[str]  # noqa: N815
+    full_title: str
+    doc_id: str
+    source_urls: list[str]
     score: float
     matched: Literal[True] = True
     id: str | None
     support: Literal["supported", "partial", "unsupported"] | None
 
 
-class ConfidenceReply(BaseModel):
+class ConfidenceReply(Reply):
     """How sure the service is; score is 0-100."""
 
     level: Literal["High", "Medium", "Low"]
@@ -104,31 +120,31 @@ class ConfidenceReply(BaseModel):
     reason: str
 
 
-class RoutingReply(BaseModel):
+class RoutingReply(Reply):
     """What should happen to the answer next."""
 
     action: Literal["return", "escalate", "augment_kb"]
     reason: str
 
 
-class UsageReply(BaseModel):
+class UsageReply(Reply):
     """Tokens that the model's provider counted."""
 
-    promptTokens: int  # noqa: N815
-    completionTokens: int  # noqa: N815
-    totalTokens: int  # noqa: N815
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
 
 
-class MetadataReply(BaseModel):
+class MetadataReply(Reply):
     """How the answer came about. Timings are milliseconds, by slot."""
 
     query: str
     profile: str
-    chunksRetrieved: int  # noqa: N815
-    chunksUsed: int  # noqa: N815
-    latencyMs: float  # noqa: N815
-    model: str | None
-    finishReason: str | None  # noqa: N815
+    chunks_retrieved: int
+    chunks_used: int
+    latency_ms: float
+    model: OrNull
+    finish_reason: str | None
     cached: bool
     degraded: bool
     trail: list[str]
@@ -140,23 +156,23 @@ class MetadataReply(BaseModel):
     ]
 
 
-class QueryReply(BaseModel):
+class QueryReply(Reply):
     """The answer to a question, or a decline (``refused``)."""
 
     answer: str
     sources: list[SourceReply]
-    relatedDocs: list[RelatedDocReply]  # noqa: N815
+    related_docs: list[RelatedDocReply]
     citations: list[CitationReply]
-    citationsMarkdown: str  # noqa: N815
+    citations_markdown: str
     confidence: ConfidenceReply
     refused: bool
     routing: RoutingReply | None
-    responseId: str  # noqa: N815
-    sessionId: str | None  # noqa: N815
+    response_id: str
+    session_id: str | None
     metadata: MetadataReply
 
 
-class QuestionReply(BaseModel):
+class QuestionReply(Reply):
     """The answer to ``POST /v1/query``. ``sources`` are the ids of the cited chunks, ``timing`` is in milliseconds."""
 
     answer: str
@@ -168,26 +184,26 @@ class QuestionReply(BaseModel):
     metadata: MetadataReply | dict[str, str]
 
 
-class IndexHealth(BaseModel):
-    """The index that is loaded."""
+class IndexHealth(Reply):
+    """The index that is loaded. A Chroma folder that was made elsewhere has no manifest, and builtAt is null."""
 
     documents: int
     chunks: int
-    embeddingModel: str  # noqa: N815
-    builtAt: str | None  # noqa: N815
+    embedding_model: str
+    built_at: str | None
     version: str
     manifest: bool
 
 
-class LlmHealth(BaseModel):
-    """Who writes the answers. No call is made to find out."""
+class LlmHealth(Reply):
+    """Who writes the answers. No call is made to find out. lastError is null after a success."""
 
     engine: Literal["openai", "extractive"]
     model: str
-    lastError: str | None  # noqa: N815
+    last_error: str | None
 
 
-class HealthReply(BaseModel):
+class HealthReply(Reply):
     """The service is ready."""
 
     status: Literal["ok"] = "ok"
@@ -196,7 +212,7 @@ class HealthReply(BaseModel):
     llm: LlmHealth
 
 
-class ErrorReply(BaseModel):
+class ErrorReply(Reply):
     """Every error: a sentence for people and a stable code for programs."""
 
     error: str

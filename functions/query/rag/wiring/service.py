@@ -15,6 +15,7 @@ from rag.adapters.secrets import forget_secrets, warm_secrets
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import UnknownResponse
+from rag.http.schema import HealthReply, IndexHealth, LlmHealth
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
@@ -23,7 +24,6 @@ from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
-from rag.values.health import Health, IndexState, LlmState
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import answering_chat, build_writer, deciding_chat
 from rag.wiring.stores import OpenStores, build_stores
@@ -41,25 +41,25 @@ class Service:
     stores: OpenStores | None
     remote: OpenAiEmbedder | None
 
-    def health(self) -> Health:
+    def health(self) -> HealthReply:
         """The service's state; calls no LLM.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
         with self.index.lease() as index:
-            state = IndexState(
+            state = IndexHealth(
                 documents=index.documents,
                 chunks=index.chunks,
                 embedding_model=index.embedder.model,
                 built_at=index.built_at,
                 version=index.version,
-                has_manifest=index.manifest is not None,
+                manifest=index.manifest is not None,
             )
-        llm = LlmState(engine="extractive", model=EXTRACTIVE)
+        llm = LlmHealth(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
-            llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
-        return Health(profile=self.pipeline.profile, index=state, llm=llm)
+            llm = LlmHealth(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
+        return HealthReply(profile=self.pipeline.profile, index=state, llm=llm)
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
         """Let the session's vote on a response be ``helpful``; None withdraws it.

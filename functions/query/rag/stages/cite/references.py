@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rag.stages.cite.addresses import is_http, source_urls
-from rag.text.labels import make_label
 from rag.values.answer import Citation, Hit, RelatedDoc, Source
 
 
@@ -37,20 +36,3 @@ def build_related_docs(hits: tuple[Hit, ...], categories: Mapping[str, str]) -> 
             ),
         )
     return tuple(related.values())
-
-
-def citations_markdown(citations: tuple[Citation, ...]) -> str:
-    """A numbered Markdown list of the citations: external ones as links, the others marked as internal."""
-    lines = []
-    for number, citation in enumerate(citations, start=1):
-        name = make_label(citation.hit.chunk.title, citation.section or citation.hit.chunk.section)[1:-1]
-        if citation.source_urls:
-            lines.append(f"{number}. [{name}]({_link_target(citation.source_urls[0])})")
-        else:
-            lines.append(f"{number}. {name} *(Internal Document)*")
-    return "\n".join(lines)
-
-
-def _link_target(url: str) -> str:
-    """``url`` so that it cannot end the Markdown link early."""
-    return url.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")

@@ -1,15 +1,14 @@
-"""rag.stages.cite.references: sources, related documents, the Markdown list."""
+"""rag.stages.cite.references: sources, related documents."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fakes import make_hit
 
 from rag.profiles.waypoint import CATEGORIES
 from rag.stages.cite.addresses import source_urls
-from rag.stages.cite.references import build_related_docs, build_sources, citations_markdown
+from rag.stages.cite.references import build_related_docs, build_sources
 from rag.values.answer import Citation, Hit, RelatedDoc, Source
 
 
@@ -64,28 +63,3 @@ def test_related_documents_once_each_best_first_with_the_seeds_categories() -> N
 def test_documents_without_an_id_are_told_apart_by_title() -> None:
     hits = (make_hit(doc_id="", title="A"), make_hit(doc_id="", title="B"), make_hit(doc_id="", title="A"))
     assert [doc.title for doc in build_related_docs(hits, {})] == ["A", "B"]
-
-
-def test_the_markdown_list() -> None:
-    external = cite_chunk("Fees", source_urls=("https://a.example/x",))
-    internal = cite_chunk(title="Carriers", source_urls=("N/A",))
-    assert citations_markdown((external, internal)) == (
-        "1. [Import permits > Fees](https://a.example/x)\n2. Carriers *(Internal Document)*"
-    )
-    assert citations_markdown(()) == ""
-
-
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
-        ({"source_urls": ("https://a.example/x_(1)",)}, "1. [Import permits](https://a.example/x_%281%29)"),
-        ({"source_urls": ("https://a.example/a b",)}, "1. [Import permits](https://a.example/a%20b)"),
-        (
-            {"title": "Rates [2024]", "section": "Zone [A]", "source_urls": ("https://a.example",)},
-            "1. [Rates (2024) > Zone (A)](https://a.example)",
-        ),
-        ({"section": "Permits > Fees", "url": "N/A"}, "1. Import permits > Permits > Fees *(Internal Document)*"),
-    ],
-)
-def test_nothing_ends_a_link_early(fields: dict[str, Any], line: str) -> None:
-    assert citations_markdown((citation(make_hit(**fields)),)) == line
