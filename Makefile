@@ -128,7 +128,7 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 	done
 
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE
