@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rag.values.answer import Answer, Chunk, Citation, Completion, Confidence, Hit, Question, RelatedDoc, Source
 from rag.values.stored import CachedAnswer
 
-RECIPE = 4
+RECIPE = 5
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
+_CITATION_FIELDS = ("raw", "title", "section", "position", "source_urls", "chunk_id", "support")
 _TEXT_FIELDS = ("title", "section", "doc_id", "category", "source_org", "url", "path")
 
 
@@ -20,8 +22,8 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], top_score: float, now: 
     completion = answer.completion
     parts = {
         "citations": [_citation_parts(citation) for citation in answer.citations],
-        "sources": [[s.title, s.org, s.url, s.section] for s in answer.sources],
-        "related": [[d.title, d.category, d.doc_id, d.url] for d in answer.related_docs],
+        "sources": [asdict(source) for source in answer.sources],
+        "related": [asdict(doc) for doc in answer.related_docs],
         "chunks": answer.chunks_retrieved,
         "finish": completion.finish_reason if completion else None,
     }
@@ -48,8 +50,8 @@ def thaw(kept: CachedAnswer, *, question: Question, profile: str, response_id: s
         confidence=Confidence(kept.confidence.level, kept.confidence.score, kept.confidence.reason),
         refused=False,
         citations=tuple(_citation(item) for item in parts["citations"]),
-        sources=tuple(Source(title=t, org=o, url=u, section=s) for t, o, u, s in parts["sources"]),
-        related_docs=tuple(RelatedDoc(title=t, category=c, doc_id=d, url=u) for t, c, d, u in parts["related"]),
+        sources=tuple(Source(**source) for source in parts["sources"]),
+        related_docs=tuple(RelatedDoc(**doc) for doc in parts["related"]),
         chunks_retrieved=parts["chunks"],
         completion=Completion(text=kept.text, model=kept.model, finish_reason=parts["finish"], calls=0),
         cached=True,
@@ -58,31 +60,14 @@ def thaw(kept: CachedAnswer, *, question: Question, profile: str, response_id: s
 
 
 def _citation_parts(citation: Citation) -> dict[str, object]:
-    return {
-        "raw": citation.raw,
-        "title": citation.title,
-        "section": citation.section,
-        "position": citation.position,
-        "urls": list(citation.source_urls),
-        "id": citation.chunk_id,
-        "support": citation.support,
-        "hits": [_hit_parts(hit) for hit in citation.hits],
-    }
+    said = {name: getattr(citation, name) for name in _CITATION_FIELDS}
+    return {**said, "hits": [_hit_parts(hit) for hit in citation.hits]}
 
 
 def _citation(item: Mapping[str, Any]) -> Citation:
     hit, *also = map(_hit, item["hits"])
-    return Citation(
-        raw=item["raw"],
-        title=item["title"],
-        section=item["section"],
-        position=item["position"],
-        hit=hit,
-        also=tuple(also),
-        source_urls=tuple(item["urls"]),
-        chunk_id=item["id"],
-        support=item["support"],
-    )
+    said = {name: item[name] for name in _CITATION_FIELDS}
+    return Citation(**{**said, "source_urls": tuple(said["source_urls"])}, hit=hit, also=tuple(also))
 
 
 def _hit_parts(hit: Hit) -> dict[str, object]:
