@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from knowledge.build.ingest import ingest
 from knowledge.open.index import Index, open_index
 from knowledge.types import Document
-from rag.stages.query.request_filter import RequestFilter
+from rag.stages.query.where import RequestFilter
 from rag.values.answer import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()

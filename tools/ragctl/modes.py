@@ -82,7 +82,7 @@ def _bm25(index: Index) -> Search:
 
     from knowledge.errors import IndexMismatch
     from knowledge.types import Hit
-    from rag.stages.retrieve.fuse import best_first
+    from rag.stages.retrieve.hybrid import best_first
 
     lexical = index.lexical
     if lexical is None:

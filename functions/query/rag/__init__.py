@@ -1,6 +1,1 @@
-"""A question-answering pipeline as a plain Python library: nothing from AWS except inside adapters.
-
-    types <- text <- stages <- pipeline <- profiles <- wiring <- app
-
-Importing the package is cheap; import the module that you need.
-"""
+"""A question-answering pipeline as a plain Python library. Only its adapters know AWS."""

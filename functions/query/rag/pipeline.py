@@ -16,8 +16,8 @@ from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cite.marks import Cited, removed_note
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
+from rag.stages.query.filter_rules import attempts
 from rag.stages.refine.rerank import LlmRerank
-from rag.stages.retrieve.attempts import attempts
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_citations, says_nothing
 from rag.values.answer import (

@@ -14,8 +14,8 @@ from rag.stages.cite.by_id import cite_ids
 from rag.stages.gate.exact_or import ExactOr
 from rag.stages.gate.thresholds import Coverage
 from rag.stages.pack.by_id import IdPacker
-from rag.stages.polish.html import polish_html
-from rag.stages.query.request_filter import RequestFilter
+from rag.stages.polish.html_to_markdown import polish_html
+from rag.stages.query.where import RequestFilter
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.score.confidence import Weighted

@@ -10,10 +10,10 @@ from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_url import UrlCiter
 from rag.stages.gate.thresholds import TopScore
 from rag.stages.pack.by_url import UrlPacker
-from rag.stages.polish.html import polish_html
-from rag.stages.query.expand_acronyms import ExpandAcronyms
-from rag.stages.query.request_filter import RequestFilter
-from rag.stages.query.rule_filter import RuleFilter
+from rag.stages.polish.html_to_markdown import polish_html
+from rag.stages.query.acronyms import ExpandAcronyms
+from rag.stages.query.filter_rules import RuleFilter
+from rag.stages.query.where import RequestFilter
 from rag.stages.refine.newer_first import NewerFirst
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.score.confidence import TopCosine

@@ -10,8 +10,8 @@ from rag.stages.cite.by_title import TitleCiter
 from rag.stages.gate.thresholds import AtLeast
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.tokens import CHARS_PER_TOKEN
-from rag.stages.polish.html import polish_html
-from rag.stages.query.request_filter import RequestFilter
+from rag.stages.polish.html_to_markdown import polish_html
+from rag.stages.query.where import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
 from rag.stages.score.confidence import CountAndMean

@@ -9,8 +9,7 @@ from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
 
 from rag.pipeline import Pipeline
 from rag.profiles import gacounts, waypoint
-from rag.stages.query.filter_rules import parse_rules
-from rag.stages.query.rule_filter import RuleFilter
+from rag.stages.query.filter_rules import RuleFilter, parse_rules
 from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Question
 

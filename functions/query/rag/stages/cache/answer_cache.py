@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from rag.ports import LayeredAnswers
 from rag.stages.cache.frozen_answer import freeze, thaw
-from rag.stages.cache.question_key import question_key
 from rag.values.answer import Answer, Hit, Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
@@ -106,3 +106,17 @@ class CacheSlot:
             self.store.evict(key)
             return False
         return True
+
+
+_SENTENCE_ENDS = ".?!\u2026\u3002\uff0e\uff1f\uff01\u061f"
+"""Full stop, question and exclamation marks and the ellipsis, with those of Chinese, Japanese and Arabic."""
+
+
+def question_key(text: str) -> str:
+    """``text`` in NFC and case-folded, white space collapsed, without the punctuation that ends it.
+
+    Every other sign counts: "C++" is not "C", "-5" is not "5", "10\u00b2" is not "102". What is kept apart for nothing
+    costs a search, what is not a wrong answer.
+    """
+    plain = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return plain.rstrip(f" {_SENTENCE_ENDS}") or plain

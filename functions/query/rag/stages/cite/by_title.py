@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rag.stages.cite.addresses import source_urls
-from rag.stages.cite.dice import dice
 from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
@@ -140,3 +140,22 @@ def _by_section(section: str, hits: list[Hit]) -> tuple[Hit, str]:
 def _path(section: str) -> str:
     """The words of ``section``: an arrow, or the look-alike that labels show for it, is only a separator."""
     return " ".join(safe(section).replace(ARROW, " ").split()).casefold()
+
+
+def dice(a: str, b: str) -> float:
+    """Similarity of ``a`` and ``b``, 0..1, case-insensitive: 2 |A n B| / (|A| + |B|) over bigram multisets.
+
+    Equal strings give 1, an empty string gives 0 (Dice, 1945; the matching rule of Waypoint's seed).
+    """
+    a, b = a.casefold().strip(), b.casefold().strip()
+    if not a or not b:
+        return 0.0
+    if a == b:
+        return 1.0
+    left, right = _bigrams(a), _bigrams(b)
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if total else 0.0
+
+
+def _bigrams(text: str) -> Counter[str]:
+    return Counter(text[i : i + 2] for i in range(len(text) - 1))

@@ -10,8 +10,6 @@ from __future__ import annotations
 from rag.stages.conversation import follow_up_words as words
 from rag.stages.conversation.follow_up_words import Word, content, read
 
-MAX_WORDS = 60
-"""A longer question brings its own topic."""
 MAX_FRAGMENT_WORDS = 5
 """A question without a verb of asking that is longer than this is a keyword search, not a fragment."""
 ENOUGH_TOPIC = 2
@@ -35,9 +33,7 @@ def leans_on_history(question: str) -> bool:
     Each rule has its figure: without it the rates of tests/evaluation/test_follow_ups.py fall by half a point or more.
     """
     found = read(question)
-    return 0 < len(found) <= MAX_WORDS and (
-        _continues(found) or _is_fragment(found) or _refers(found) or _is_hollow(found)
-    )
+    return bool(found) and (_continues(found) or _is_fragment(found) or _refers(found) or _is_hollow(found))
 
 
 def carry_over(question: str, previous_questions: tuple[str, ...]) -> str:
@@ -97,8 +93,6 @@ def _is_fragment(found: list[Word]) -> bool:
     if len(found) > MAX_FRAGMENT_WORDS or any(word.key in words.ASKING for word in found):
         return False
     opens = found[0].key in words.FRAGMENT_OPENERS
-    if opens and found[0].key in words.ARTICLES and _topic(found) >= ENOUGH_TOPIC:
-        return False  # "The purchasing card limit" is a search for keywords
     return opens or found[-1].key in words.FRAGMENT_ENDS or [word.key for word in found[-2:]] == ["as", "well"]
 
 

@@ -72,7 +72,6 @@ PREPOSITIONS = _words(
     "since through against near as per via than like except besides instead"
 )
 FRAGMENT_OPENERS = (PREPOSITIONS | _words("the only even if not same another any more")) - {"per"}
-ARTICLES = _words("the any another")
 FRAGMENT_ENDS = _words("too also either instead then though again")
 
 PERIODS = _words(

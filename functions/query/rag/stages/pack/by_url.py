@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rag.stages.cite.addresses import source_name
-from rag.stages.pack.cutting import cut_to
-from rag.stages.pack.tokens import budget_bytes, size
+from rag.stages.pack.tokens import budget_bytes, cut_to, size
 from rag.values.answer import Context, Hit, Passage
 
 SEPARATOR = "\n\n---\n\n"

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 
 from rag.stages.cite.marks import CODE
 from rag.stages.polish.harmless import harmless, is_safe_target, with_characters
+from rag.values.answer import Context, Polished
 
 MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "s": "~~", "del": "~~"}
 HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
@@ -218,3 +219,9 @@ def _rendered(name: str, href: str, held: str, inner: str) -> str:
     if name == "blockquote":
         inner = "\n".join(f"> {line}".rstrip() for line in _BLANK_LINES.sub("\n\n", inner).split("\n"))
     return f"\n\n{inner}\n\n"
+
+
+def polish_html(text: str, context: Context) -> Polished:
+    """``text`` as Markdown; see ``rag.stages.polish.html_to_markdown``."""
+    converted = html_to_markdown(text)
+    return Polished(converted, ("converted HTML in the answer to Markdown",) if converted != text else ())

@@ -17,12 +17,13 @@ import io
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from rag.errors import ConfigurationError
+from rag.values.answer import Question, SearchQuery
 
 MAX_EXACT_CASE_LETTERS = 4
 _COLUMNS = {"acronym": "short", "long form": "long", "any case": "any_case"}
@@ -152,3 +153,15 @@ def _sentence(error: ValidationError) -> str:
 def _expression(entry: Acronym, *, is_long: bool) -> str:
     text = r"\s+".join(map(re.escape, (entry.long if is_long else entry.short).split()))
     return f"(?i:{text})" if is_long or entry.counts_in_any_case else text
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandAcronyms:
+    """Puts both forms of each acronym of ``table`` into the query; the trail says what was expanded."""
+
+    table: AcronymTable
+
+    def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
+        """``query`` expanded."""
+        text, trail = self.table.expand(query.text)
+        return replace(query, text=text, trail=(*query.trail, *trail)) if trail else query

@@ -14,15 +14,15 @@ with the highest priority counts. Otherwise priority is the order in which rules
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from rag.errors import ConfigurationError, InvalidParameter
-from rag.stages.query.where import build_where
-from rag.values.answer import Where
+from rag.stages.query.where import both, build_where
+from rag.values.answer import Question, SearchQuery, Where
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGNS = {"$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -132,3 +132,41 @@ def _holds(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
         words[i + length - 1] in lasts and words[i : i + length - 1] == tuple(firsts)
         for i in range(len(words) - length + 1)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFilter:
+    """Puts the ``where`` of the matching rules into ``SearchQuery.detected``, beside the request's own filter.
+
+    ``fields`` gives the index's metadata fields and their types; an index that does not know them gets no rule.
+    """
+
+    table: RuleTable
+    fields: Callable[[], Mapping[str, str]]
+
+    def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
+        """``query`` with the detected filter, if a rule applies to its (rewritten) text.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        if not self.table.rules:
+            return query
+        matched = self.table.match(query.text, self.fields())
+        if not matched:
+            return query
+        named = [f"{f'the word {match.keyword!r}' if match.keyword else 'default'}: {match.rule}" for match in matched]
+        trail = (*query.trail, f"filtered by {', or by '.join(named)}")
+        return replace(query, detected=unite(matched), trail=trail)
+
+
+def attempts(query: SearchQuery) -> Iterator[SearchQuery]:
+    """``query`` within its detected filter, then without it; the trail of the second says so.
+
+    A filter that the request asked for stays in both. A rule that fired on the wrong word costs a second search
+    instead of the answer.
+    """
+    if query.detected is not None:
+        yield replace(query, where=both(query.where, query.detected), detected=None)
+        query = replace(query, trail=(*query.trail, "the detected filter left nothing: searched again without it"))
+    yield replace(query, detected=None)

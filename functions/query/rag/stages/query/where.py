@@ -6,12 +6,14 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeGuard
 
+from knowledge.open.metadata import FIELD_TYPES
 from rag.errors import InvalidParameter
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Where
+from rag.values.answer import Question, SearchQuery, Where
 
 OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
 _ORDERED = {"$gte", "$lte", "$gt", "$lt"}
@@ -142,3 +144,30 @@ def _is_fraction(value: object) -> TypeGuard[float]:
 def _holds(kind: str) -> str:
     words = {"str": "text", "bool": "true or false", "int": "whole numbers", "float": "numbers"}
     return f"; the field holds {words[kind]}" if kind in words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFilter:
+    """And-s the request's filters into the query.
+
+    ``fields`` gives the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"),
+    empty when the index does not know them. The thirteen fields of a chunk are known even where no document has a
+    value: such a filter finds nothing.
+    """
+
+    fields: Callable[[], Mapping[str, str]]
+
+    def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
+        """``query`` with the request's filters.
+
+        Raises:
+            InvalidParameter: an unknown field, or a condition that the field's type cannot meet.
+            IndexUnavailable: there is no usable index.
+        """
+        if not question.filters:
+            return query
+        fields = self.fields()
+        known = {**FIELD_TYPES, **fields} if fields else {}
+        where = both(build_where(question.filters, known), query.where)
+        trail = f"filtered by the request's own filters: {', '.join(question.filters)}"
+        return replace(query, where=where, trail=(*query.trail, trail))

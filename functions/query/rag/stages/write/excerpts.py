@@ -1,4 +1,4 @@
-"""What a text without sentences can be quoted by: table rows, list items, code, and parts of paragraphs without end."""
+"""What of a Markdown text can be quoted: its sentences and lists, else rows, items, code and parts of paragraphs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, zip_longest
 
+from rag.stages.pack.tokens import ELLIPSIS as CUT
 from rag.stages.write.inline import reveal, without_holes
 from rag.stages.write.markdown_blocks import Block, Kind, split_blocks
-from rag.stages.write.sentences import split_paragraph
+from rag.stages.write.sentences import block_sentences, split_paragraph
 from rag.stages.write.words import count_words
 
 MIN_WORDS = 2
@@ -138,3 +139,27 @@ def _pieces(text: str, part: re.Pattern[str], room: int) -> Iterator[str]:
 
 def _says_something(text: str) -> bool:
     return count_words(_NO_WORD.sub(" ", text)) >= MIN_WORDS
+
+
+_QUESTION_MARKS = ("?", "\u061f", "\uff1f")
+
+
+def split_statements(markdown: str, *, max_chars: int, continued: bool = False) -> tuple[str, ...]:
+    """The whole sentences of ``markdown`` but for questions, and its lists of fragments, in order.
+
+    A list is in pieces of at most ``max_chars`` characters. Nothing where there is no sentence: lists alone are left
+    to ``excerpts``, with all else that can be quoted then. ``continued`` says that the text may begin inside a
+    sentence.
+    """
+    blocks = split_blocks(markdown.removesuffix(f" {CUT}"))
+    sentences = [
+        (number, sentence)
+        for number, sentence in block_sentences(blocks, continued=continued)
+        if not sentence.rstrip("\"')\u201d\u2019").endswith(_QUESTION_MARKS)
+    ]
+    if not sentences:
+        return ()
+    lists = list(block_lists(blocks, max_chars=max_chars))
+    # What introduces a list is said with it.
+    said = [(number, text) for number, text in sentences if not any(other.startswith(text) for _, other in lists)]
+    return tuple(text for _, text in sorted([*said, *lists], key=lambda found: found[0]))

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from rag.ports import Index
 from rag.stages.gate.exact_words import ExactWords, exact_words, holds
-from rag.stages.refine.chunk_date import chunk_date
-from rag.stages.write.excerpts import split_excerpts
+from rag.stages.refine.newer_first import chunk_date
+from rag.stages.write.excerpts import split_excerpts, split_statements
 from rag.stages.write.extractive_choice import MAX_CHARS, Sentence, choose, shortlist
-from rag.stages.write.statements import split_statements
 from rag.text.labels import mute
 from rag.values.answer import Completion, Context, Deadline, Passage, Question
 from rag.values.stored import Turn

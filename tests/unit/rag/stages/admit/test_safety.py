@@ -1,4 +1,4 @@
-"""rag.stages.admit.safety: script patterns and controls are refused, questions and pasted text are not."""
+"""rag.stages.admit.admission: script patterns and controls are refused, questions and pasted text are not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.admit.safety import collapse, holds_controls, holds_script, is_blank
+from rag.stages.admit.admission import collapse, holds_controls, holds_script, is_blank
 
 REPOSITORY = Path(__file__).parents[5]
 DATA = REPOSITORY.parent / "shared" / "data"

@@ -1,4 +1,4 @@
-"""rag.stages.cache.question_key: which spellings share an answer, and which signs make another question."""
+"""rag.stages.cache.answer_cache: which spellings share an answer, and which signs make another question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.cache.question_key import question_key
+from rag.stages.cache.answer_cache import question_key
 
 
 @pytest.mark.parametrize(

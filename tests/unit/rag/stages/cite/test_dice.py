@@ -1,4 +1,4 @@
-"""rag.stages.cite.dice: the coefficient over character bigrams."""
+"""rag.stages.cite.by_title: the coefficient over character bigrams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.cite.dice import dice
+from rag.stages.cite.by_title import dice
 
 TEXTS = st.text(max_size=40)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.pack.cutting import ELLIPSIS, cut_to
-from rag.stages.pack.tokens import size
+from rag.stages.pack.tokens import ELLIPSIS, cut_to, size
 
 TEXT = "One two three. Four five six!\nSeven eight (nine ten.) Eleven twelve"
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.stages.cite.marks import CODE
-from rag.stages.polish.html import polish_html
-from rag.stages.polish.html_to_markdown import ELEMENTS, html_to_markdown
+from rag.stages.polish.html_to_markdown import ELEMENTS, html_to_markdown, polish_html
 from rag.values.answer import Context
 
 REPOSITORY = Path(__file__).parents[5]

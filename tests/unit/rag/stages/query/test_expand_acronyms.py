@@ -1,9 +1,8 @@
-"""rag.stages.query.expand_acronyms: acronyms beside their long forms in the query."""
+"""rag.stages.query.acronyms: acronyms beside their long forms in the query."""
 
 from __future__ import annotations
 
-from rag.stages.query.acronyms import AcronymTable, parse_json
-from rag.stages.query.expand_acronyms import ExpandAcronyms
+from rag.stages.query.acronyms import AcronymTable, ExpandAcronyms, parse_json
 from rag.values.answer import Question, SearchQuery
 
 STAGE = ExpandAcronyms(parse_json('{"ABO": "Administrative Business Office"}'))

@@ -1,4 +1,4 @@
-"""rag.stages.query.request_filter: the request's filters as a Chroma ``where``."""
+"""rag.stages.query.where: the request's filters as a Chroma ``where``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from knowledge.errors import IndexMissing
 from rag.errors import InvalidParameter
-from rag.stages.query.request_filter import RequestFilter
-from rag.stages.query.where import both
+from rag.stages.query.where import RequestFilter, both
 from rag.values.answer import Question, SearchQuery
 
 FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}

@@ -1,4 +1,4 @@
-"""rag.stages.query.rule_filter and attempts: the detected filter, and the one search without it."""
+"""rag.stages.query.filter_rules and attempts: the detected filter, and the one search without it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import pytest
 from fakes import FakeIndex
 
 from knowledge.errors import IndexMissing
-from rag.stages.query.filter_rules import RuleTable, parse_rules
-from rag.stages.query.request_filter import RequestFilter
-from rag.stages.query.rule_filter import RuleFilter
-from rag.stages.query.where import both
-from rag.stages.retrieve.attempts import attempts
+from rag.stages.query.filter_rules import RuleFilter, RuleTable, attempts, parse_rules
+from rag.stages.query.where import RequestFilter, both
 from rag.values.answer import Question, SearchQuery
 
 FIELDS = {"category": "str", "priority": "int"}

@@ -1,4 +1,4 @@
-"""rag.stages.refine.chunk_date: what a chunk's front matter or file name says of its age."""
+"""rag.stages.refine.newer_first: what a chunk's front matter or file name says of its age."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fakes import make_chunk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.refine.chunk_date import chunk_date, newest_date
+from rag.stages.refine.newer_first import chunk_date, newest_date
 
 
 @pytest.mark.parametrize(

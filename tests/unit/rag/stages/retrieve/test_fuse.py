@@ -1,4 +1,4 @@
-"""rag.stages.retrieve.fuse: one scale for two kinds of scores."""
+"""rag.stages.retrieve.hybrid: one scale for two kinds of scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.search.candidates import Signal
-from rag.stages.retrieve.fuse import best_first, fuse
+from rag.stages.retrieve.hybrid import best_first, fuse
 
 COSINES = Signal(np.array([0.7, 0.4, 0.1], dtype=np.float32), 0.1, 0.1)
 BM25 = Signal(np.array([0.0, 8.0, 4.0], dtype=np.float32), 0.5, 0.5)

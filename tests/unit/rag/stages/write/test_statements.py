@@ -1,10 +1,10 @@
-"""rag.stages.write.statements: sentences and lists, and no questions."""
+"""rag.stages.write.excerpts: sentences and lists, and no questions."""
 
 from __future__ import annotations
 
 import pytest
 
-from rag.stages.write.statements import split_statements
+from rag.stages.write.excerpts import split_statements
 
 DOCUMENTS = """## Customs clearance
 
