@@ -100,8 +100,7 @@ class CacheSlot:
         if not good or self._disliked(key):
             return False
         vector = quantise(self.embed(answer.question.understood))
-        frozen = freeze(answer, rests_on=rests_on, top_score=top_score, now=self.now(), vector=vector)
-        self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
+        self.store.put(key, freeze(answer, rests_on=rests_on, vector=vector), ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet
             self.store.evict(key)
             return False
