@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.ports import LayeredAnswers
-from rag.stages.cache.frozen_answer import freeze, thaw
+from rag.stages.cache.frozen_answer import freeze
 from rag.stages.cache.question_key import question_key
 from rag.values.answer import Answer, Hit, Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
@@ -68,17 +68,6 @@ class CacheSlot:
 
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
-
-    def recall(
-        self,
-        hit: CacheHit,
-        question: Question,
-        profile: str,
-        response_id: str,
-        trail: tuple[str, ...],
-    ) -> Answer:
-        """The kept answer for another request, with a response id of its own."""
-        return thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
 
     def keep(self, key: str, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.

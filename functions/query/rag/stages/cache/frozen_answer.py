@@ -35,9 +35,9 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], vector: bytes) -> Cache
     return CachedAnswer(answer=kept, chunk_ids=tuple(hit.chunk.id for hit in rests_on), vector=vector)
 
 
-def thaw(kept: CachedAnswer, *, question: Question, profile: str, response_id: str, trail: tuple[str, ...]) -> Answer:
+def thaw(kept: CachedAnswer, *, question: Question, response_id: str, trail: tuple[str, ...]) -> Answer:
     """The answer that ``kept`` was made of, for another request: nobody wrote it anew, so no call is counted."""
-    return replace(kept.answer, question=question, profile=profile, response_id=response_id, trail=trail)
+    return replace(kept.answer, question=question, response_id=response_id, trail=trail)
 
 
 def _without_text(citation: Citation) -> Citation:

@@ -59,7 +59,7 @@ def round_trip(answer: Answer) -> Answer:
     assert body is not None
     kept = decode(CachedAnswer, body)
     assert kept is not None
-    return thaw(kept, question=answer.question, profile="gacounts", response_id="r2", trail=("from the cache",))
+    return thaw(kept, question=answer.question, response_id="r2", trail=("from the cache",))
 
 
 def test_the_reply_is_the_same_but_for_ids_and_metadata() -> None:
