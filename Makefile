@@ -62,11 +62,11 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test evaluate check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast evaluate check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The sample's own tables and a file for what is remembered; variables that are set already win.
 run: export ACRONYMS_FILE ?= $(wildcard $(TABLES)/acronyms.json)
@@ -75,11 +75,17 @@ run: export STORE_PATH ?= .index/$(PROFILE).store.sqlite
 run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
 
-test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests
-	@$(PY) -m pytest -n $(JOBS)
+# Each process keeps to its part of the files, as long as it has one: fixtures of a module are made once.
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
+
+test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
+	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)
+
+test-fast: $(DEV_DONE) $(MODEL_DONE) ## All tests but those that need a build or the emulator, or take seconds each
+	@$(PYTEST) -m 'not build and not slow'
 
 evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
-	@$(PY) -m pytest tests/evaluation -q -n $(JOBS)
+	@$(PYTEST) -q tests/evaluation
 
 build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size table of both architectures; fails over the limit
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(ARCH)
@@ -122,7 +128,7 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 	done
 
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE

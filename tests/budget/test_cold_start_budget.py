@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from artefacts import LIBRARIES, RUNTIME_PYTHON, require_build, run_as_lambda
 
+pytestmark = pytest.mark.build
+
 MAX_MODULES = 920
 """Measured 883, 98 of them our own (chromadb 1.5.9, Powertools 3.37, numpy 2.5); a new library shows here."""
 

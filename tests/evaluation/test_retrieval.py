@@ -16,6 +16,8 @@ from ragctl.beir import read_qrels, read_queries
 from ragctl.evaluate import Qrels, score
 from ragctl.modes import Mode, best_documents, searcher
 
+pytestmark = pytest.mark.slow
+
 FLOORS = {"squad_v11_dev": 0.91, "clapnq_dev": 0.98, "covid_faq": 0.71}
 MAX_PASSAGES = 600
 """SQuAD has 2,067, whose index takes as long as the rest of the evaluation; ``ragctl evaluate`` measures on all."""

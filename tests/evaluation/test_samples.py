@@ -11,6 +11,8 @@ from evaluation.rates import json_lines, report
 from functional.gacounts_service import gacounts
 from functional.harness import Api, Json, starting
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Case:

@@ -57,18 +57,21 @@ def differences(actual: object, expected: object, where: str = "$") -> Iterator[
         case list(), list() if len(actual) == len(expected):
             for number, (left, right) in enumerate(zip(actual, expected, strict=True)):
                 yield from differences(left, right, f"{where}[{number}]")
-        case (bool() | None, _) | (_, bool() | None):
-            if actual is not expected:
+        case _:
+            if not _same(actual, expected, to_the_letter=where.endswith(".answer")):
                 yield f"{where} is {actual!r}, was {expected!r}"
+
+
+def _same(actual: object, expected: object, *, to_the_letter: bool) -> bool:
+    """Whether two values count as one; in a text that need not be the same to the letter, percentages may drift."""
+    match actual, expected:
+        case (bool() | None, _) | (_, bool() | None):
+            return actual is expected
         case (int() | float(), int() | float()):
             tolerance = SCORE_TOLERANCE if abs(expected) <= 1 else PERCENT_TOLERANCE
             exact = isinstance(actual, int) and isinstance(expected, int)
-            if abs(actual - expected) > (0 if exact else tolerance):
-                yield f"{where} is {actual!r}, was {expected!r}"
-        case str(), str() if not where.endswith(".answer") and _PERCENT.sub("%", actual) == _PERCENT.sub("%", expected):
+            return abs(actual - expected) <= (0 if exact else tolerance)
+        case str(), str() if not to_the_letter and _PERCENT.sub("%", actual) == _PERCENT.sub("%", expected):
             pairs = zip(_PERCENT.findall(actual), _PERCENT.findall(expected), strict=True)
-            if any(abs(int(left) - int(right)) > PERCENT_TOLERANCE for left, right in pairs):
-                yield f"{where} is {actual!r}, was {expected!r}"
-        case _:
-            if actual != expected:
-                yield f"{where} is {actual!r}, was {expected!r}"
+            return all(abs(int(left) - int(right)) <= PERCENT_TOLERANCE for left, right in pairs)
+    return actual == expected

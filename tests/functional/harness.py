@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import real_model
 
 type Json = dict[str, Any]
 type Event = dict[str, Any]
@@ -152,7 +151,9 @@ def starting(index: Path) -> Iterator[Start]:
             if name.startswith(SETTINGS):
                 patch.delenv(name)
         # Loading the model takes as long as everything else that a start does.
-        patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: real_model.model())
+        from real_model import model  # brings ingest along, which a start must not import
+
+        patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: model())
 
         def start(**env: str) -> Api:
             for name, value in {"INDEX_URI": str(index), **env}.items():

@@ -14,6 +14,8 @@ from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
 from rag.config.settings import PROFILE_NAMES
 
+pytestmark = pytest.mark.slow
+
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
@@ -23,7 +25,6 @@ TAG = re.compile(r"<(?:[/!?]|[A-Za-z](?![\w -]*>))")
 """What begins markup in HTML; any other "<" is text, and "<your name>" is a placeholder."""
 
 LISTS = pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
-PROFILES = ("waypoint", "gacounts", "clockify")
 ROUTES = ("/api/query", "/v1/query")
 
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")

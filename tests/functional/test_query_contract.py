@@ -75,6 +75,11 @@ def test_errors_and_health_fit_the_published_schema(api: Api) -> None:
     assert HealthReply.model_validate(health).model_dump(mode="json") == health
 
 
+def test_the_published_paths_are_the_routes(api: Api) -> None:
+    published = {(method.upper(), path) for path, methods in OPENAPI["paths"].items() for method in methods}
+    assert published == api.app.ROUTES
+
+
 def test_the_published_schema_would_notice_a_wrong_type(answer: Reply) -> None:
     body = {**answer.json, "refused": "no"}
     with pytest.raises(jsonschema.ValidationError):

@@ -107,10 +107,9 @@ def evaluate(template: Template, parameters: Mapping[str, Any]) -> Template:
             return [done for item in node if (done := value(item)) is not NOTHING]
         if not isinstance(node, dict):
             return node
-        if len(node) == 1:
-            [(name, argument)] = node.items()
-            if name in functions:
-                return functions[name](argument)
+        name, argument = next(iter(node.items()), ("", None))
+        if len(node) == 1 and name in functions:
+            return functions[name](argument)
         return {name: done for name, item in node.items() if (done := value(item)) is not NOTHING}
 
     def condition(node: Any) -> bool:
@@ -139,10 +138,11 @@ def evaluate(template: Template, parameters: Mapping[str, Any]) -> Template:
         "Fn::Sub": substitute,
     }
     return {
-        section: {
-            name: value(item)
-            for name, item in template[section].items()
-            if "Condition" not in item or condition(item["Condition"])
-        }
+        section: {name: value(item) for name, item in _existing(template[section], condition)}
         for section in ("Resources", "Outputs")
     }
+
+
+def _existing(section: Mapping[str, Any], condition: Callable[[str], bool]) -> list[tuple[str, Any]]:
+    """The named items of a section whose condition holds, or that have none."""
+    return [(name, item) for name, item in section.items() if "Condition" not in item or condition(item["Condition"])]

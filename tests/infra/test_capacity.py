@@ -13,6 +13,8 @@ from knowledge.types import Document
 from layerbuilder import index as index_layer
 from layerbuilder.sizes import CHUNK_BYTES, LIMIT_BYTES, weigh
 
+pytestmark = pytest.mark.build
+
 CHUNKS = 5_000
 CHARACTERS = 1_200
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.build
+
 GATEWAY = {"ApiName": "stack", "Stage": "prod"}
 FUNCTION = {"FunctionName": "QueryFunction"}
 TABLE = {"TableName": "Table"}

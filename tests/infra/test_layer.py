@@ -19,6 +19,8 @@ from artefacts import BUILD, FUNCTION, INDEX, LIBRARIES, ROOT, require_build, ru
 from knowledge.embedding import MiniLM
 from layerbuilder.prune import LIST
 
+pytestmark = pytest.mark.build
+
 QUESTION = "What documents do I need for an import permit in Singapore?"
 EXPECTED = "Singapore Import Permits and TradeNet"
 UNCHECKED_HASH = 1

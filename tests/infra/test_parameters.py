@@ -14,6 +14,8 @@ from rag.config.settings import Settings, load, variables
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES
 
+pytestmark = pytest.mark.build
+
 EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
 NOT_A_SETTING = {

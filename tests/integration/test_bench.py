@@ -12,6 +12,8 @@ from emulator.memory import PROC
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")
 def test_the_handler_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from knowledge.build.ingest import ingest
 from knowledge.open.index import open_index
 from knowledge.types import Document
 
+pytestmark = pytest.mark.slow
+
 POINTS = 20
 TIMED = 6
 

@@ -20,6 +20,8 @@ from local_server import STOP_S, Server, serving, start
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Do I need a permit for importing plants?"
 
 

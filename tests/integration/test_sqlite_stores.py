@@ -73,7 +73,7 @@ memory.remember(SESSION, make_turn(2))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from rag.config.settings import Settings, load
 from rag.values.answer import Answer, Deadline, Question
 from rag.wiring import build_service
 
+pytestmark = pytest.mark.slow
+
 THREADS = 8
 SWAPS = 3
 NEVER_S = 600

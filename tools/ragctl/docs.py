@@ -101,6 +101,8 @@ def openapi() -> str:
         QueryReply,
         QuestionRequest,
         QuestionReply,
+        FeedbackRequest,
+        FeedbackReply,
         HealthReply,
         ErrorReply,
     )
@@ -139,7 +141,8 @@ def openapi() -> str:
                     "requestBody": {"required": True, "content": _json(FeedbackRequest)},
                     "responses": {
                         "202": _response("The vote is kept", FeedbackReply),
-                        **{status: query_errors[status] for status in ("400", "413", "415")},
+                        **query_errors,
+                        "400": _response("A bad body or field: invalid_json, invalid_parameter", ErrorReply),
                         "404": _response("unknown_response", ErrorReply),
                         "503": _response("store_unavailable", ErrorReply),
                     },
@@ -151,7 +154,7 @@ def openapi() -> str:
                     "summary": "Is there an index, and who writes the answers?",
                     "responses": {
                         "200": _response("Ready", HealthReply),
-                        "503": _response("There is no usable index", ErrorReply),
+                        "503": _response("There is no usable index: index_not_ready, index_mismatch", ErrorReply),
                     },
                 }
             },

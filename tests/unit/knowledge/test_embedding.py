@@ -42,12 +42,13 @@ def model_copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(DEFAULT_MODEL_DIR, tmp_path / "model"))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row["text"][:25]))
-def test_int8_vectors_agree_with_the_torch_reference(minilm: MiniLM, row: dict[str, Any]) -> None:
-    expected = np.array(row["vector"])
-    (vector,) = minilm.embed([row["text"]])
-    cosine = float(vector @ expected / np.linalg.norm(expected))
-    assert cosine >= (0.95 if row["tokens"] < 4 else 0.98)
+def test_int8_vectors_agree_with_the_torch_reference(minilm: MiniLM) -> None:
+    cosines = {
+        row["text"]: float(vector @ row["vector"] / np.linalg.norm(row["vector"]))
+        for row, vector in zip(ROWS, minilm.embed([row["text"] for row in ROWS]), strict=True)
+    }
+    floors = {row["text"]: 0.95 if row["tokens"] < 4 else 0.98 for row in ROWS}
+    assert {text: cosine for text, cosine in cosines.items() if cosine < floors[text]} == {}
 
 
 def test_it_names_itself_as_manifests_do(minilm: MiniLM) -> None:

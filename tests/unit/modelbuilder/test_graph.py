@@ -55,13 +55,12 @@ def embed(session: onnxruntime.InferenceSession, batch: list[list[int]]) -> NDAr
     return vectors
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row["text"][:25]))
-def test_the_unquantised_graph_agrees_with_torch(
-    fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer, row: dict[str, Any]
-) -> None:
-    expected = np.array(row["vector"])
-    (vector,) = embed(fp32, [tokenizer.encode(row["text"]).ids])
-    assert vector @ expected / np.linalg.norm(expected) >= 0.9999
+def test_the_unquantised_graph_agrees_with_torch(fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer) -> None:
+    cosines = {}
+    for row in ROWS:
+        (vector,) = embed(fp32, [tokenizer.encode(row["text"]).ids])
+        cosines[row["text"]] = vector @ row["vector"] / np.linalg.norm(row["vector"])
+    assert {text: cosine for text, cosine in cosines.items() if cosine < 0.9999} == {}
 
 
 def test_the_mask_hides_padding(fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer) -> None:

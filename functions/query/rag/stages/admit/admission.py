@@ -31,26 +31,19 @@ class PlainAdmission:
 
 
 @dataclass(frozen=True, slots=True)
-class StrictAdmission:
-    """Collapses white space and refuses script patterns and control characters; at most ``max_chars``."""
-
-    max_chars: int
+class StrictAdmission(PlainAdmission):
+    """On one line, without script patterns and control characters too."""
 
     def __call__(self, question: Question) -> Question:
-        """The admitted question, on one line.
+        """The admitted question.
 
         Raises:
-            EmptyQuery: nothing in it shows.
-            QueryTooLong: more than ``max_chars`` characters are left.
+            EmptyQuery, QueryTooLong: as ``PlainAdmission``, of what is left.
             UnsafeQuery: a script pattern, or a control character.
         """
-        text = collapse(question.text)
-        if is_blank(text):
-            raise EmptyQuery
-        if len(text) > self.max_chars:
-            raise QueryTooLong(self.max_chars)
-        if holds_controls(text):
+        admitted = PlainAdmission(self.max_chars)(replace(question, text=collapse(question.text)))
+        if holds_controls(admitted.text):
             raise UnsafeQuery("{noun} holds control characters; plain text of any script is accepted")
-        if holds_script(text):
+        if holds_script(admitted.text):
             raise UnsafeQuery("{noun} holds a script pattern; plain text is accepted")
-        return replace(question, text=text, understood="")
+        return admitted

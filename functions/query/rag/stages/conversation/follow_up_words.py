@@ -64,6 +64,7 @@ CONTINUATIONS = frozenset(
 )
 POSSESSIVES = _words("its their theirs his hers")
 PRONOUNS = POSSESSIVES | _words("they them he him she her")
+REFERENCES = PRONOUNS | _words("these those")
 _REFLEXIVES = _words("itself themselves himself herself")
 
 PREPOSITIONS = _words(
@@ -78,18 +79,10 @@ PERIODS = _words(
     "year month week weekend semester term quarter morning afternoon evening night summer winter spring autumn fall "
     "time season century decade"
 )
-TIME_WORDS = _words("time day date weather o'clock")
 CLAUSE_MARKS = CONJUNCTIONS | _words(
     "if when while whether although though after before until since as than that who whom which where why how what "
     "whose once unless"
 )
-AFTER_DETERMINED = _words("who whom which that with without of in from born")
-BEFORE_TO = _words(
-    "related relate relates relation compared compare compares similar according due linked connected applicable apply "
-    "applies specific limited belong subject close closer equal identical next back respect opposed"
-)
-DO = _words("do does did")
-BEFORE_NOUN_PHRASE = BE | _words("the a an any some other another all")
 CLAUSE_OPENERS = _words("to that if when whether for because")
 BEFORE_ONE = _words(
     "which that this the another other first second third last next new old each any better best cheaper nearest a "
@@ -97,11 +90,6 @@ BEFORE_ONE = _words(
 )
 LIGHT_VERBS = _words("be do go get have make use take give come let keep put")
 BEFORE_THAT = AUXILIARIES | PREPOSITIONS | _QUESTION_WORDS | LIGHT_VERBS | (CONJUNCTIONS - {"so"}) | _words("all")
-WEATHER = _words("snow snows snowing rain rains raining")
-AFTER_IT_DEPARTMENT = _words(
-    "department support service services desk helpdesk staff team policy policies security insurance equipment "
-    "infrastructure training systems system manager administrator office project projects budget"
-)
 
 COURTESIES = _words(
     "thanks thank you ok okay yes no well oh hi hello bye goodbye great perfect good nice cool fine sure please so "

@@ -48,6 +48,7 @@ _ROW_BREAK = re.compile(r"(?<=[^\n])<br\s*/?>(?=[^\n])", re.IGNORECASE)
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)
 _LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]{1,30})")
 _TICKS = re.compile("`+")
+_ENCODED = str.maketrans({" ": "%20", "(": "%28", ")": "%29"})
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
 
 
@@ -156,43 +157,29 @@ class _Converter(HTMLParser):
     def _end_last(self) -> None:
         name, attributes, parts = self.open.pop()
         held = "".join(parts)
-        inner = held.strip()
         if name in {"code", "pre"}:
-            self._add(self._code(name, held, attributes))
+            held = self._code(name, held, attributes)
         elif name == "li":
-            holder, of_list, items = self.open[-1]
-            first = of_list.get("start", "1")
-            number = (int(first) if first.isdecimal() and len(first) < 6 else 1) + len(items)
-            marker = f"{number}. " if holder == "ol" else "- "
-            self._add(f"{marker}{_indented(inner, len(marker))}\n")
+            held = self._item(held.strip())
         elif name in CELLS:
             for match in _HIDDEN_CODE.finditer(held):
                 self.codes[int(match[1])] = _PIPE.sub(r"\\|", self.codes[int(match[1])])
-            self._add(f"{_PIPE.sub(r'\\|', ' '.join(held.split()))} | ")
+            held = f"{_PIPE.sub(r'\\|', ' '.join(held.split()))} | "
         elif name == "tr":
             ruler = "" if self.open[-1][2] else f"\n|{' --- |' * len(parts)}"
-            self._add(f"| {held.rstrip()}{ruler}\n")
-        elif not inner:
-            self._add(held)
-        elif name in MARKS:
-            start, end = held.split(inner, 1)
-            self._add(f"{start}{MARKS[name]}{inner}{MARKS[name]}{end}")
-        elif name == "sup":
-            self._add(f"^{held}")
-        elif name == "a":
-            target = "".join(filter(str.isprintable, attributes.get("href", ""))).replace(" ", "%20")
-            linked = target and is_safe_target(target)
-            self._add(
-                f"[{' '.join(inner.split())}]({target.replace('(', '%28').replace(')', '%29')})" if linked else held
-            )
-        elif name in HEADINGS:
-            self._add(f"\n\n{HEADINGS[name]} {' '.join(inner.split())}\n\n")
-        elif name == "blockquote":
-            lines = _BLANK_LINES.sub("\n\n", inner).split("\n")
-            self._add("\n\n" + "\n".join(f"> {line}".rstrip() for line in lines) + "\n\n")
-        else:
-            gap = "\n" if name in LISTS and self._within("li") else "\n\n"
-            self._add(f"{gap}{inner}{gap}")
+            held = f"| {held.rstrip()}{ruler}\n"
+        elif name in LISTS and self._within("li"):
+            held = f"\n{held.strip()}\n"
+        elif held.strip():
+            held = _rendered(name, attributes.get("href", ""), held, held.strip())
+        self._add(held)
+
+    def _item(self, inner: str) -> str:
+        holder, of_list, items = self.open[-1]
+        first = of_list.get("start", "1")
+        number = (int(first) if first.isdecimal() and len(first) < 6 else 1) + len(items)
+        marker = f"{number}. " if holder == "ol" else "- "
+        return f"{marker}{_indented(inner, len(marker))}\n"
 
     def _code(self, name: str, held: str, attributes: dict[str, str]) -> str:
         """``held`` between more ticks than it has."""
@@ -214,3 +201,20 @@ class _Converter(HTMLParser):
 def _indented(text: str, width: int) -> str:
     lines = _BLANK_LINES.sub("\n\n", text).split("\n")
     return "\n".join([lines[0], *(f"{' ' * width}{line}" if line else "" for line in lines[1:])])
+
+
+def _rendered(name: str, href: str, held: str, inner: str) -> str:
+    """An element that holds ``inner``, with the blanks around it ``held``."""
+    if name in MARKS:
+        return held.replace(inner, f"{MARKS[name]}{inner}{MARKS[name]}", 1)
+    if name == "sup":
+        return f"^{held}"
+    if name == "a":
+        target = "".join(filter(str.isprintable, href)).translate(_ENCODED)
+        linked = target and not target.startswith("//") and is_safe_target(target)
+        return f"[{' '.join(inner.split())}]({target})" if linked else held
+    if name in HEADINGS:
+        inner = f"{HEADINGS[name]} {' '.join(inner.split())}"
+    if name == "blockquote":
+        inner = "\n".join(f"> {line}".rstrip() for line in _BLANK_LINES.sub("\n\n", inner).split("\n"))
+    return f"\n\n{inner}\n\n"

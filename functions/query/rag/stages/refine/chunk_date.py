@@ -11,7 +11,8 @@ FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "publishe
 """Asked in this order where a document has no ``last_updated``."""
 
 # A year, and where a month (and day) follow it those too: 2024, 2024-3-7, 2024_03_17, 20240317, 2024-03-17T10:00. In
-# front matter of real sites dates are of these forms; YAML and TOML give them so (24 of 24 in docs_jekyll and docs_nuxt_content).
+# front matter of real sites dates are of these forms, as YAML and TOML give them: 24 of 24 in docs_jekyll and
+# docs_nuxt_content.
 _DATE = re.compile(r"(?<!\d)((?:19[7-9]|20\d)\d)(?:([-_./]?)(\d\d?)(?:\2(\d\d?))?)?(?!\d)")
 
 

