@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-from rag.adapters.store_format import decode_answer, encode_answer, expiry
+from rag.adapters.store_format import decode, encode_answer, expiry
 from rag.values.stored import CachedAnswer, CacheHit, Turn
 
 
@@ -19,7 +19,7 @@ class InMemoryAnswerCache:
 
     def get(self, key: str) -> CacheHit | None:
         body, expires_at = self._answers.get(key, ("", 0))
-        answer = decode_answer(body) if expires_at > self._clock() else None
+        answer = decode(CachedAnswer, body) if expires_at > self._clock() else None
         return CacheHit(key=key, answer=answer, layer="l2", expires_at=expires_at) if answer else None
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:

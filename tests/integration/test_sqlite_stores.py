@@ -218,7 +218,7 @@ def test_a_writer_that_waited_too_long_says_so(
         cache.put(KEY, make_answer("new"), ttl_s=60)
     hit = cache.get(KEY)
     assert hit
-    assert hit.answer.text == "old"
+    assert hit.answer.answer.text == "old"
 
 
 def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteDatabase) -> None:

@@ -13,6 +13,7 @@ from rag.ledger import Ledger
 from rag.ports import Retriever, Writer
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
+from rag.stages.cache.frozen_answer import thaw
 from rag.stages.cite.marks import Cited, removed_note
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
@@ -134,8 +135,7 @@ class Pipeline:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=query.text)
         draft = Draft(question=question, query=query, standalone=standalone, history=history)
-        if self.cache:
-            draft = self._looked_up(draft, self.cache, ledger)
+        draft = self._looked_up(draft, self.cache, ledger) if self.cache else draft
         return draft if draft.cached else self._retrieved(draft, ledger)
 
     def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
@@ -149,10 +149,10 @@ class Pipeline:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
-        if draft.cached and self.cache:
+        if draft.cached:
             ledger.events.append(f"cache_{draft.cached.layer}")
             trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
-            answer = self.cache.recall(draft.cached, draft.question, self.profile, self.new_id(), trail)
+            answer = thaw(draft.cached.answer, question=draft.question, response_id=self.new_id(), trail=trail)
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             answer = self._declined(draft)
         else:

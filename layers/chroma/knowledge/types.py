@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    type Vector = NDArray[np.float32]
-    """Shape (dimensions,), unit length."""
-    type Matrix = NDArray[np.float32]
-    """Shape (texts, dimensions), each row of unit length."""
+type Vector = NDArray[np.float32]
+"""Shape (dimensions,), unit length."""
+
+type Matrix = NDArray[np.float32]
+"""Shape (texts, dimensions), each row of unit length."""
 
 type Scalar = str | int | float | bool
 """A metadata value, as Chroma stores it. Absent is absent: None is never stored."""

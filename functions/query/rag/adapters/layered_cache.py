@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cachetools import TLRUCache
 
-from rag.adapters.store_format import decode_answer, encode_answer, expiry
+from rag.adapters.store_format import decode, encode_answer, expiry
 from rag.ports import AnswerCache
 from rag.values.stored import CachedAnswer, CacheHit
 
@@ -58,7 +58,7 @@ class LayeredCache:
         # A clock that was set back would keep an entry alive for too long.
         if entry is None or entry.stored_at > self._clock():
             return None
-        answer = decode_answer(entry.body)
+        answer = decode(CachedAnswer, entry.body)
         return CacheHit(key=key, answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
 
     def get(self, key: str) -> CacheHit | None:

@@ -118,9 +118,9 @@ class Polished:
 class Citation:
     """A citation in the answer that was matched to a retrieved chunk.
 
-    ``position`` is the character offset of ``raw`` in the answer. ``score`` is the chunk's, on the profile's
-    scale. ``also`` are the other chunks of the source that the answer draws on. ``chunk_id`` names the chunk where the
-    profile cites chunks. ``support`` is the verdict of a citation check, None where none was made.
+    ``position`` is the character offset of ``raw`` in the answer. ``also`` are the other chunks of the source
+    that the answer draws on. ``chunk_id`` names the chunk where the profile cites chunks. ``support`` is the verdict of
+    a citation check, None where none was made.
     """
 
     raw: str

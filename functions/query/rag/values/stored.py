@@ -1,18 +1,18 @@
 """The frozen values that outlive a request: what the answer cache, the memory and the feedback store keep.
 
-Moments (``at``, ``created_at``, ``expires_at``) are Unix seconds by the wall clock, which goes on while a process is
+Moments (``at``, ``expires_at``) are Unix seconds by the wall clock, which goes on while a process is
 frozen. Vectors are questions' directions as ``quantise`` makes them, ``b""`` where nobody embedded the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rag.values.answer import Confidence
+from rag.values.answer import Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,18 +49,11 @@ type Layer = Literal["l1", "l2"]
 class CachedAnswer:
     """An answer without what belongs to one request (its ids, its timings).
 
-    ``parts`` holds whatever else rebuilds the reply (citations, sources, relatedDocs ...), as plain JSON with string
-    keys. ``vector`` and ``chunk_ids`` are there so that a vote on a cached answer teaches as much as on a fresh one.
-    ``top_score`` is the best plain cosine.
+    ``vector`` and ``chunk_ids`` are there so that a vote on a cached answer teaches as much as on a fresh one.
     """
 
-    text: str
-    parts: Mapping[str, object]
-    confidence: Confidence
+    answer: Answer
     chunk_ids: tuple[str, ...]
-    top_score: float
-    model: str
-    created_at: float
     vector: bytes = b""
 
 

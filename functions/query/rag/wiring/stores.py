@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag.adapters import store_format
 from rag.adapters.layered_cache import LayeredCache
 from rag.config.settings import Settings
 from rag.errors import StoreUnavailable
@@ -28,6 +29,7 @@ class OpenStores:
 
     def warm(self) -> None:
         """Import what the first access will need, without reading or writing anything."""
+        store_format.warm()
         if self.table:
             try:
                 self.table.warm()

@@ -7,25 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from store_contract import make_answer, make_response
+from store_contract import make_response
 
-from rag.adapters.store_format import decode_answer, decode_response, decode_turn, encode_answer
-from rag.values.stored import Turn, quantise
+from rag.adapters.store_format import decode
+from rag.values.stored import CachedAnswer, ResponseRecord, Turn, quantise
 
 
-@pytest.mark.parametrize("text", ["{", "null", '{"format":99,"text":"from another release"}'])
+@pytest.mark.parametrize(
+    "text",
+    ["{", "null", '{"format":3,"record":{"at":"now"}}', '{"format":99,"record":{"question":"","answer":"","at":1}}'],
+)
 def test_what_another_release_wrote_reads_as_absent(text: str) -> None:
-    assert decode_answer(text) is None
-    assert decode_turn(text) is None
-    assert decode_response(text) is None
-
-
-def test_an_answer_s_scores_may_be_numpy_s() -> None:
-    body = encode_answer(make_answer(top_score=np.float32(0.5)))
-    assert body
-    decoded = decode_answer(body)
-    assert decoded
-    assert decoded.top_score == 0.5
+    assert decode(CachedAnswer, text) is None
+    assert decode(Turn, text) is None
+    assert decode(ResponseRecord, text) is None
 
 
 def test_whose_vote_it_is() -> None:
@@ -51,10 +46,3 @@ def test_any_vector_is_one_byte_a_dimension(vector: np.ndarray) -> None:
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
-
-
-def test_a_turn_of_before_the_users_own_words_were_kept_is_read() -> None:
-    text = '{"format":2,"question":"Which permit?","answer":"TradeNet.","at":1.5,"sources":["u"]}'
-    turn = decode_turn(text)
-    assert turn == Turn(question="Which permit?", answer="TradeNet.", at=1.5, sources=("u",))
-    assert turn.asked == "Which permit?"

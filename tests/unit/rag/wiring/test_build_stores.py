@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from store_contract import make_answer
+
 from rag.adapters.dynamodb.memory import DynamoDbMemory
 from rag.adapters.sqlite.stores import SqliteMemory
 from rag.config.settings import Settings, load
-from rag.values.answer import Confidence
-from rag.values.stored import CachedAnswer, Turn
+from rag.values.stored import Turn
 from rag.wiring.stores import OpenStores, build_stores
 
 
@@ -16,18 +17,6 @@ def stores(**env: str) -> OpenStores:
     made = build_stores(load(Settings, env))
     assert made is not None
     return made
-
-
-def kept() -> CachedAnswer:
-    return CachedAnswer(
-        text="x",
-        parts={},
-        confidence=Confidence("High", 90.0, ""),
-        chunk_ids=(),
-        top_score=0.9,
-        model="m",
-        created_at=1.0,
-    )
 
 
 def test_without_a_name_there_are_none() -> None:
@@ -55,7 +44,7 @@ def test_a_table_comes_before_a_path(tmp_path: Path) -> None:
 def test_renewing_forgets_what_this_process_cached_and_nothing_else(tmp_path: Path) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
     cache = made.stores.cache
-    cache.put("k", kept(), ttl_s=100.0)
+    cache.put("k", make_answer(), ttl_s=100.0)
     assert [hit.layer for hit in (cache.get("k"),) if hit] == ["l1"]
     made.renew()
     assert [hit.layer for hit in (cache.get("k"), cache.get("k")) if hit] == ["l2", "l1"]

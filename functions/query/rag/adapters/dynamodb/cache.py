@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.store_format import decode_answer, encode_answer, expiry
+from rag.adapters.store_format import decode, encode_answer, expiry
 from rag.values.stored import CachedAnswer, CacheHit
 
 
@@ -21,7 +21,7 @@ class DynamoDbAnswerCache:
     def get(self, key: str) -> CacheHit | None:
         """The answer under ``key``, if there is one."""
         item = self._table.get(_place(key))
-        answer = decode_answer(str(item["body"])) if item else None
+        answer = decode(CachedAnswer, str(item["body"])) if item else None
         if item is None or answer is None:
             return None
         return CacheHit(key=key, answer=answer, layer="l2", expires_at=int(item["expiresAt"]))

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rag.adapters.dynamodb.items import Item, Key, Row, Value
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.store_format import clip_comment, clip_question, decode_response, digest, encode_response, expiry
+from rag.adapters.store_format import clip_comment, clip_question, decode, digest, encode_response, expiry
 from rag.values.stored import (
     MAX_CHUNK_IDS,
     MAX_VOTES_PER_CHUNK,
@@ -62,7 +62,7 @@ class DynamoDbFeedback:
     def response(self, response_id: str) -> ResponseRecord | None:
         """The response that was given this id."""
         item = self._table.get(_response_key(response_id))
-        return decode_response(str(item["body"])) if item else None
+        return decode(ResponseRecord, str(item["body"])) if item else None
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None

@@ -14,7 +14,7 @@ import time
 
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.store_format import decode_turn, digest, encode_turn, expiry
+from rag.adapters.store_format import decode, digest, encode_turn, expiry
 from rag.values.stored import MAX_TURNS, TURN_TTL_S, Turn
 
 
@@ -34,7 +34,7 @@ class DynamoDbMemory:
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         """The last ``limit`` turns, oldest first."""
         items = self._table.newest(_pk(session_id), prefix="turn#", limit=min(limit, MAX_TURNS))
-        turns = (decode_turn(str(item["body"])) for item in reversed(items))
+        turns = (decode(Turn, str(item["body"])) for item in reversed(items))
         return tuple(turn for turn in turns if turn)
 
 

@@ -8,9 +8,7 @@ from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.store_format import (
     clip_comment,
     clip_question,
-    decode_answer,
-    decode_response,
-    decode_turn,
+    decode,
     digest,
     encode_answer,
     encode_response,
@@ -46,7 +44,7 @@ class SqliteAnswerCache:
                 "SELECT body, expires_at FROM answers WHERE key = ? AND expires_at > ?",
                 (key, self._database.clock()),
             ).fetchone()
-        answer = decode_answer(row[0]) if row else None
+        answer = decode(CachedAnswer, row[0]) if row else None
         return CacheHit(key=key, answer=answer, layer="l2", expires_at=row[1]) if answer else None
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
@@ -92,7 +90,7 @@ class SqliteMemory:
                 "SELECT body FROM turns WHERE session = ? AND expires_at > ? ORDER BY at DESC, id DESC LIMIT ?",
                 (digest(session_id), self._database.clock(), max(0, min(limit, MAX_TURNS))),
             ).fetchall()
-        turns = (decode_turn(body) for (body,) in reversed(rows))
+        turns = (decode(Turn, body) for (body,) in reversed(rows))
         return tuple(turn for turn in turns if turn)
 
 
@@ -125,7 +123,7 @@ class SqliteFeedback:
                 "SELECT body FROM responses WHERE id = ? AND expires_at > ?",
                 (digest(response_id), self._database.clock()),
             ).fetchone()
-        return decode_response(row[0]) if row else None
+        return decode(ResponseRecord, row[0]) if row else None
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.ports import LayeredAnswers
-from rag.stages.cache.frozen_answer import freeze, thaw
+from rag.stages.cache.frozen_answer import freeze
 from rag.values.answer import Answer, Hit, Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
@@ -69,17 +69,6 @@ class CacheSlot:
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
 
-    def recall(
-        self,
-        hit: CacheHit,
-        question: Question,
-        profile: str,
-        response_id: str,
-        trail: tuple[str, ...],
-    ) -> Answer:
-        """The kept answer for another request, with a response id of its own."""
-        return thaw(hit.answer, question=question, profile=profile, response_id=response_id, trail=trail)
-
     def keep(self, key: str, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
 
@@ -100,8 +89,7 @@ class CacheSlot:
         if not good or self._disliked(key):
             return False
         vector = quantise(self.embed(answer.question.understood))
-        frozen = freeze(answer, rests_on=rests_on, top_score=top_score, now=self.now(), vector=vector)
-        self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
+        self.store.put(key, freeze(answer, rests_on=rests_on, vector=vector), ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet
             self.store.evict(key)
             return False

@@ -58,7 +58,7 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def frozen(**fields: object) -> CachedAnswer:
-    kept = freeze(ANSWER, rests_on=HITS, top_score=0.8, now=1e9, vector=b"\x01\x02")
+    kept = freeze(ANSWER, rests_on=HITS, vector=b"\x01\x02")
     return replace(kept, **fields)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ from fakes_stores import InMemoryAnswerCache
 
 from rag.adapters.layered_cache import LayeredCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
+from rag.stages.cache.frozen_answer import thaw
 from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery
 from rag.values.stored import CacheHit
 
@@ -115,7 +116,7 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
     hit = cache.get("k", QUERY)
     assert hit is not None
     asked = replace(QUESTION, session_id="t" * 22)
-    answer = cache.recall(hit, asked, "gacounts", "r2", ("trail",))
+    answer = thaw(hit.answer, question=asked, response_id="r2", trail=("trail",))
     assert (answer.text, answer.response_id, answer.question) == (ANSWER.text, "r2", asked)
     assert (answer.cached, answer.trail, answer.routing) == (True, ("trail",), None)
     assert (answer.confidence, answer.refused, answer.chunks_retrieved) == (ANSWER.confidence, False, 2)
@@ -177,7 +178,7 @@ def test_what_it_rests_on_is_kept_with_it() -> None:
     cache.keep("k", ANSWER, HITS[1:], 0.8)
     hit = cache.get("k", QUERY)
     assert hit is not None
-    assert (hit.answer.chunk_ids, hit.answer.top_score) == (("id_2",), 0.8)
+    assert hit.answer.chunk_ids == ("id_2",)
 
 
 # --- a remote embedder works meanwhile
