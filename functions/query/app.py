@@ -18,7 +18,7 @@ from knowledge.errors import IndexUnavailable
 from rag.config.settings import Settings, load
 from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
 from rag.http import requests
-from rag.http.replies import QUERY, QUESTION, error_reply, query_reply, question_reply
+from rag.http.replies import QUERY, QUESTION, error_reply, health_reply, query_reply, question_reply
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from rag.http.schema import FeedbackReply
 from rag.values.answer import Deadline
@@ -81,7 +81,7 @@ def post_feedback() -> Response[str]:
 @app.get("/api/health")
 def get_health() -> Response[str]:
     """Is there an index, and who writes?"""
-    return _json(HTTPStatus.OK, service.health().model_dump())
+    return _json(HTTPStatus.OK, health_reply(service.health()))
 
 
 @app.not_found

@@ -1,4 +1,4 @@
-"""From an Answer or an error to the JSON that callers get."""
+"""From an Answer, a health check or an error to the JSON that callers get."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from rag.errors import (
     RagError,
     StoreUnavailable,
 )
-from rag.http.schema import CitationReply, ErrorReply, MetadataReply, QueryReply, QuestionReply
+from rag.http.schema import CitationReply, ErrorReply, HealthReply, MetadataReply, QueryReply, QuestionReply
 from rag.stages.after.route import ConfidenceRouter
 from rag.text.labels import make_label
 from rag.values.answer import Answer, Citation, Completion
+from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
@@ -60,6 +61,11 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         "metadata": _metadata(answer) if debug else {},
     }
     return QuestionReply.model_validate(fields).model_dump(mode="json")
+
+
+def health_reply(health: Health) -> dict[str, Any]:
+    """The body of ``GET /api/health``."""
+    return HealthReply.model_validate(health).model_dump(mode="json")
 
 
 def _citation(citation: Citation) -> CitationReply:

@@ -15,7 +15,6 @@ from rag.adapters.secrets import forget_secrets, warm_secrets
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import UnknownResponse
-from rag.http.schema import HealthReply, IndexHealth, LlmHealth
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
@@ -24,6 +23,7 @@ from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
+from rag.values.health import Health, IndexState, LlmState
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import answering_chat, build_writer, deciding_chat
 from rag.wiring.stores import OpenStores, build_stores
@@ -41,14 +41,14 @@ class Service:
     stores: OpenStores | None
     remote: OpenAiEmbedder | None
 
-    def health(self) -> HealthReply:
+    def health(self) -> Health:
         """The service's state; calls no LLM.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
         with self.index.lease() as index:
-            state = IndexHealth(
+            state = IndexState(
                 documents=index.documents,
                 chunks=index.chunks,
                 embedding_model=index.embedder.model,
@@ -56,10 +56,10 @@ class Service:
                 version=index.version,
                 manifest=index.manifest is not None,
             )
-        llm = LlmHealth(engine="extractive", model=EXTRACTIVE, last_error=None)
+        llm = LlmState(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
-            llm = LlmHealth(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
-        return HealthReply(profile=self.pipeline.profile, index=state, llm=llm)
+            llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
+        return Health(profile=self.pipeline.profile, index=state, llm=llm)
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
         """Let the session's vote on a response be ``helpful``; None withdraws it.
