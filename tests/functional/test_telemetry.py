@@ -158,6 +158,7 @@ def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_everything_that_a_cold_process_writes_is_json(waypoint_index: Path) -> None:
     """A retry, a change of model, a failure, a health check: each line can be searched by its correlation id."""
     script = f"""

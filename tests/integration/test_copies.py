@@ -18,6 +18,8 @@ from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Question, SearchQuery
 
+pytestmark = pytest.mark.slow
+
 COPIES = 8
 NOTE = (
     "## Starting a timer\n\nOpen Tracker, type what you are working on, pick a project, and press the green Start "
@@ -50,7 +52,7 @@ def test_copies_of_one_note_take_one_place(retrieve: HybridRetriever, text: str)
     found = retrieve(SearchQuery(text=text, top_k=knobs.top_k))
     assert sum(hit.chunk.doc_id.startswith("note") for hit in found) == COPIES
 
-    kept = Mmr(knobs.mmr_lambda, knobs.pack_top)(found, Question(text=text))
+    kept = Mmr(knobs.mmr_lambda, knobs.pack_top)(found, Question(text=text)).hits
 
     assert len(kept) == knobs.pack_top
     assert sum(hit.chunk.doc_id.startswith("note") for hit in kept) == 1
