@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import real_model
-from functional.harness import API_KEY, REPOSITORY
+from functional.harness import API_KEY
 
 from rag.config.settings import PROFILE_NAMES
 
@@ -56,7 +56,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         [sys.executable, "-c", SCRIPT],
         env={
             **clean,
-            "PYTHONPATH": str(REPOSITORY / "tests"),
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             **ON_LAMBDA,
             "INDEX_URI": str(target),
             "LLM_API_KEY": API_KEY,
