@@ -8,14 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from functional.harness import API_KEY, REPOSITORY
+import real_model
+from functional.harness import API_KEY
 
-from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
-from knowledge.read.documents import read
 from rag.config.settings import PROFILE_NAMES
-
-SAMPLE = REPOSITORY / "samples" / "waypoint" / "04_internal_synthetic" / "credit_terms.md"
 
 MAX_MODULES = 1700
 """FACTS.md counts 1,408 with Chroma, Powertools and openai; this is without openai."""
@@ -54,14 +50,13 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
     These two are without what ``import chromadb`` alone brings; ``all`` is everything.
     """
-    target = tmp_path_factory.mktemp("budget") / "index"
-    ingest(read([SAMPLE]).documents, target=target, embedder=MiniLM())
+    target = real_model.sample_index("waypoint", tmp_path_factory)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_"))}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={
             **clean,
-            "PYTHONPATH": str(REPOSITORY / "tests"),
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             **ON_LAMBDA,
             "INDEX_URI": str(target),
             "LLM_API_KEY": API_KEY,

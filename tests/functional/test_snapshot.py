@@ -74,6 +74,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "imported"),
     [

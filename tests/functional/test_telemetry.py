@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fakes_llm import LlmServer, error, only_models, reply
-from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, REQUEST_ID, Api, Json, Reply, Start, post
+from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, REQUEST_ID, Api, Json, Reply, Start, post
 
 MARKER = "XQZZY-4711"
 ANSWER_METRICS = {
@@ -150,7 +150,7 @@ def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     }
     return subprocess.run(
         [sys.executable, "-c", script],
-        env={**clean, "PYTHONPATH": str(REPOSITORY / "tests"), **env},
+        env={**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env},
         capture_output=True,
         text=True,
         check=True,
@@ -158,6 +158,7 @@ def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_everything_that_a_cold_process_writes_is_json(waypoint_index: Path) -> None:
     """A retry, a change of model, a failure, a health check: each line can be searched by its correlation id."""
     script = f"""

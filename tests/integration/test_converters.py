@@ -469,6 +469,7 @@ print(json.dumps([chunks, peak_mb]))
 """
 
 
+@pytest.mark.slow
 def test_one_big_file_is_indexed_in_little_memory(tmp_path: Path) -> None:
     big = tmp_path / "big.md"
     with big.open("w", encoding="utf-8") as file:

@@ -18,6 +18,8 @@ from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Question, SearchQuery
 
+pytestmark = pytest.mark.slow
+
 COPIES = 8
 NOTE = (
     "## Starting a timer\n\nOpen Tracker, type what you are working on, pick a project, and press the green Start "

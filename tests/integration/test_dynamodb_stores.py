@@ -47,6 +47,8 @@ from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_CHUNK_IDS
 
+pytestmark = pytest.mark.slow
+
 type StartResponse = Callable[..., object]
 type Wsgi = Callable[[dict[str, Any], StartResponse], Any]
 type Step = Wsgi | None
