@@ -145,7 +145,6 @@ type Start = Callable[..., Api]
 @contextmanager
 def starting(index: Path) -> Iterator[Start]:
     """A ``start`` whose functions end with the block, in an environment without settings of this machine."""
-    import real_model  # late: tests/budget imports this module, and counts what the service alone imports
 
     started: list[Api] = []
     with pytest.MonkeyPatch.context() as patch:
