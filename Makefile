@@ -81,8 +81,8 @@ PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
 	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)
 
-test-fast: $(DEV_DONE) $(MODEL_DONE) ## All tests but those that need a build or the emulator, or take seconds each
-	@$(PYTEST) -m 'not build and not slow'
+test-fast: $(DEV_DONE) $(MODEL_DONE) ## Unit and functional tests, without a build, the emulator and what takes seconds a test
+	@$(PYTEST) -m 'not build and not slow' tests/unit tests/functional tests/budget tests/infra
 
 evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
 	@$(PYTEST) -q tests/evaluation

@@ -18,9 +18,9 @@ from ragctl.modes import Mode, best_documents, searcher
 
 pytestmark = pytest.mark.slow
 
-FLOORS = {"squad_v11_dev": 0.91, "clapnq_dev": 0.98, "covid_faq": 0.71}
-MAX_PASSAGES = 600
-"""SQuAD has 2,067, whose index takes as long as the rest of the evaluation; ``ragctl evaluate`` measures on all."""
+FLOORS = {"squad_v11_dev": 0.9, "clapnq_dev": 0.98, "covid_faq": 0.71}
+MAX_PASSAGES = 300
+"""Enough to see a fault; ``ragctl evaluate`` measures on all (SQuAD has 2,067), which takes minutes."""
 
 MANY_QUESTIONS = 600
 """Of more than these (SQuAD asks five of a passage) one for each passage is asked."""

@@ -18,6 +18,7 @@ ASKED = re.findall(r'ragctl ask "([^"\n]*)"\n\n```text\n(.*?)```', README, re.DO
 RAGCTL = "from ragctl.cli import main; main()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "shown"), ASKED, ids=["answered", "declined"])
 def test_ragctl_ask_prints_what_is_shown(waypoint_index: Path, question: str, shown: str) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}

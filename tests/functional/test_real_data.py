@@ -45,6 +45,7 @@ def handbook(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iter
         yield start()
 
 
+@pytest.mark.slow
 @needs_handbook
 @pytest.mark.parametrize(
     ("question", "page", "said"),
@@ -65,6 +66,7 @@ def test_a_question_finds_its_page(handbook: Api, question: str, page: str, said
     assert "{%" not in body["answer"]
 
 
+@pytest.mark.slow
 @needs_handbook
 def test_what_the_handbook_does_not_hold_is_declined(handbook: Api) -> None:
     assert handbook.ask("How long should I boil an egg so that the yolk stays soft?").json["answer"] == DECLINE

@@ -363,6 +363,7 @@ def ragctl(*arguments: str | Path, **variables: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_the_program_reads_the_index_from_the_environment(index: Path) -> None:
     done = ragctl("ask", IN_SCOPE, "--json", INDEX_URI=str(index), RAG_PROFILE="waypoint")
 
@@ -370,6 +371,7 @@ def test_the_program_reads_the_index_from_the_environment(index: Path) -> None:
     assert json.loads(done.stdout)["citations"][0]["docId"] == "REG-1"
 
 
+@pytest.mark.slow
 def test_the_program_prints_an_answer_where_the_terminal_knows_ascii_only(index: Path) -> None:
     done = ragctl("ask", "Prüfung", "--json", INDEX_URI=str(index), PYTHONIOENCODING="ascii")
 
@@ -377,6 +379,7 @@ def test_the_program_prints_an_answer_where_the_terminal_knows_ascii_only(index:
     assert json.loads(done.stdout)["metadata"]["query"] == "Prüfung"
 
 
+@pytest.mark.slow
 def test_the_program_bears_a_reader_that_stops_early(index: Path) -> None:
     program = Path(sys.executable).with_name("ragctl")
     with subprocess.Popen(

@@ -461,6 +461,7 @@ def test_a_handle_follows_the_folder(folder: Path) -> None:
     handle.close()
 
 
+@pytest.mark.slow
 def test_twenty_swaps_under_load_leak_nothing(folder: Path) -> None:
     def held() -> tuple[int, int]:
         gc.collect()

@@ -228,6 +228,7 @@ def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
     assert (summary.chunks, summary.embedded) == (4, 2)
 
 
+@pytest.mark.slow
 def test_more_chunks_than_one_chroma_batch(tmp_path: Path) -> None:
     many = [document(f"d{n}", *(f"s{m}" for m in range(30))) for n in range(70)]
 
@@ -302,6 +303,7 @@ def test_a_chroma_folder_made_elsewhere_is_not_written_to(tmp_path: Path) -> Non
     assert not list(tmp_path.glob("data-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b"CHROMA_SERVER_NOFILE=abc\n", b"\xff\xfe\x00", b"CHROMA_API_IMPL=nowhere\n"])
 def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path, line: bytes) -> None:
     (tmp_path / ".env").write_bytes(line)

@@ -463,6 +463,7 @@ def test_a_failed_ingest_leaves_the_index_that_there_was(run: Run, corpus: Path,
     assert "Demurrage" in hit.chunk.text
 
 
+@pytest.mark.slow
 def test_a_killed_ingest_goes_on_where_it_stopped(run: Run, corpus: Path, tmp_path: Path) -> None:
     target = tmp_path / "i"
     reached = threading.Event()

@@ -137,6 +137,7 @@ def writers(path: Path) -> Iterator[list[subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.slow
 def test_processes_share_a_file_from_its_first_moment_on(
     database: SqliteDatabase, clock: FakeClock, writers: list[subprocess.Popen[str]]
 ) -> None:

@@ -53,6 +53,7 @@ def test_unknown_jobs(tmp_path: Path, job: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_job_that_succeeds(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
@@ -68,6 +69,7 @@ def test_a_job_that_succeeds(tmp_path: Path) -> None:
     assert call(found, "GET", f"/v1/ingest/{body['id']}") == (200, done)
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_says_why_and_no_path(tmp_path: Path) -> None:
     found = jobs(tmp_path, str(tmp_path / "nowhere"))
     state = finished(found, found.start())
@@ -87,6 +89,7 @@ def test_an_index_that_somebody_else_writes_is_named_without_its_path(tmp_path: 
     assert (state["state"], state["code"], state["error"]) == ("failed", "index_locked", sentence)
 
 
+@pytest.mark.slow
 def test_documents_that_were_not_read_are_named_below_their_source(tmp_path: Path) -> None:
     folder = tmp_path / "my docs"
     folder.mkdir()

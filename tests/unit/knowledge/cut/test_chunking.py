@@ -385,6 +385,7 @@ def test_overlaps_only_repeat_the_words_just_before(text: str, max_chars: int) -
     assert seen == len(re.findall(r"w\d+", text))
 
 
+@pytest.mark.slow
 def test_real_pages_keep_their_words_and_their_fences() -> None:
     pages = SHARED_DATA / "docs_handbook" / "pages"
     if not pages.is_dir():
