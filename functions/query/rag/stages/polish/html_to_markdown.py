@@ -42,8 +42,9 @@ MAX_DEPTH = 40
 _CODE, _LESS, _AMPERSAND = "\x01{}\x02", "\x03", "\x04"
 _PRIVATE = str.maketrans("", "", "\x00\x01\x02\x03\x04")
 _HIDDEN_CODE = re.compile("\x01(\\d+)\x02")
-_TAG = re.compile(r"""<(/?)([A-Za-z][A-Za-z0-9:_-]*)((?:[\s/](?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?)>|<""")
-_COMMENT = re.compile(r"<!--.*?-->|<[!?][^<>]*>", re.DOTALL)
+# No tag reaches over code.
+_TAG = re.compile(r"""<(/?)([A-Za-z][A-Za-z0-9:_-]*)((?:[\s/](?:[^<>"'\x01]|"[^"<\x01]*"|'[^'<\x01]*')*+)?)>|<""")
+_COMMENT = re.compile(r"<!--.*?-->|<[!?][^<>\x01]*>", re.DOTALL)
 _PIPE = re.compile(r"(?<!\\)\|")
 _ROW_BREAK = re.compile(r"(?<=[^\n])<br\s*/?>(?=[^\n])", re.IGNORECASE)
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)

@@ -138,6 +138,7 @@ def test_a_tag_that_is_mentioned_can_be_read(given_text: str, result: str) -> No
         "1. Run:\n\n   ```sh\n   <b>\n   ```\n2. Next",
         '`<b>` and ``a ` <i>`` and `<button class="start">Go</button>`',
         "```\n<b> never closed",
+        "a < p\n\n```\n;\n```\n\n>",
     ],
 )
 def test_markdown_and_code_stay(text: str) -> None:
