@@ -23,9 +23,9 @@ def test_the_last_turns_that_fit() -> None:
     assert format_history(TURNS, max_chars=len(newest)) == newest
 
 
-def test_a_newest_turn_that_is_too_long_is_cut() -> None:
-    turns = (("Who?", "Me."), ("Why?", "a" * 100))
-    assert format_history(turns, max_chars=40) == f"User: Why?\nAssistant: {'a' * 18}"
+def test_a_newest_turn_that_is_too_long_is_cut_in_its_answer() -> None:
+    assert format_history((("Why?", "a" * 100),), max_chars=40) == f"User: Why?\nAssistant: {'a' * 12} ...\n\n"
+    assert format_history((("b" * 100, "a"),), max_chars=40) == ""
 
 
 def test_a_turn_cannot_look_like_another_one() -> None:
