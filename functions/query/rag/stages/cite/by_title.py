@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from rag.stages.cite.addresses import source_urls
 from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
@@ -30,6 +31,9 @@ class _Label:
     section: str
 
 
+type _Matcher = Callable[[_Label], tuple[Hit, str] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class TitleCiter:
     """Three tiers, as in Waypoint's seed: equal titles, one title holds the other, Dice over ``min_dice``.
@@ -48,34 +52,16 @@ class TitleCiter:
 
         A bracket that is glued to a word, as in ``list[str]``, stays where it matches nothing: it is no citation.
         """
-        text, removed = rewrite_marks(answer, _GROUP, lambda group: self._left(group, hits))
+        match = cache(lambda label: self._match(label, hits))  # what is said again is matched once
+        text, removed = rewrite_marks(answer, _GROUP, lambda group: _left(group, hits, match))
         citations: dict[str, Citation] = {}
         valid = 0
         for mark in _MARK.finditer(mask_code(text)):
-            for label in self._labels(mark[0], hits):
-                if place := self._match(label, hits):
+            for label in _labels(mark[0], hits, match):
+                if place := match(label):
                     citations.setdefault(_key(place[0].chunk.title), _citation(mark, label, place))
                     valid += 1
         return Cited(text, tuple(citations.values()), valid, removed)
-
-    def _left(self, group: re.Match[str], hits: tuple[Hit, ...]) -> Left | None:
-        labels = [label for mark in _MARK.findall(group[0]) for label in self._labels(mark, hits)]
-        found = [(label, self._match(label, hits)) for label in labels]
-        kept = [(label, place[1]) for label, place in found if place]
-        if all(place and place[1] == label.section for label, place in found) or (not kept and _is_glued(group)):
-            return None
-        return Left(" ".join(make_label(label.title, section) for label, section in kept), len(found) - len(kept))
-
-    def _labels(self, mark: str, hits: tuple[Hit, ...]) -> Iterator[_Label]:
-        """The labels in a bracket: one, unless it is a list in which a title of ``hits`` stands."""
-        whole = _label(mark[1:-1])
-        titles = {_key(hit.chunk.title) for hit in hits}
-        parts = [_label(part) for part in _SEPARATOR.split(mark[1:-1])]
-        known = whole.title.casefold() in titles and (place := self._match(whole, hits)) and place[1] == whole.section
-        if not known and any(part.title.casefold() in titles for part in parts):
-            yield from parts
-        else:
-            yield whole
 
     def _match(self, label: _Label, hits: tuple[Hit, ...]) -> tuple[Hit, str] | None:
         """The hit that ``label`` means, and its section where it has that."""
@@ -97,6 +83,27 @@ class TitleCiter:
             return False
         # Not from within a word on, where a script has spaces between them; a number counts as a whole.
         return re.search(rf"(?<![a-z0-9]){re.escape(shorter)}(?!\d)", longer) is not None
+
+
+def _left(group: re.Match[str], hits: tuple[Hit, ...], match: _Matcher) -> Left | None:
+    labels = [label for mark in _MARK.findall(group[0]) for label in _labels(mark, hits, match)]
+    found = [(label, match(label)) for label in labels]
+    kept = [(label, place[1]) for label, place in found if place]
+    if all(place and place[1] == label.section for label, place in found) or (not kept and _is_glued(group)):
+        return None
+    return Left(" ".join(make_label(label.title, section) for label, section in kept), len(found) - len(kept))
+
+
+def _labels(mark: str, hits: tuple[Hit, ...], match: _Matcher) -> Iterator[_Label]:
+    """The labels in a bracket: one, unless it is a list in which a title of ``hits`` stands."""
+    whole = _label(mark[1:-1])
+    titles = {_key(hit.chunk.title) for hit in hits}
+    parts = [_label(part) for part in _SEPARATOR.split(mark[1:-1])]
+    known = whole.title.casefold() in titles and (place := match(whole)) and place[1] == whole.section
+    if not known and any(part.title.casefold() in titles for part in parts):
+        yield from parts
+    else:
+        yield whole
 
 
 def _is_glued(mark: re.Match[str]) -> bool:

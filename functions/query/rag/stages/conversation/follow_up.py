@@ -10,6 +10,8 @@ from __future__ import annotations
 from rag.stages.conversation import follow_up_words as words
 from rag.stages.conversation.follow_up_words import Word, content, read
 
+MAX_WORDS = 60
+"""A longer question brings its own topic, and is not read."""
 MAX_FRAGMENT_WORDS = 5
 """A question without a verb of asking that is longer than this is a keyword search, not a fragment."""
 ENOUGH_TOPIC = 2
@@ -33,7 +35,9 @@ def leans_on_history(question: str) -> bool:
     Each rule has its figure: without it the rates of tests/evaluation/test_follow_ups.py fall by half a point or more.
     """
     found = read(question)
-    return bool(found) and (_continues(found) or _is_fragment(found) or _refers(found) or _is_hollow(found))
+    return 0 < len(found) <= MAX_WORDS and (
+        _continues(found) or _is_fragment(found) or _refers(found) or _is_hollow(found)
+    )
 
 
 def carry_over(question: str, previous_questions: tuple[str, ...]) -> str:

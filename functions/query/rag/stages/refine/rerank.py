@@ -19,9 +19,9 @@ PASSAGE_CHARS = 800
 """As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
 
 _ROUNDING = 1e-9
+# The seed's own words.
 _TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
 _COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
-# The seed's own words, both.
 _RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
 
 

@@ -44,6 +44,10 @@ def test_any_text_gets_an_answer(text: str) -> None:
     assert leans_on_history(text) in {True, False}
 
 
+def test_a_long_question_brings_its_own_topic() -> None:
+    assert not leans_on_history("and it " * 20_000)
+
+
 def test_the_seeds_examples_get_their_topic() -> None:
     before = ("How do I report in GaCounts?",)
     assert carry_over("And the deadline?", before) == "And the deadline? (report GaCounts)"
