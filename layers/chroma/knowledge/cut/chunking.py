@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import PurePosixPath
 
 from knowledge.cut import markdown as md
 from knowledge.cut.packing import Packer
@@ -17,8 +18,14 @@ from knowledge.cut.units import Source
 
 MAX_CHARS = 1600
 OVERLAP_CHARS = 200
+PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})
 _CHAPTER_LEVEL = 2  # headings up to this level always cut; deeper ones only what is too long
 _TEXT = re.compile(r"[^\s*_=-]")  # a ruler alone is no text
+
+
+def is_markdown(path: str) -> bool:
+    """Whether the document at ``path`` (perhaps with a ``#`` part behind it) is read as Markdown."""
+    return PurePosixPath(path.partition("#")[0]).suffix.lower() not in PLAIN_SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +97,16 @@ def _outline(source: Source, blocks: tuple[md.Block, ...], title: str) -> _Secti
 
 
 def _headline(blocks: tuple[md.Block, ...], title: str) -> md.Block | None:
-    """The ``#`` heading that is the document's title.
+    """The heading that is the document's title.
 
-    The one with its words; else the first heading of all, if it is the only ``#`` or no title was given.
+    The ``#`` heading with its words, or the first heading of all with them, of any level; else the first one, if it is
+    the only ``#`` or no title was given.
     """
     headings = list(md.headings(blocks))
     tops = [block for block in headings if block.level == 1]
     wanted = " ".join(title.split()).casefold()
     leads = tops[:1] == headings[:1] and (len(tops) == 1 or not wanted)
-    same = (block for block in tops if block.title.casefold() == wanted)
+    same = (block for block in (*tops, *headings[:1]) if block.title.casefold() == wanted)
     return next(same, headings[0] if headings and leads else None)
 
 

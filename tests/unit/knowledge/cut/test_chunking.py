@@ -396,3 +396,9 @@ def test_real_pages_keep_their_words_and_their_fences() -> None:
         kept = split(document.text, title=document.title, overlap=0)
         assert len(re.findall(r"\w+", document.text)) - len(re.findall(r"\w+", " ".join(p.text for p in kept))) < 30
         assert all(len(re.findall(r"^\s*```", piece.text, re.MULTILINE)) % 2 == 0 for piece in pieces)
+
+
+def test_a_first_heading_of_any_level_that_is_the_title_is_no_part_of_a_section() -> None:
+    pieces = split("## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200, title="Installation")
+
+    assert {piece.section for piece in pieces} == {"", "On Linux"}

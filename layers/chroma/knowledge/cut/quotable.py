@@ -1,0 +1,192 @@
+"""The units that an answer may quote: cut once, at ingest, so that no Markdown is read while a question waits.
+
+Each can stand alone, together with its lead: what introduces a list, what heads a table, what is said before code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+from knowledge.cut import markdown as md
+from knowledge.cut.spans import (
+    MAX_CHARS,
+    NOWHERE,
+    Span,
+    holds_words,
+    is_read,
+    read_of_html,
+    read_of_paragraph,
+    runs,
+    sentences,
+    trim,
+)
+from knowledge.cut.units import Source
+
+LEAD_CHARS = 300
+"""An item or line longer than this introduces what is below it by its last sentence alone."""
+
+
+_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
+_GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
+
+
+class Kind(IntEnum):
+    """What a unit is; a heading is no quotation itself, it stands above the units after it."""
+
+    SENTENCE = 0
+    ITEM = 1
+    ROW = 2
+    CODE = 3
+    HEADING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    """Characters ``start`` to ``end`` of a chunk's text, and those of its lead; where these are the same it has none.
+
+    Neither has white space around it. An item begins with its marker. Code has its fences (the part of a long block
+    only those that are in it; the fence that opens it is then the end of its lead). Blanks before the first line are
+    left out: an indented block has its own in the text before ``start``. In a sentence a line that begins with ``>``
+    goes on in the same quotation.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    lead_start: int = 0
+    lead_end: int = 0
+
+
+def quotable(text: str, *, markdown: bool = True) -> tuple[Quotable, ...]:
+    """The units of a chunk's ``text`` in their order; they do not overlap, and what is in none has no words to read.
+
+    A lead may be a unit of its own, or the end of one. Left out: images, tags, comments, link definitions, rulers.
+    """
+    # The same number of characters, in the lines that markdown-it counts: for it a carriage return ends one too.
+    text = text.replace("\r\n", " \n").replace("\r", "\n")
+    source = Source(text)
+    if not markdown:
+        spans = (part for block in source.paragraphs() for part in sentences(source, (block.start, block.end)))
+        return tuple(Quotable(*span, Kind.SENTENCE) for span in spans if holds_words(text, span))
+    reader = _Reader(source)
+    reader.walk(md.parse(text))
+    return tuple(reader.units)
+
+
+class _Reader:
+    """Walks the blocks of a text.
+
+    ``intro`` is what introduces a list here, ``listed`` what introduced the last one, ``before`` what is said before
+    code.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.units: list[Quotable] = []
+        self._source = source
+        self._text = source.text
+        self._intro = self._before = self._listed = NOWHERE
+        self._quoted = False
+
+    def walk(self, blocks: Sequence[md.Block]) -> None:
+        for block in blocks:
+            span = self._span(block)
+            if block.kind in ("bullet_list", "ordered_list"):
+                self._list(block)
+            elif block.kind == "blockquote":
+                outside, self._quoted = self._quoted, True
+                self.walk(block.children)
+                self._quoted = outside
+            elif block.kind in ("fence", "code_block"):
+                self._code(block, span)
+            elif block.kind == "table":
+                self._table(block, span)
+            elif block.kind in ("heading", "hr"):
+                self._add(span, Kind.HEADING)
+                self._intro = self._before = self._listed = NOWHERE
+            else:
+                read = read_of_html if block.kind == "html_block" else read_of_paragraph
+                for part in read(self._text, span):
+                    self._sentences(part)
+
+    def _span(self, block: md.Block) -> Span:
+        """Where ``block`` is, behind the units that there are (of a list's first line its item has the beginning)."""
+        start = max(self._source.offset(block.first), self.units[-1].end if self.units else 0)
+        return trim(self._text, start, self._source.offset(block.end), quoted=self._quoted)
+
+    def _add(self, span: Span, kind: Kind, lead: Span = NOWHERE) -> None:
+        if holds_words(self._text, span):
+            self.units.append(Quotable(*span, kind, *lead))
+
+    def _sentences(self, span: Span) -> None:
+        """A line that ends with a colon leads the paragraph after it."""
+        start, end = self._intro
+        leads = self._text.endswith(":", start, end) and not self._text[end : span[0]].strip(" \n>")
+        lead = self._intro if leads else NOWHERE
+        for part in sentences(self._source, span, quoted=self._quoted):
+            self._add(part, Kind.SENTENCE, lead)
+            self._intro = self._before = part
+            lead = NOWHERE
+
+    def _list(self, block: md.Block) -> None:
+        """A list that goes on counting, as behind a picture or in a later chunk, has the lead of the one before."""
+        intro = self._intro
+        for number, item in enumerate(block.children):
+            if not number and _GOES_ON.match(self._text, self._span(item)[0]):
+                intro = self._listed
+            self._intro = intro
+            self._item(item)
+        self._intro = self._listed = intro
+
+    def _item(self, item: md.Block) -> None:
+        own = 0
+        while own < len(item.children) and item.children[own].kind == "paragraph":
+            own += 1
+        if own:
+            start, _ = self._span(item)
+            self._item_text(trim(self._text, start, self._source.offset(item.children[own - 1].end)))
+        self.walk(item.children[own:])
+
+    def _item_text(self, span: Span) -> None:
+        """An item whole; a long one by its sentences, with the first as the lead of the others."""
+        if not is_read(self._text[span[0] : span[1]]):
+            return
+        parts = [span] if span[1] - span[0] <= MAX_CHARS else self._item_parts(span)
+        for number, part in enumerate(parts):
+            self._add(part, Kind.ITEM, parts[0] if number else self._intro)
+        last = parts[-1]
+        self._intro = self._before = last if last[1] - last[0] <= LEAD_CHARS else self._item_parts(last)[-1]
+
+    def _item_parts(self, span: Span) -> list[Span]:
+        """The sentences of an item, the first with the marker: the point of ``1.`` ends none."""
+        marker = _MARKER.match(self._text, *span)
+        first, *others = sentences(self._source, (marker.end() if marker else span[0], span[1]), quoted=self._quoted)
+        return [(span[0], first[1]), *others]
+
+    def _table(self, block: md.Block, span: Span) -> None:
+        source = self._source
+        head = trim(self._text, span[0], source.offset(block.first + 2), quoted=self._quoted)
+        rows = [source.offset(line) for line in range(block.first + 2, block.end)]
+        for start, end in pairwise((*rows, span[1])):
+            self._add(trim(self._text, start, end, quoted=self._quoted), Kind.ROW, head)
+        if not rows:
+            self._add(head, Kind.ROW)
+
+    def _code(self, block: md.Block, span: Span) -> None:
+        source, text = self._source, self._text
+        start, end = span
+        if block.markup:
+            start = text.find(block.markup, start, end)
+        if end - start <= MAX_CHARS:
+            self._add((start, end), Kind.CODE, self._before)
+            return
+        cuts = [start, *(source.offset(line) for line in range(block.first + 1, block.end))]
+        opening = trim(text, start, cuts[1])[1] if block.markup else 0
+        lead = self._before
+        adjacent = lead[1] > 0 and not text[lead[1] : start].strip()
+        framed = (lead[0] if adjacent else start, opening) if opening else lead
+        for number, part in enumerate(runs(text, cuts, end)):
+            self._add(part, Kind.CODE, framed if number else lead)

@@ -1,0 +1,207 @@
+"""knowledge.cut.quotable: what of a chunk may be quoted, and what introduces it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from knowledge.cut.chunking import split
+from knowledge.cut.quotable import quotable
+from knowledge.cut.spans import MAX_CHARS
+
+SAMPLES = Path(__file__).parents[4] / "samples"
+_BODY = re.compile(r"---\n.*?\n---\n", re.DOTALL)
+
+GUIDE = """\
+# Setup
+
+The service needs a key. Defaults to `30`. Each key belongs
+to one region (see the list. It is short). It may be
+revoked:
+
+- **Create** one in the console.
+
+  It is shown once.
+  - An owner may show it again.
+- Ask somebody.
+
+Install the client with
+
+```sh
+winget install freight
+```
+
+| Plan | Seats |
+|------|-------|
+| Free | 5     |
+| Pro  | 50    |
+
+> [!NOTE]
+> A trial lasts two weeks
+> and cannot be renewed. Nobody is charged for a trial that ends.
+"""
+
+
+def cut(text: str, *, markdown: bool = True) -> list[tuple[str, str, str]]:
+    """Kind, unit and lead of every unit."""
+    units = quotable(text, markdown=markdown)
+    return [(u.kind.name, text[u.start : u.end], text[u.lead_start : u.lead_end]) for u in units]
+
+
+def test_every_unit_stands_alone_with_its_lead() -> None:
+    item = "- **Create** one in the console.\n\n  It is shown once."
+    head = "| Plan | Seats |\n|------|-------|"
+    assert cut(GUIDE) == [
+        ("HEADING", "# Setup", ""),
+        ("SENTENCE", "The service needs a key. Defaults to `30`.", ""),
+        ("SENTENCE", "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:", ""),
+        ("ITEM", item, "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:"),
+        ("ITEM", "- An owner may show it again.", item),
+        ("ITEM", "- Ask somebody.", "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:"),
+        ("SENTENCE", "Install the client with", ""),
+        ("CODE", "```sh\nwinget install freight\n```", "Install the client with"),
+        ("ROW", "| Free | 5     |", head),
+        ("ROW", "| Pro  | 50    |", head),
+        ("SENTENCE", "A trial lasts two weeks\n> and cannot be renewed.", ""),
+        ("SENTENCE", "Nobody is charged for a trial that ends.", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- Old headings. Do not remove. -->",
+        '<a id="old-name"></a>\n<div class="wide">\n\n</div>',
+        "<style>\np { color: red }\n</style>",
+        "![A picture of \\[a\\] crate](crate.png)",
+        "[![Build](badge.svg)](https://ci.example)",
+        "[guide]: https://example.com/guide",
+        '{% include "note.md" %}',
+        "{: .wide #top }",
+        "---",
+        "- ![A crate](crate.png)",
+        "```\n}\n```",
+        " \n\t\n",
+        "",
+    ],
+)
+def test_what_holds_no_words_to_read_gives_no_unit(text: str) -> None:
+    assert cut(text) == []
+
+
+def test_of_html_the_lines_with_words_are_quoted() -> None:
+    text = "<details>\n<summary>Which ports are open?</summary>\nOnly one port is. <!-- TODO check -->\n</details>"
+    assert [unit for _, unit, _ in cut(text)] == [
+        "<summary>Which ports are open?</summary>\nOnly one port is. <!-- TODO check -->"
+    ]
+
+
+def test_the_lines_of_a_container_are_no_part_of_what_it_says() -> None:
+    text = """:::note{icon=\"x\"}\nThe trial lasts two weeks.\n:::\n\n/// tip\n\nAsk for a longer one."""
+    assert [unit for _, unit, _ in cut(text)] == ["The trial lasts two weeks.", "Ask for a longer one."]
+
+
+def test_an_abbreviation_code_or_link_is_not_cut() -> None:
+    text = (
+        "See e.g. The Guide of `a. B` and [One. Two](x.md) for the whole list of names. The others are kept elsewhere."
+    )
+    assert [unit for _, unit, _ in cut(text)] == [text[:78], text[79:]]
+
+
+def test_a_list_that_goes_on_has_the_lead_of_the_one_before() -> None:
+    text = "To install it:\n\n1. Open the console.\n\n![It](c.png)\n\nWait for the page above.\n\n2. Choose a plan."
+    assert cut(text)[-1] == ("ITEM", "2. Choose a plan.", "To install it:")
+    assert cut("The end of another item.\n\n2. Choose a plan.")[-1] == ("ITEM", "2. Choose a plan.", "")
+
+
+def test_a_line_with_a_colon_leads_the_next_paragraph() -> None:
+    assert cut("The core hours of the whole team are:\n\n10:00 to 14:00 in Lisbon")[1] == (
+        "SENTENCE", "10:00 to 14:00 in Lisbon", "The core hours of the whole team are:"
+    )  # fmt: skip
+
+
+def test_a_long_item_is_cut_at_sentences_and_led_by_its_first() -> None:
+    sentence = "The permit must be shown at the gate by whoever drives the lorry that day."
+    units = cut("1. " + " ".join([sentence] * 10))
+    assert [unit for _, unit, _ in units] == ["1. " + sentence] + [sentence] * 9
+    assert {lead for _, _, lead in units[1:]} == {"1. " + sentence}
+
+
+def test_long_code_is_cut_between_lines_and_keeps_its_opening_fence() -> None:
+    block = "\n".join(f"    entry_{n} = 'some value that is long'" for n in range(12))
+    text = f"Set them all:\n\n```python\n{block}\n\n{block}\n```"
+    units = cut(text)
+    assert [kind for kind, _, _ in units] == ["SENTENCE", "CODE", "CODE"]
+    assert units[1][2] == "Set them all:"
+    assert units[2] == ("CODE", f"{block.strip()}\n```", "Set them all:\n\n```python")
+    assert all(len(unit) <= MAX_CHARS for _, unit, _ in units)
+
+
+def test_of_the_samples_every_word_is_in_a_unit_or_a_lead() -> None:
+    read = [path for path in SAMPLES.rglob("*.md") if path.is_file()]
+    pieces = [piece.text for path in read for piece in split(_BODY.sub("", path.read_text(encoding="utf-8"), count=1))]
+    lost = [word for text in pieces for word in _uncovered(text, text)]
+    assert len(pieces) > 300
+    assert lost == []
+
+
+def test_plain_text_is_cut_at_sentences_alone() -> None:
+    text = "# 1 is the first number of all here.\n\n- 2 is the second, and it is the last. Done."
+    assert cut(text, markdown=False) == [
+        ("SENTENCE", "# 1 is the first number of all here.", ""),
+        ("SENTENCE", "- 2 is the second, and it is the last. Done.", ""),
+    ]
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["- item one", "  - nested item. More", "1. first", "3) third\n", "> quoted. Text", "> - in a quote", "# Head",
+         "Text of a line.", "Goes on here: ", "", "", "```", "~~~js", "    indented", "| a | b |", "|---|---|", "| c |",
+         "===", "***", "<div>", "word</div>", "- - twice", "- # head", "- ```sh", "\tTab", "x\r", "\r\n", "…。文。",
+         "-", "- [ ] todo", "Yes. No. One. Two", "[!NOTE]", "> [!NOTE]", "\u2028", "\x0c"]
+    )
+    | st.text(max_size=30),
+    max_size=25,
+)  # fmt: skip
+
+
+@given(lines=LINES, markdown=st.booleans())
+@example(lines=["\r0", "```"], markdown=True)
+def test_units_are_in_order_trimmed_and_apart(lines: list[str], markdown: bool) -> None:
+    text = "\n".join(lines)
+    end = 0
+    for unit in quotable(text, markdown=markdown):
+        assert end <= unit.start < unit.end <= len(text)
+        assert text[unit.start : unit.end] == text[unit.start : unit.end].strip()
+        assert 0 <= unit.lead_start <= unit.lead_end <= unit.start
+        assert text[unit.lead_start : unit.lead_end] == text[unit.lead_start : unit.lead_end].strip()
+        end = unit.end
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["- item", "  - nested. More", "1. first", "3) third", "> quoted. Text", "> - item", "# Head", "Text.", "Open:",
+         "", "```", "~~~js", "    indented", "| a | b |", "|---|---|", "| c |", "===", "***", "- - twice", "- # head",
+         "- ```sh", "\tTab", "Yes. No", "\r", "    - far", "12. twelve", "> ```", "-", "- | a | b |", "  |---|---|"]
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+@given(lines=WORDS)
+def test_every_word_that_a_reader_sees_is_in_a_unit_or_a_lead(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    visible = re.sub(r"(?m)^[ >]*(?:(?:[-*+]|\d+[.)])\s*)*", lambda m: " " * len(m[0]), text)  # markers of empty items
+    assert set(_uncovered(text, visible)) <= {"js", "sh"}  # of code without a line
+
+
+def _uncovered(text: str, visible: str) -> list[str]:
+    """The words of ``visible`` (``text`` with blanks for what is left out) that no unit and no lead covers."""
+    covered: set[int] = set()
+    for unit in quotable(text):
+        covered |= {*range(unit.start, unit.end), *range(unit.lead_start, unit.lead_end)}
+    return [m[0] for m in re.finditer(r"\w+", visible) if not covered.issuperset(range(*m.span()))]
