@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import threading
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.types import Reading
+
 if TYPE_CHECKING:
-    from knowledge.types import Matrix
+    from knowledge.types import Matrix, Vector
 
 _WORDS = re.compile(r"\w+")
 
@@ -42,6 +45,33 @@ class HashingEmbedder:
         for row, text in enumerate(texts):
             matrix[row, 0] = 1e-3  # a text without a word has a direction too
             for word in _WORDS.findall(text.lower()):
-                place = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+                place = _digest(word)
                 matrix[row, place % self._dimensions] += 1 if place >> 63 else -1
         return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
+
+
+class ReadingEmbedder(HashingEmbedder):
+    """Tells the vector of every token too: of each word its own, whatever stands around it."""
+
+    vocabulary = 1 << 16
+
+    def read(self, text: str) -> Reading:
+        words = list(_WORDS.finditer(text))
+        pieces = [_digest(word[0].lower()) % self.vocabulary for word in words]
+        return Reading(
+            vector=self.embed([text])[0],
+            tokens=np.array([_token(piece, self.dimensions) for piece in pieces], dtype=np.float32).reshape(
+                -1, self.dimensions
+            ),
+            pieces=np.array(pieces, dtype=np.int32),
+            spans=np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2),
+        )
+
+
+def _digest(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+
+
+@functools.cache
+def _token(piece: int, dimensions: int) -> Vector:
+    return np.random.default_rng(piece).standard_normal(dimensions).astype(np.float32)

@@ -251,7 +251,7 @@ def test_an_address_of_another_kind_is_named(uri: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern", ["chroma/*/data_level0.bin", "chroma/*/header.bin", "chroma/*/link_lists.bin", "chroma/*/length.bin",
-                "chroma/*/index_metadata.pickle", "chroma/chroma.sqlite3", "texts.bin", "texts.npy", "vectors.npy",
+                "chroma/*/index_metadata.pickle", "chroma/chroma.sqlite3", "texts.zlib", "texts.npy", "vectors.npy",
                 "moments.npy", "lexical/numbers.npy", "lexical/data.csc.index.npy", "lexical/vocab.index.json"],
 )  # fmt: skip
 @pytest.mark.parametrize("harm", ["truncated", "garbled", "missing"])
@@ -504,5 +504,5 @@ def test_the_manifest_on_disk_names_every_file_and_nothing_else(folder: Path) ->
     data = folder / body["data"]
 
     assert set(body["files"]) == {path.relative_to(data).as_posix() for path in data.rglob("*") if path.is_file()}
-    assert body["files"]["texts.bin"]["sha256"] == hashlib.sha256((data / "texts.bin").read_bytes()).hexdigest()
+    assert body["files"]["texts.zlib"]["sha256"] == hashlib.sha256((data / "texts.zlib").read_bytes()).hexdigest()
     assert (body["calibration"], body["counts"]) == (None, {"documents": 20, "chunks": 20})

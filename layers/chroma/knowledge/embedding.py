@@ -14,6 +14,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from knowledge.errors import ModelMissing
+from knowledge.types import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +79,7 @@ class MiniLM:
         # The file asks for 128 tokens and padding to 128; ours are max_tokens and none.
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._is_word: dict[int, bool] = {}
 
     @property
     def model(self) -> str:
@@ -99,6 +101,30 @@ class MiniLM:
             vectors[row] = _unit_mean(self._token_vectors(text))
         return vectors
 
+    @property
+    def vocabulary(self) -> int:
+        """How many word pieces it knows: 30,522."""
+        return int(self._tokenizer.get_vocab_size())
+
+    def read(self, text: str) -> Reading:
+        """Read ``text``: its vector as ``embed`` gives it, and that of each of its word pieces.
+
+        What is beyond 256 tokens is read in further runs of as many, which the vector does not know.
+        """
+        encoding = self._tokenizer.encode(_valid(text))
+        first, *inner, last = encoding.ids
+        room = self._manifest.max_tokens - 2
+        runs = [self._run([first, *inner[i : i + room], last]) for i in range(0, max(1, len(inner)), room)]
+        tokens = np.concatenate([run[1:-1] for run in runs])
+        words = np.array([self._tells(number) for number in inner], dtype=bool)
+        spans = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
+        return Reading(
+            vector=_unit_mean(runs[0]),
+            tokens=tokens[words],
+            pieces=np.array(inner, dtype=np.int32)[words],
+            spans=spans[words],
+        )
+
     def verify(self) -> None:
         """Compare the sha256 of each model file with ``model.json``.
 
@@ -112,16 +138,27 @@ class MiniLM:
 
     def _token_vectors(self, text: str) -> NDArray[np.float32]:
         """Return the contextual vector of each token, shape (tokens, dimensions), not normalised."""
-        # A lone surrogate, which JSON can carry, is no valid text and would raise in the tokenizer.
-        ids = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
+        ids = self._tokenizer.encode(_valid(text)).ids
         longest = self._manifest.max_tokens
         if len(ids) > longest:
             ids = [*ids[: longest - 1], ids[-1]]  # the last one is [SEP], which ends every input
+        return self._run(ids)
+
+    def _run(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """The model's output for ``ids``, shape (len(ids), dimensions)."""
         batch = np.array([ids], dtype=np.int64)
         feed = {"input_ids": batch, "attention_mask": np.ones_like(batch)}
         (hidden,) = self._session.run(["last_hidden_state"], feed)
         vectors: NDArray[np.float32] = hidden[0]
         return vectors
+
+    def _tells(self, piece: int) -> bool:
+        """Whether a word piece is more than punctuation."""
+        known = self._is_word.get(piece)
+        if known is None:
+            known = any(map(str.isalnum, self._tokenizer.id_to_token(piece) or ""))
+            self._is_word[piece] = known
+        return known
 
 
 def _session_options(threads: int) -> onnxruntime.SessionOptions:
@@ -135,6 +172,11 @@ def _session_options(threads: int) -> onnxruntime.SessionOptions:
     # takes four times as long on a CPU, and load for twice as long.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     return options
+
+
+def _valid(text: str) -> str:
+    """``text`` without lone surrogates, which JSON can carry: they would raise in the tokenizer."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _unit_mean(vectors: NDArray[np.float32]) -> Vector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ class Document:
     ``doc_id`` is unique in an index. ``text`` is the body (Markdown, or plain text) without front matter.
     ``path`` is relative to the ingested folder, with forward slashes. ``digest`` is the sha256 (hex) of
     everything that the document's chunks depend on, metadata included. ``extra`` holds the other scalar
-    front-matter keys with their type (dates as ISO text).
+    front-matter keys with their type (dates as ISO text). ``dated`` is how old it is as the number yyyymmdd, month and
+    day 00 where unknown, 0 when nothing tells it.
     """
 
     doc_id: str
@@ -43,6 +44,7 @@ class Document:
     source_type: str = ""
     jurisdiction: str = ""
     last_updated: str = ""
+    dated: int = 0
     url: str = ""
     extra: Mapping[str, Scalar] = field(default_factory=dict)
 
@@ -62,7 +64,7 @@ class Chunk:
     ``number`` is unique in the index, kept while ``text`` is unchanged, never reused; ``id`` is what a
     reader sees. ``section`` is the heading path below the title (``"Permits > Strategic goods"``), ``""``
     above the first heading. ``chunk_index`` counts from 0 within the document, ``chunk_count`` is how many
-    chunks that document has. Text fields are ``""`` when the source does not say.
+    chunks that document has. Text fields are ``""`` when the source does not say; ``dated`` is the document's.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Chunk:
     source_type: str = ""
     jurisdiction: str = ""
     last_updated: str = ""
+    dated: int = 0
     chunk_index: int
     chunk_count: int
     path: str = ""
@@ -88,6 +91,62 @@ class Chunk:
         return f"id_{self.number}"
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to look at a question: its words, and how much their scores count beside those of the other views.
+
+    The first view of a query is the question alone. A view with ``where`` looks inside that filter only; to what is
+    outside it gives the lowest score of the candidates, so that it leans and does not exclude.
+    """
+
+    text: str
+    weight: float = 1.0
+    where: Where | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Reading:
+    """A text as the embedding model reads it.
+
+    ``vector`` is the text's. ``tokens`` are the contextual vectors of its n word pieces, shape (n, dimensions), not
+    normalised; ``pieces`` their numbers in the vocabulary, shape (n,); ``spans`` their first and end character in the
+    text, shape (n, 2). Punctuation is left out, and what begins and ends every input.
+    """
+
+    vector: Vector
+    tokens: NDArray[np.float32]
+    pieces: NDArray[np.int32]
+    spans: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Asked:
+    """The m word pieces of a question that late interaction compares.
+
+    ``spans`` are their first and end character in ``text``, shape (m, 2); pieces of the question's other views come
+    behind its own and have empty ones. ``weights`` are their shares of the whole idf, shape (m,), and sum to 1.
+    """
+
+    text: str
+    vector: Vector
+    spans: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Match:
+    """How the pieces of a question meet a chunk's tokens, and which of these belong to which quotable unit.
+
+    ``similarities`` are cosines (-1..1), shape (m, tokens): the title's tokens first, then the text's in their order.
+    ``units`` has a row for each unit in the order of the text; see ``knowledge.search.units`` for its columns.
+    ``title_tokens`` is how many of the tokens are the title's.
+    """
+
+    similarities: NDArray[np.float32]
+    units: NDArray[np.uint16]
+    title_tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A chunk that a search found.
@@ -95,7 +154,7 @@ class Hit:
     ``score`` orders the hits, higher is better; its scale is the retriever's. ``parts`` says where it came
     from: ``"dense"`` is always the plain cosine (-1..1) between question and chunk, and no later stage
     changes it. ``distance`` is the vector distance on the retriever's scale. ``vector`` is the chunk's own
-    unit vector, present only when the search was asked for vectors.
+    unit vector, present only when the search was asked for vectors; ``match`` only after late interaction.
     """
 
     chunk: Chunk
@@ -103,6 +162,34 @@ class Hit:
     distance: float
     parts: Mapping[str, float]
     vector: Vector | None = field(default=None, compare=False, repr=False)
+    match: Match | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Evidence:
+    """What an index knows of a question as a whole.
+
+    ``signals`` are the by-products of the search, by name (``knowledge.search.signals``); ``score`` joins them, higher
+    where it is more likely that the index holds the answer. ``bar`` is the score that 95 % of questions about nothing
+    stay below in this index; None where it was not measured.
+    """
+
+    asked: Asked
+    signals: Mapping[str, float]
+    score: float
+    bar: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits of a search, best first; ``evidence`` is None where the index has no token vectors, or none were asked.
+
+    ``trail`` says, in words, where the search was another than the one that was asked for.
+    """
+
+    hits: tuple[Hit, ...]
+    evidence: Evidence | None = None
+    trail: tuple[str, ...] = ()
 
 
 class Embedder(Protocol):
@@ -120,4 +207,18 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed ``texts``: shape (len(texts), dimensions), float32, each row of unit length, input order."""
+        ...
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also tells the vector of every token: what late interaction needs."""
+
+    def read(self, text: str) -> Reading:
+        """Read ``text``; the vector is the one that ``embed`` gives. Of a long text all tokens are there."""
+        ...
+
+    @property
+    def vocabulary(self) -> int:
+        """How many word pieces it knows; they are numbered from 0."""
         ...

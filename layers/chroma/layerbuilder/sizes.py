@@ -11,9 +11,9 @@ LIMIT_BYTES = 262_144_000
 
 MB = 1_000_000
 
-CHUNK_BYTES = 7_000
-"""What a chunk of 1,200 characters with thirteen fields adds to IndexLayer: vectors 2.5 kB, metadata 1.6, BM25 1.4,
-text 1.2, ids .2. Measured on made-up text with many rare words; real text takes 6,100 to 6,600 (docs/benchmarks.md)."""
+CHUNK_BYTES = 10_000
+"""What a chunk of 1,200 characters with fourteen fields adds to IndexLayer: tokens, windows and units 3.5 kB, vectors
+2.1, metadata 2.1, BM25 1.2, text .6, ids .2 (docs/benchmarks.md)."""
 
 _ROUND_CHUNKS = 100
 _LISTED = 14

@@ -36,7 +36,7 @@ def build(tmp_path: Path) -> Path:
             "python/six.pyc": 3_000_000,
         },
     )
-    put(tmp_path / "IndexLayer", {"index/manifest.json": 1_000_000, "index/data-1/texts.bin": 4_000_000})
+    put(tmp_path / "IndexLayer", {"index/manifest.json": 1_000_000, "index/data-1/texts.zlib": 4_000_000})
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def test_a_link_weighs_what_it_names(tmp_path: Path) -> None:
 def test_the_table_lists_the_heaviest_first_and_sums_up(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert table(build) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-2:] == ["", "Room left: 162.1 MB, about 23,100 more chunks of 1,200 characters"]
+    assert lines[-2:] == ["", "Room left: 162.1 MB, about 16,200 more chunks of 1,200 characters"]
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines[:-2]]
     assert rows[4:10] == [
         ["numpy", "ChromaLayer", "51.0"],
@@ -95,9 +95,9 @@ def test_the_limit_is_lambda_s() -> None:
     ("free", "said"),
     [
         (0, "0.0 MB, about 0 more chunks"),
-        (699_999, "0.7 MB, about 0 more chunks"),
-        (700_000, "0.7 MB, about 100 more chunks"),
-        (50_400_000, "50.4 MB, about 7,200 more chunks"),
+        (999_999, "1.0 MB, about 0 more chunks"),
+        (1_000_000, "1.0 MB, about 100 more chunks"),
+        (50_400_000, "50.4 MB, about 5,000 more chunks"),
     ],
 )
 def test_room_is_told_in_chunks_rounded_down(free: int, said: str) -> None:

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,21 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from knowledge.build.plan import RECIPE, Previous, embed_key, plan
+from knowledge.build.reading import Known, stored_tokens, texts_of
 from knowledge.build.write import Settings, describe, embed_chunks, switch, write_data
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.open.collection import SQLITE_NAME, Collection
 from knowledge.errors import IndexLocked, IndexMismatch, IndexUnavailable, SourceUnreadable
+from knowledge.open.collection import SQLITE_NAME, Collection
 from knowledge.open.index import DEFAULT_COLLECTION
-from knowledge.search.lexical import LEXICAL_RECIPE
 from knowledge.open.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
-from knowledge.build.plan import RECIPE, Previous, embed_key, plan
+from knowledge.open.metadata import to_chunk
 from knowledge.open.source import SCRATCH_PREFIX, prepare, verify
 from knowledge.open.texts import TextStore
-from knowledge.types import Document, Embedder, Failure
+from knowledge.search.lexical import LEXICAL_RECIPE
+from knowledge.search.look import TOKENS_FOLDER, TOKENS_RECIPE
+from knowledge.search.signals import CALIBRATION_RECIPE
+from knowledge.types import Chunk, Document, Embedder, Failure, TokenEmbedder
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
@@ -83,7 +87,7 @@ def ingest(
     with _locked(target):
         old = _read(target)
         before = old.manifest
-        settings = Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE, LEXICAL_RECIPE)
+        settings = _wanted(embedder, collection, max_chars, overlap)
         if before is not None and _settings(before) == settings and _same_documents(before, documents):
             return _summary(before, before, embedded=0, started=started)
         previous = _previous(target, old, settings)
@@ -94,16 +98,16 @@ def ingest(
                 f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
             )
         _remove_data(target, keep=old.salvage.data)
-        vectors, embedded = embed_chunks(planned.chunks, previous, embedder, on_progress)
+        embedded = embed_chunks(planned.chunks, previous, embedder, on_progress)
         data = target / f"data-{secrets.token_hex(6)}"
         try:
-            lexical = write_data(data, planned.chunks, vectors, collection)
-            manifest = describe(data, planned, settings, lexical)
+            written = write_data(data, planned.chunks, embedded, collection, embedder)
+            manifest = describe(data, planned, settings, written)
         except BaseException:
             shutil.rmtree(data, ignore_errors=True)
             raise
         switch(target, manifest)
-        return _summary(manifest, before, embedded=embedded, started=started, failed=planned.failed)
+        return _summary(manifest, before, embedded=embedded.fresh, started=started, failed=planned.failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,16 +148,27 @@ def _read(target: Path) -> _Old:
     return _Old(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
 
 
+def _wanted(embedder: Embedder, collection: str, max_chars: int, overlap: int) -> Settings:
+    late = (TOKENS_RECIPE, CALIBRATION_RECIPE) if isinstance(embedder, TokenEmbedder) else (0, 0)
+    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE, LEXICAL_RECIPE, *late)
+
+
 def _settings(manifest: Manifest) -> Settings:
     m = manifest
-    recipe = (m.lexical or {}).get("recipe")
-    lexical_recipe = recipe if isinstance(recipe, int) else 0
-    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, lexical_recipe)
+    recipes = map(_recipe, (m.lexical, m.tokens, m.calibration))
+    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, *recipes)
+
+
+def _recipe(record: Mapping[str, object] | None) -> int:
+    recipe = (record or {}).get("recipe")
+    return recipe if isinstance(recipe, int) else 0
 
 
 def _of_vectors(settings: Settings) -> Settings:
     """What a text's vector depends on."""
-    return settings._replace(collection="", max_chars=0, overlap=0, lexical_recipe=0)
+    return settings._replace(
+        collection="", max_chars=0, overlap=0, lexical_recipe=0, tokens_recipe=0, calibration_recipe=0
+    )
 
 
 def _same_documents(before: Manifest, documents: Sequence[Document]) -> bool:
@@ -169,6 +184,8 @@ def _previous(target: Path, old: _Old, settings: Settings) -> Previous:
     reusable = _of_vectors(_settings(old.manifest)) == _of_vectors(settings)
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
     vectors: dict[bytes, Vector] = {}
+    by_number: dict[int, Vector] = {}
+    chunks: list[Chunk] = []
     with (
         closing(prepare(target, scratch_root=target)) as prepared,
         closing(Collection.open(prepared.chroma, old.manifest.collection)) as collection,
@@ -179,8 +196,25 @@ def _previous(target: Path, old: _Old, settings: Settings) -> Previous:
             text = texts.get(number)
             numbers[str(record.metadata.get("doc_id", "")), text].append(number)
             if record.vector is not None:
-                vectors[embed_key(str(record.metadata.get("title", "")), text)] = record.vector
-    return Previous(next_number=old.manifest.next_number, numbers=numbers, vectors=vectors)
+                chunk = to_chunk(record.metadata, number=number, text=text)
+                vectors[embed_key(chunk.title, text)] = by_number[number] = record.vector
+                chunks.append(chunk)
+        chunks.sort(key=lambda chunk: chunk.number)
+        known = _known(prepared.data, old.manifest, chunks, [by_number[chunk.number] for chunk in chunks])
+    return Previous(next_number=old.manifest.next_number, numbers=numbers, vectors=vectors, known=known)
+
+
+def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> Known:
+    """What the index has of its chunks' tokens, if they were kept in the way that they would be now."""
+    if not chunks or _recipe(manifest.tokens) != TOKENS_RECIPE or manifest.tokens is None:
+        return Known()
+    projection, stored = stored_tokens(data / TOKENS_FOLDER, rows=len(chunks), dimensions=manifest.dimensions)
+    digests = (text.digest() for text in texts_of(chunks))
+    return Known(
+        projection=projection,
+        fitted_on=int(str(manifest.tokens["fitted_on"])),
+        chunks=dict(zip(digests, zip(vectors, stored, strict=True), strict=True)),
+    )
 
 
 def _remove_data(target: Path, *, keep: str | None) -> None:

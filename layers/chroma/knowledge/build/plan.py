@@ -7,22 +7,20 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from knowledge.cut.chunking import Piece, split
+from knowledge.build.reading import Known
+from knowledge.cut.chunking import Piece, is_markdown, split
+from knowledge.cut.embedding_text import embed_text
 from knowledge.errors import SourceUnreadable, unexpected
 from knowledge.open.metadata import to_metadata
-from knowledge.cut.embedding_text import embed_text
 from knowledge.types import Chunk, Document, Failure
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
 
-RECIPE = 3
+RECIPE = 4
 """Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
-
-PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})
 
 VERSION_CHARS = 12
 
@@ -32,12 +30,13 @@ class Previous:
     """What a rebuild keeps of the index before it.
 
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
-    ``embed_key``. ``next_number`` is the first number that no chunk ever had.
+    ``embed_key``, ``known`` what was read of one. ``next_number`` is the first number that no chunk ever had.
     """
 
     next_number: int = 1
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +119,8 @@ def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def _cut(document: Document, max_chars: int, overlap: int) -> tuple[Piece, ...]:
-    plain = PurePosixPath(document.path.partition("#")[0]).suffix.lower() in PLAIN_SUFFIXES
-    return split(document.text, title=document.title, max_chars=max_chars, overlap=overlap, markdown=not plain)
+    markdown = is_markdown(document.path)
+    return split(document.text, title=document.title, max_chars=max_chars, overlap=overlap, markdown=markdown)
 
 
 def _chunk(document: Document, number: int, text: str, section: str, index: int, count: int) -> Chunk:
@@ -137,6 +136,7 @@ def _chunk(document: Document, number: int, text: str, section: str, index: int,
         source_type=document.source_type,
         jurisdiction=document.jurisdiction,
         last_updated=document.last_updated,
+        dated=document.dated,
         chunk_index=index,
         chunk_count=count,
         path=document.path,
@@ -148,7 +148,7 @@ def _chunk(document: Document, number: int, text: str, section: str, index: int,
 def _storable(document: Document) -> Document:
     """The document without lone surrogates (JSON escapes and odd file names give them): they are not UTF-8."""
     texts = {f.name: getattr(document, f.name) for f in fields(document) if f.name != "digest"}
-    changed = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
+    changed: dict[str, Any] = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
     return replace(
         document,
         **changed,

@@ -48,7 +48,7 @@ class Manifest:
     ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to. ``recipe`` numbers
     the way in which a chunk becomes the text that is embedded. ``documents`` counts those that gave chunks.
     ``next_number`` is the first chunk number never used. ``fields`` gives each metadata field's type.
-    ``lexical`` and ``calibration`` are None until something fills them.
+    ``lexical``, ``tokens`` (token vectors) and ``calibration`` are None until something fills them.
     """
 
     version: str
@@ -68,6 +68,7 @@ class Manifest:
     sources: tuple[Source, ...]
     files: Mapping[str, FileRecord]
     lexical: Mapping[str, object] | None = None
+    tokens: Mapping[str, object] | None = None
     calibration: Mapping[str, object] | None = None
 
 
@@ -86,6 +87,7 @@ def dumps(manifest: Manifest) -> str:
         "next_number": m.next_number,
         "fields": dict(sorted(m.fields.items())),
         "lexical": m.lexical,
+        "tokens": m.tokens,
         "calibration": m.calibration,
         "files": {name: {"sha256": f.sha256, "bytes": f.bytes} for name, f in sorted(m.files.items())},
         "sources": [{"path": s.path, "digest": s.digest, "doc_id": s.doc_id, "chunks": s.chunks} for s in m.sources],
@@ -137,6 +139,7 @@ def loads(text: str | bytes) -> Manifest:
         sources=tuple(_source(item) for item in _list(body, "sources")),
         files={_relative(name): _file(_object(body, "files"), name) for name in _object(body, "files")},
         lexical=_object_or_null(body, "lexical"),
+        tokens=_object(body, "tokens") if body.get("tokens") is not None else None,
         calibration=_object_or_null(body, "calibration"),
     )
 

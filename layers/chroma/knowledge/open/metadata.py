@@ -1,14 +1,16 @@
-"""Chunk <-> Chroma metadata: thirteen fields, the chunk's number, and whatever else the document said.
+"""Chunk <-> Chroma metadata: fourteen fields, the chunk's number, and whatever else the document said.
 
-Chroma takes text, numbers and booleans only; None and empty text are left out (absent is absent).
+Chroma takes text, numbers and booleans only; None, empty text and no date are left out (absent is absent).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
+from knowledge.read.dates import stated_date
 from knowledge.types import Chunk, Scalar
 
 TEXT_FIELDS = (
@@ -23,11 +25,12 @@ TEXT_FIELDS = (
     "path",
     "url",
 )
-FIELDS = (*TEXT_FIELDS, "source_urls", "chunk_index", "chunk_count")
-"""The thirteen metadata fields of a chunk, as filters name them."""
+NUMBER_FIELDS = ("dated", "chunk_index", "chunk_count")
+FIELDS = (*TEXT_FIELDS, "source_urls", *NUMBER_FIELDS)
+"""The fourteen metadata fields of a chunk, as filters name them."""
 
 FIELD_TYPES: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys((*TEXT_FIELDS, "source_urls"), "str") | {"chunk_index": "int", "chunk_count": "int"}
+    dict.fromkeys((*TEXT_FIELDS, "source_urls"), "str") | dict.fromkeys(NUMBER_FIELDS, "int")
 )
 """Their types: an index knows them, whether one of its documents has a value or not."""
 
@@ -49,11 +52,20 @@ def to_metadata(chunk: Chunk) -> dict[str, Scalar]:
     if chunk.source_urls:
         # As in the seed, one comma-separated text; a comma inside a URL is escaped so that it stays one URL.
         stored["source_urls"] = ",".join(url.replace(",", "%2C") for url in chunk.source_urls)
+    if chunk.dated:
+        stored["dated"] = chunk.dated
     return stored | {"chunk_index": chunk.chunk_index, "chunk_count": chunk.chunk_count, NUMBER_FIELD: chunk.number}
 
 
 def to_chunk(metadata: Mapping[str, object], *, number: int, text: str) -> Chunk:
     """A chunk from Chroma metadata, ours or a foreign one's: what does not fit a field is coerced or left out."""
+    extra = {
+        key: value
+        for key, value in metadata.items()
+        if key not in _RESERVED and isinstance(value, (str, int, float, bool)) and not key.startswith("chroma:")
+    }
+    last_updated, path, url = (_text(metadata.get(name)) for name in ("last_updated", "path", "url"))
+    dated = _count(metadata.get("dated"), absent=0)
     return Chunk(
         number=number,
         text=text,
@@ -65,17 +77,22 @@ def to_chunk(metadata: Mapping[str, object], *, number: int, text: str) -> Chunk
         source_urls=_urls(metadata.get("source_urls")),
         source_type=_text(metadata.get("source_type")),
         jurisdiction=_text(metadata.get("jurisdiction")),
-        last_updated=_text(metadata.get("last_updated")),
+        last_updated=last_updated,
+        dated=dated,
         chunk_index=_count(metadata.get("chunk_index"), absent=0),
         chunk_count=_count(metadata.get("chunk_count"), absent=1),
-        path=_text(metadata.get("path")),
-        url=_text(metadata.get("url")),
-        extra={
-            key: value
-            for key, value in metadata.items()
-            if key not in _RESERVED and isinstance(value, (str, int, float, bool)) and not key.startswith("chroma:")
-        },
+        path=path,
+        url=url,
+        extra=extra,
     )
+
+
+def with_stated_date(chunk: Chunk) -> Chunk:
+    """``chunk``, dated by what its other fields state where no date is stored: elsewhere, or before there were any."""
+    if chunk.dated:
+        return chunk
+    stated = stated_date(last_updated=chunk.last_updated, extra=chunk.extra, path=chunk.path, url=chunk.url)
+    return replace(chunk, dated=stated) if stated else chunk
 
 
 def merge_types(fields: Mapping[str, str], metadata: Mapping[str, object]) -> dict[str, str]:

@@ -1,12 +1,14 @@
-"""The texts of an index: one UTF-8 blob, memory-mapped, and a table that says where each text ends.
+"""The texts of an index: one blob, memory-mapped, and a table that says where each text ends.
 
-Chroma stores each document text four times; this is once. Two files in a folder:
-``texts.bin``, the blob, and ``texts.npy``, int64 of shape (2, n): chunk numbers (ascending) and end offsets.
+Chroma stores each document text four times; this is once, in about half of its bytes. Two files in a folder:
+``texts.zlib``, the blob, each text UTF-8 and compressed by itself; ``texts.npy``, int64 of shape (2, n): chunk numbers
+(ascending) and end offsets. An index from before has ``texts.bin``, not compressed.
 """
 
 from __future__ import annotations
 
 import mmap
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +20,8 @@ from knowledge.errors import IndexDamaged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TEXTS_NAME = "texts.bin"
+TEXTS_NAME = "texts.zlib"
+PLAIN_NAME = "texts.bin"
 TABLE_NAME = "texts.npy"
 
 
@@ -35,7 +38,7 @@ def write_texts(folder: Path, texts: Iterable[tuple[int, str]]) -> None:
         for number, text in texts:
             if numbers and number <= numbers[-1]:
                 raise ValueError(f"chunk number {number} after {numbers[-1]}")
-            end += blob.write(text.encode())
+            end += blob.write(zlib.compress(text.encode(), level=9))
             numbers.append(number)
             ends.append(end)
     np.save(folder / TABLE_NAME, np.array([numbers, ends], dtype=np.int64), allow_pickle=False)
@@ -52,7 +55,8 @@ class TextStore:
         """
         try:
             table = np.load(folder / TABLE_NAME, allow_pickle=False)
-            with (folder / TEXTS_NAME).open("rb") as blob:
+            self._compressed = (folder / TEXTS_NAME).exists()
+            with (folder / (TEXTS_NAME if self._compressed else PLAIN_NAME)).open("rb") as blob:
                 size = blob.seek(0, 2)
                 # An empty file cannot be mapped.
                 self._blob = mmap.mmap(blob.fileno(), 0, access=mmap.ACCESS_READ) if size else None
@@ -73,7 +77,7 @@ class TextStore:
         return (int(number) for number in self.numbers)
 
     def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and self._row(number) is not None
+        return isinstance(number, int) and self.row(number) is not None
 
     def get(self, number: int) -> str:
         """The text of chunk ``number``.
@@ -81,19 +85,21 @@ class TextStore:
         Raises:
             KeyError: there is no such chunk.
         """
-        row = self._row(number)
+        row = self.row(number)
         if row is None:
             raise KeyError(number)
         start = int(self._ends[row - 1]) if row else 0
         end = int(self._ends[row])
-        return self._blob[start:end].decode() if self._blob is not None else ""
+        stored = self._blob[start:end] if self._blob is not None else b""
+        return (zlib.decompress(stored) if self._compressed else stored).decode()
 
     def close(self) -> None:
         """Unmap the blob. Closing twice is allowed; reading afterwards raises ValueError."""
         if self._blob is not None:
             self._blob.close()
 
-    def _row(self, number: int) -> int | None:
+    def row(self, number: int) -> int | None:
+        """The place of chunk ``number`` in the order of the texts, None when there is none."""
         row = int(np.searchsorted(self.numbers, number))
         return row if row < len(self.numbers) and self.numbers[row] == number else None
 

@@ -1,7 +1,8 @@
-"""Arrays of an index: plain .npy files, memory-mapped, never pickled."""
+"""Arrays of an index: plain .npy files, memory-mapped, never pickled; also rows of different lengths."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """The array in ``path``, read-only; the file stays mapped as long as the array lives.
 
-    ``None`` in ``shape`` stands for any length.
+    ``None`` in ``shape`` stands for any length, ``np.unsignedinteger`` for unsigned numbers of any size.
 
     Raises:
         IndexDamaged: it cannot be read, or is of another kind or shape.
@@ -26,7 +27,7 @@ def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -
     except (OSError, ValueError, EOFError) as exc:
         raise IndexDamaged(f"{path.name} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
-    if array.dtype != dtype or not fits:
+    if not (array.dtype == dtype or (dtype is np.unsignedinteger and array.dtype.kind == "u")) or not fits:
         raise IndexDamaged(f"{path.name} is {array.dtype} {array.shape}, not {dtype} {shape}. Run: ragctl ingest PATH")
     return np.asarray(array)  # a plain view of the map: np.memmap's own slicing is several times slower
 
@@ -34,3 +35,36 @@ def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -
 def save_array(path: Path, array: NDArray[Any]) -> None:
     """Write ``array`` to ``path``."""
     np.save(path, array, allow_pickle=False)
+
+
+def save_ragged(folder: Path, name: str, rows: Sequence[NDArray[Any]]) -> None:
+    """Write ``rows``, at least one, of any lengths but the same further dimensions, as ``name`` in ``folder``."""
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    save_array(folder / f"{name}.npy", np.concatenate(rows))
+    save_array(folder / f"{name}.starts.npy", starts.astype(np.uint32))
+
+
+class Ragged:
+    """Reads what ``save_ragged`` wrote. Safe to use from several threads."""
+
+    def __init__(self, folder: Path, name: str, *, rows: int, dtype: DTypeLike, width: tuple[int, ...] = ()) -> None:
+        """Map the array ``name`` in ``folder``; ``width`` are the further dimensions.
+
+        Raises:
+            IndexDamaged: it cannot be read, or is of another kind or shape.
+        """
+        self._starts = load_array(folder / f"{name}.starts.npy", dtype=np.uint32, shape=(rows + 1,))
+        self._values = load_array(folder / f"{name}.npy", dtype=dtype, shape=(int(self._starts[-1]), *width))
+
+    def row(self, row: int) -> NDArray[Any]:
+        """The values of ``row``, a view of the map."""
+        values: NDArray[Any] = self._values[self._starts[row] : self._starts[row + 1]]
+        return values
+
+    def gather(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The values of ``rows``, one after the other, and where those of each begin: shape (len(rows),)."""
+        first = self._starts[rows].astype(np.int64)
+        lengths = self._starts[rows + 1] - first
+        starts = np.cumsum(lengths) - lengths
+        places = np.repeat(first - starts, lengths) + np.arange(int(lengths.sum()))
+        return self._values[places], starts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from knowledge.errors import IndexDamaged, SearchFailed
 from knowledge.open.collection import Collection
 from knowledge.open.manifest import Manifest
+from knowledge.search.columns import COLUMNS_FOLDER, FIELDS_NAME, Columns
 from knowledge.search.lexical import LEXICAL_FOLDER, LEXICAL_RECIPE, Lexical
 from knowledge.search.vectors import VectorStore
 from knowledge.types import Where
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from knowledge.types import Matrix, Vector
 
 CANDIDATES_PER_SIDE = 50
+
+FLAT_ROWS = 10_000
+"""Over so many rows the matrix is as fast as the graph: 2 ms."""
 
 LEAST_STD = 1e-3
 """A smaller deviation is that of rounding: the collection's chunks are alike, or one in millions has the words."""
@@ -73,8 +78,10 @@ class Sides:
         vectors: VectorStore,
         numbers: NDArray[np.int64],
         number_of: Callable[[str], int] = number_in,
+        columns: Columns | None = None,
     ) -> None:
-        """``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids.
+        """``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids; ``columns``
+        answer filters in Chroma's place.
 
         Raises:
             IndexDamaged: the BM25 side has other chunks.
@@ -82,8 +89,9 @@ class Sides:
         if not np.array_equal(lexical.numbers, numbers):
             raise IndexDamaged("The BM25 side of the index has other chunks than its texts. Run: ragctl ingest PATH")
         self.lexical = lexical
-        self._vectors = vectors
-        self._numbers = numbers
+        self.vectors = vectors
+        self.numbers = numbers
+        self.columns = columns
         self._number_of = number_of
 
     @classmethod
@@ -96,37 +104,77 @@ class Sides:
         if manifest.lexical is None or manifest.lexical.get("recipe") != LEXICAL_RECIPE:
             return None
         vectors = VectorStore(data, rows=len(numbers), dimensions=manifest.dimensions)
-        return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers)
+        has_columns = f"{COLUMNS_FOLDER}/{FIELDS_NAME}" in manifest.files  # not so in one made before there were any
+        columns = Columns(data / COLUMNS_FOLDER, rows=len(numbers)) if has_columns else None
+        return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers, columns=columns)
 
     def candidates(
         self, collection: Collection, text: str, vector: Vector, *, k: int, where: Where | None
     ) -> Candidates:
         """See ``Index.candidates``."""
-        if vector.shape != (self._vectors.dimensions,) or not np.isfinite(vector).all():
+        if vector.shape != (self.vectors.dimensions,) or not np.isfinite(vector).all():
             raise SearchFailed("The question's vector is not one that this index can be searched with")
         bm25 = self.lexical.scores(text)
-        if where:
-            # Chroma decides what matches; over few rows the matrix is exact, and faster than a filtered walk.
-            allowed = self._rows(collection.ids(where))
-            nearest = best_rows(self._vectors.cosines(allowed, vector), allowed, k)
-        else:
-            allowed = np.arange(len(bm25))
-            nearest = self._rows(collection.nearest(vector, k=k))
-        matching = allowed[bm25[allowed] > 0]
-        rows = np.union1d(nearest, best_rows(bm25[matching], matching, k))
-        vectors = self._vectors.rows(rows)
+        rows = self.pool(collection, vector, bm25, self.allowed(collection, where), k=k)
+        vectors = self.vectors.rows(rows)
         return Candidates(
-            numbers=self._numbers[rows],
-            dense=Signal(np.clip(vectors @ vector, -1, 1), *self._vectors.statistics(vector)),
+            numbers=self.numbers[rows],
+            dense=Signal(np.clip(vectors @ vector, -1, 1), *self.vectors.statistics(vector)),
             bm25=Signal(bm25[rows], float(bm25.mean(dtype=np.float64)), float(bm25.std(dtype=np.float64))),
             vectors=vectors,
         )
 
+    def allowed(
+        self, collection: Collection, where: Where | None, *, within: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | None:
+        """The rows, ascending, that ``where`` admits of those ``within``; None stands for all."""
+        if not where:
+            return within
+        rows = self.columns.rows(where) if self.columns else None
+        rows = self._rows(collection.ids(where)) if rows is None else rows
+        return rows if within is None else np.intersect1d(rows, within, assume_unique=True)
+
+    def pool(
+        self,
+        collection: Collection,
+        vector: Vector,
+        bm25: NDArray[np.float32],
+        allowed: NDArray[np.int64] | None,
+        *,
+        k: int,
+    ) -> NDArray[np.int64]:
+        """The rows, ascending, of the ``k`` nearest to ``vector`` and the ``k`` best by ``bm25``, of those ``allowed``.
+
+        A filter loses nothing: over what it admits the matrix is searched, which is exact, and faster than a filtered
+        walk through the graph; where that is little, all of it is in the pool. Where it is most of a large index,
+        Chroma finds enough that the filter admits.
+        """
+        if allowed is None:
+            nearest = self._rows(collection.nearest(vector, k=k))
+            matching = np.flatnonzero(bm25)
+        elif len(allowed) <= 2 * k:
+            return allowed
+        else:
+            nearest = self._nearest_of(collection, vector, allowed, k)
+            matching = allowed[bm25[allowed] > 0]
+        return np.union1d(nearest, best_rows(bm25[matching], matching, k))
+
+    def _nearest_of(
+        self, collection: Collection, vector: Vector, allowed: NDArray[np.int64], k: int
+    ) -> NDArray[np.int64]:
+        if len(allowed) > max(FLAT_ROWS, len(self.numbers) // 4):
+            more = math.ceil(1.5 * k * len(self.numbers) / len(allowed))
+            nearest = self._rows(collection.nearest(vector, k=more))
+            nearest = nearest[np.isin(nearest, allowed, assume_unique=True)]
+            if len(nearest) >= k:
+                return nearest
+        return best_rows(self.vectors.cosines(allowed, vector), allowed, k)
+
     def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """The rows, ascending, of Chroma's ``ids``."""
         numbers = np.sort(np.array([self._number_of(chunk_id) for chunk_id in ids], dtype=np.int64))
-        rows = np.searchsorted(self._numbers, numbers)
-        if rows.size and (rows[-1] >= len(self._numbers) or not np.array_equal(self._numbers[rows], numbers)):
+        rows = np.searchsorted(self.numbers, numbers)
+        if rows.size and (rows[-1] >= len(self.numbers) or not np.array_equal(self.numbers[rows], numbers)):
             raise SearchFailed("Chroma found a chunk that the index's texts do not have")
         return rows
 

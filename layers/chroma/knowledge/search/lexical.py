@@ -8,6 +8,7 @@ needs numpy alone: ``import bm25s`` takes 150 ms where scipy and tqdm are instal
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 import unicodedata
@@ -141,6 +142,18 @@ class Lexical:
                 start, end = self._starts[column], self._starts[column + 1]
                 scores[self._rows[start:end]] += self._scores[start:end]  # a column names a row once
         return scores
+
+    def attainable(self, text: str) -> float:
+        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
+
+        The score of a term is its idf times a saturated frequency below 1, so that ``scores`` stay below this.
+        """
+        total = 0.0
+        for term in self.terms(text):
+            column = self._vocabulary.get(term)
+            holders = 0 if column is None else int(self._starts[column + 1] - self._starts[column])
+            total += math.log1p((len(self) - holders + 0.5) / (holders + 0.5))
+        return total
 
 
 def _vocabulary(path: Path) -> dict[str, int]:

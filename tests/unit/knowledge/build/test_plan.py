@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.build.plan import Plan, Previous, content_version, embed_key, plan
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
+from knowledge.cut.embedding_text import embed_text
 from knowledge.errors import SourceUnreadable
 from knowledge.open.metadata import to_metadata
-from knowledge.build.plan import Plan, Previous, content_version, embed_key, plan
-from knowledge.cut.embedding_text import embed_text
 from knowledge.types import Document, Failure
 
 

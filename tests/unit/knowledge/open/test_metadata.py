@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.open.metadata import FIELDS, merge_types, to_chunk, to_metadata
+from knowledge.open.metadata import FIELDS, merge_types, to_chunk, to_metadata, with_stated_date
 from knowledge.types import Chunk
 
 TEXT = st.text(max_size=10)
@@ -25,6 +25,7 @@ CHUNKS = st.builds(
     source_type=TEXT,
     jurisdiction=TEXT,
     last_updated=TEXT,
+    dated=st.integers(1970_00_00, 2099_12_31),
     chunk_index=st.integers(0, 99),
     chunk_count=st.integers(1, 99),
     path=TEXT,
@@ -94,6 +95,14 @@ def test_foreign_metadata_is_coerced_to_our_types() -> None:
     assert chunk.source_urls == ("https://a", "5")
     assert (chunk.chunk_index, chunk.chunk_count) == (3, 4)
     assert chunk.extra == {"year": 2026, "page": 1.5, "ok": True}
+
+
+def test_a_date_is_a_number_to_filter_by_and_read_from_what_a_foreign_chunk_has() -> None:
+    assert to_metadata(make(dated=20240307))["dated"] == 20240307
+    assert "dated" not in to_metadata(make())
+    assert with_stated_date(to_chunk({"date": "2024-03-07"}, number=1, text="t")).dated == 20240307
+    chunk = to_chunk({"dated": "soon", "path": "a/2023_plan.md"}, number=1, text="t")
+    assert with_stated_date(chunk).dated == 20230000
 
 
 def test_a_chunk_without_a_title_is_untitled() -> None:

@@ -79,6 +79,16 @@ def test_scores_follow_the_formula(tmp_path: Path) -> None:
     assert expected[1] > expected[0] > expected[2] == 0
 
 
+def test_no_chunk_can_score_more_than_the_questions_words_are_worth(tmp_path: Path) -> None:
+    lexical, _ = built(tmp_path, [*TEXTS, "terminal " * 500])
+    question = "terminal unicorn"
+    expected = math.log(1 + (4 - 3 + 0.5) / 3.5) + math.log(1 + 4.5 / 0.5)  # three texts hold one, none the other
+
+    assert lexical.attainable(question) == pytest.approx(expected)
+    assert lexical.scores("terminal").max() < lexical.attainable("terminal")
+    assert lexical.attainable("the of") == 0
+
+
 @pytest.mark.parametrize(
     ("question", "best"), [("Plan D", 1), ("the plan E?", 2), ("c++", 3), ("C# SDK", 4), ("F#", 5), ("Vitamin C", 6)]
 )

@@ -1,0 +1,61 @@
+"""Ask a new index the background questions, so that it knows how questions about nothing fare in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from knowledge.open.collection import Collection
+from knowledge.search.candidates import Sides, best_rows
+from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
+from knowledge.search.look import Looker
+from knowledge.search.signals import Calibration
+from knowledge.search.vectors import VectorStore
+from knowledge.types import TokenEmbedder, View
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Matrix, Vector
+
+BACKGROUND = Path(__file__).resolve().parent.parent / "search" / "background.txt"
+
+
+def background() -> list[str]:
+    """The questions that no knowledge base is about, written for this."""
+    return BACKGROUND.read_text(encoding="utf-8").splitlines()
+
+
+def calibrate(
+    data: Path, vectors: Matrix, numbers: Sequence[int], lexical: Mapping[str, object], embedder: TokenEmbedder
+) -> Mapping[str, object]:
+    """The manifest's calibration of the index in the folder ``data``, which has token vectors.
+
+    ``vectors`` are its chunks', in the order of their ``numbers``; ``lexical`` is the record of its BM25 side. The
+    nearest chunks come from the matrix in memory: opening Chroma could change files that are to be hashed.
+    """
+    rows = np.array(numbers, dtype=np.int64)
+    store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
+    looker = Looker.open(data, Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows), embedder)
+    exact = cast(Collection, _Exact(vectors, rows))  # a look without filters asks it for nothing else
+    questions = background()
+    looks = [looker.look(exact, [View(text)], k=1, where=None) for text in questions]
+    observed = [look.evidence.signals for look in looks if look.evidence is not None]
+    return Calibration.of(observed).record(len(observed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Exact:
+    """What of a collection a look without filters asks for: the nearest chunks, here by comparing all."""
+
+    vectors: Matrix
+    numbers: NDArray[np.int64]
+
+    def nearest(self, vector: Vector, *, k: int) -> list[str]:
+        """The ids of the ``k`` chunks nearest to ``vector``, by number."""
+        rows = best_rows(self.vectors @ vector, np.arange(len(self.vectors)), k)
+        return [f"id_{number}" for number in self.numbers[rows].tolist()]

@@ -1,0 +1,214 @@
+"""Read chunks with the embedding model, once each: vector, windows, token codes and quotable units of one run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.cut.chunking import is_markdown
+from knowledge.cut.embedding_text import embed_text
+from knowledge.cut.quotable import quotable
+from knowledge.search import codes, windows
+from knowledge.search.arrays import Ragged, save_array, save_ragged
+from knowledge.search.codes import Projection
+from knowledge.search.units import unit_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Chunk, Reading, TokenEmbedder, Vector
+
+FIT_CHUNKS = 512
+"""So many chunks, chosen at random, fit the projection: about 50,000 token vectors for 384 axes."""
+
+REFIT_FACTOR = 2
+"""The projection is kept until the index has grown to, or shrunk from, so many times the chunks that it was fitted on:
+its axes are those of the language and the subject, which a few more documents do not turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """What is read of one chunk. ``alone``: no other chunk has its title, which then has a window of its own."""
+
+    title: str
+    text: str
+    markdown: bool
+    alone: bool
+
+    def digest(self) -> bytes:
+        """The sha256 of all of it."""
+        return hashlib.sha256(json.dumps([self.title, self.text, self.markdown, self.alone]).encode()).digest()
+
+
+def texts_of(chunks: Sequence[Chunk]) -> list[Text]:
+    """What is read of ``chunks``, in their order."""
+    titles = Counter(chunk.title for chunk in chunks)
+    return [
+        Text(title=chunk.title, text=chunk.text, markdown=is_markdown(chunk.path), alone=titles[chunk.title] == 1)
+        for chunk in chunks
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ChunkTokens:
+    """What is kept of one chunk's tokens.
+
+    ``windows`` packed, shape (w, dimensions / 2), with ``scales``, shape (w,). ``pieces`` are its c different word
+    pieces, uint16, ``codes`` theirs, shape (c, BITS / 8). ``order`` gives each token's place among them; the first
+    ``title_tokens`` are the title's. ``units``: see ``knowledge.search.units``.
+    """
+
+    windows: NDArray[np.uint8]
+    scales: NDArray[np.float32]
+    pieces: NDArray[np.uint16]
+    codes: NDArray[np.uint8]
+    order: NDArray[np.uint16]
+    title_tokens: int
+    units: NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Known:
+    """What an index before has of chunks, by the digest of their ``Text``, and the projection of its codes.
+
+    ``fitted_on`` is how many chunks that was fitted for.
+    """
+
+    projection: Projection | None = None
+    fitted_on: int = 0
+    chunks: Mapping[bytes, tuple[Vector, ChunkTokens]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Read:
+    """What was read: vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs."""
+
+    projection: Projection
+    fitted_on: int
+    chunks: Mapping[bytes, tuple[Vector, ChunkTokens]]
+    fresh: int
+
+
+def read_chunks(
+    texts: Mapping[bytes, Text],
+    known: Known,
+    embedder: TokenEmbedder,
+    on_progress: Callable[[int, int], None] | None,
+) -> Read:
+    """Read those of ``texts`` (by digest) that ``known`` lacks, and all of them where the projection is fitted anew."""
+    keep = known.projection is not None and _still_fits(known.fitted_on, len(texts))
+    done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
+    pending = [key for key in texts if key not in done]
+    projection, fitted_on = known.projection, known.fitted_on
+    sample: dict[bytes, Reading] = {}
+    with _pool() as pool:
+        if not keep or projection is None:
+            # A sample, read first and held until its tokens have fitted the projection.
+            pending = [pending[place] for place in np.random.default_rng(0).permutation(len(pending))]
+            chosen = pending[:FIT_CHUNKS]
+            readings = pool.map(embedder.read, [_embedded(texts[key]) for key in chosen])
+            sample = dict(zip(chosen, readings, strict=True))
+            projection = Projection.fit(np.concatenate([reading.tokens for reading in sample.values()]))
+            fitted_on = len(texts)
+        fitted = projection
+
+        def read(key: bytes) -> tuple[Vector, ChunkTokens]:
+            reading = sample.get(key) or embedder.read(_embedded(texts[key]))
+            return reading.vector, _kept(texts[key], reading, fitted, embedder)
+
+        for number, (key, kept) in enumerate(zip(pending, pool.map(read, pending), strict=True), start=1):
+            done[key] = kept
+            if on_progress is not None:
+                on_progress(number, len(pending))
+    return Read(projection=projection, fitted_on=fitted_on, chunks=done, fresh=len(pending))
+
+
+@contextmanager
+def _pool() -> Iterator[ThreadPoolExecutor]:
+    """A thread for each processor: while the model reads one chunk, what is around it is done for another.
+
+    After an error nothing more is begun.
+    """
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projection, *, vocabulary: int) -> None:
+    """Write the tokens of all ``chunks``, in the order of the index, to the new ``folder``."""
+    folder.mkdir()
+    save_ragged(folder, windows.WINDOWS_NAME, [chunk.windows for chunk in chunks])
+    save_ragged(folder, windows.SCALES_NAME, [chunk.scales for chunk in chunks])
+    save_ragged(folder, codes.CODES_NAME, [chunk.codes for chunk in chunks])
+    save_ragged(folder, codes.PIECES_NAME, [chunk.pieces for chunk in chunks])
+    longest = max(len(chunk.pieces) for chunk in chunks)
+    save_ragged(folder, codes.ORDER_NAME, [chunk.order.astype(np.min_scalar_type(longest)) for chunk in chunks])
+    save_ragged(folder, codes.UNITS_NAME, [chunk.units for chunk in chunks])
+    save_array(folder / codes.TITLES_NAME, np.array([chunk.title_tokens for chunk in chunks], dtype=np.uint16))
+    pieces = np.concatenate([chunk.pieces for chunk in chunks])
+    save_array(folder / codes.IDF_NAME, codes.inverse_frequencies(pieces, len(chunks), vocabulary))
+    projection.save(folder)
+
+
+def stored_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection, list[ChunkTokens]]:
+    """What ``write_tokens`` wrote to ``folder``, row by row; the files stay mapped as long as the arrays live.
+
+    Raises:
+        IndexDamaged: a file is missing, unreadable or of another shape.
+    """
+    window = windows.WindowStore(folder, rows=rows, dimensions=dimensions)
+    code = codes.CodeStore(folder, rows=rows, dimensions=dimensions, vocabulary=None)
+    pieces = Ragged(folder, codes.PIECES_NAME, rows=rows, dtype=np.uint16)
+    return code.projection, [
+        ChunkTokens(
+            windows=window.vectors.row(row),
+            scales=window.scales.row(row),
+            pieces=pieces.row(row),
+            codes=code.codes.row(row),
+            order=code.order.row(row),
+            title_tokens=int(code.titles[row]),
+            units=code.units.row(row),
+        )
+        for row in range(rows)
+    ]
+
+
+def _still_fits(fitted_on: int, chunks: int) -> bool:
+    return fitted_on <= REFIT_FACTOR * chunks and chunks <= REFIT_FACTOR * fitted_on
+
+
+def _embedded(text: Text) -> str:
+    return embed_text(text.title, text.text)
+
+
+def _kept(text: Text, reading: Reading, projection: Projection, embedder: TokenEmbedder) -> ChunkTokens:
+    offset = len(_embedded(text)) - len(text.text)
+    vectors = windows.window_vectors(reading.tokens) if len(reading.tokens) else reading.vector[np.newaxis]
+    if text.alone and text.title:
+        vectors = np.vstack([vectors, embedder.embed([text.title])])  # by itself: .767 on COVID FAQ, its tokens .759
+    packed, scales = windows.pack(vectors)
+    pieces, order = np.unique(reading.pieces, return_inverse=True)
+    counts = np.bincount(order, minlength=len(pieces))
+    grouped = reading.tokens[np.argsort(order, kind="stable")]
+    means = np.add.reduceat(grouped, np.cumsum(counts) - counts, axis=0) / counts[:, np.newaxis]
+    return ChunkTokens(
+        windows=packed,
+        scales=scales,
+        pieces=pieces.astype(np.uint16),
+        codes=projection.codes(means.astype(np.float32)),
+        order=order.astype(np.uint16),
+        title_tokens=int(np.searchsorted(reading.spans[:, 0], offset)),
+        units=unit_table(quotable(text.text, markdown=text.markdown), reading.spans, offset),
+    )

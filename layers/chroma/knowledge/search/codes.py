@@ -1,0 +1,151 @@
+"""Token codes and late interaction: how well each piece of a question is met by some token of a chunk.
+
+A token's vector, less the index's mean, goes through a matrix of 384 x 96 (the main axes of the index's own token
+vectors, turned by a fixed random rotation, so that each of the 96 numbers says about as much); its signs are the code:
+12 bytes. Equal word pieces of a chunk are averaged first. The question's pieces stay numbers. The score of a chunk is
+
+    sum_i w_i max_j cos(q_i, d_j)        w_i: the share of piece i in the question's idf;  d_j = +-1 / sqrt(96)
+
+(late interaction: Khattab and Zaharia, ColBERT, 2020; here without training and without a second model).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from knowledge.search.arrays import Ragged, load_array, save_array
+from knowledge.search.units import COLUMNS
+from knowledge.types import Asked, Match
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Reading
+
+BITS = 96
+CODES_NAME = "codes"
+ORDER_NAME = "token_order"
+TITLES_NAME = "title_tokens.npy"
+UNITS_NAME = "units"
+PIECES_NAME = "pieces"
+PROJECTION_NAME = "projection.npy"
+IDF_NAME = "idf.npy"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """``mean`` of the token vectors, shape (dimensions,), and the ``matrix``, shape (dimensions, BITS)."""
+
+    mean: NDArray[np.float32]
+    matrix: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, tokens: NDArray[np.float32]) -> Self:
+        """The projection of an index whose token vectors are like ``tokens``, shape (n, dimensions)."""
+        mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
+        centred = tokens - mean
+        _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
+        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((BITS, BITS)))
+        return cls(mean, (axes[:, -BITS:] @ turn).astype(np.float32))
+
+    @classmethod
+    def load(cls, folder: Path, dimensions: int) -> Self:
+        """The projection in ``folder``; IndexDamaged when it cannot be read."""
+        stored = load_array(folder / PROJECTION_NAME, dtype=np.float32, shape=(dimensions, BITS + 1))
+        return cls(np.ascontiguousarray(stored[:, BITS]), np.ascontiguousarray(stored[:, :BITS]))
+
+    def save(self, folder: Path) -> None:
+        """Write it to ``folder``."""
+        save_array(folder / PROJECTION_NAME, np.column_stack([self.matrix, self.mean]))
+
+    def __call__(self, tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+        """``tokens`` projected: shape (n, BITS), not normalised."""
+        return np.asarray((tokens - self.mean) @ self.matrix, dtype=np.float32)
+
+    def codes(self, tokens: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """The signs of the projected ``tokens`` in bits: shape (n, BITS / 8)."""
+        return np.packbits(self(tokens) > 0, axis=1)
+
+
+def inverse_frequencies(pieces: NDArray[np.uint16], chunks: int, vocabulary: int) -> NDArray[np.float32]:
+    """BM25's idf of each word piece; ``pieces`` names every piece of a chunk once for each of the ``chunks``."""
+    frequency = np.bincount(pieces, minlength=vocabulary)
+    return np.log1p((chunks - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projected:
+    """A question's pieces as the codes are compared with: ``unit`` has shape (m, BITS), each row of unit length."""
+
+    asked: Asked
+    unit: NDArray[np.float32]
+
+
+class CodeStore:
+    """The codes and units of all chunks, by row. Safe to use from several threads."""
+
+    def __init__(self, folder: Path, *, rows: int, dimensions: int, vocabulary: int | None) -> None:
+        """Map the store in ``folder``; ``vocabulary`` is how many word pieces there are, None for any number.
+
+        Raises:
+            IndexDamaged: a file is missing, unreadable or of another shape.
+        """
+        self.projection = Projection.load(folder, dimensions)
+        self.idf = load_array(folder / IDF_NAME, dtype=np.float32, shape=(vocabulary,))
+        self.codes = Ragged(folder, CODES_NAME, rows=rows, dtype=np.uint8, width=(BITS // 8,))
+        self.order = Ragged(folder, ORDER_NAME, rows=rows, dtype=np.unsignedinteger)
+        self.units = Ragged(folder, UNITS_NAME, rows=rows, dtype=np.uint16, width=(COLUMNS,))
+        self.titles = load_array(folder / TITLES_NAME, dtype=np.uint16, shape=(rows,))
+
+    def ask(self, text: str, reading: Reading) -> Projected:
+        """The question ``text``, read, as it is compared with codes."""
+        idf = self.idf[reading.pieces]
+        total = float(idf.sum())
+        weights = np.asarray(idf / total if total else idf, dtype=np.float32)
+        asked = Asked(text=text, vector=reading.vector, spans=reading.spans, weights=weights)
+        projected = self.projection(reading.tokens)
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        unit = projected / np.maximum(lengths, np.finfo(np.float32).tiny)
+        return Projected(asked, unit.astype(np.float32))
+
+    def interact(self, question: Projected, rows: NDArray[np.int64]) -> Interaction:
+        """How the question meets each of ``rows``."""
+        codes, starts = self.codes.gather(rows)
+        bits = np.unpackbits(codes, axis=1).astype(np.float32)
+        scale = np.float32(BITS**-0.5)
+        similarities = bits @ (2 * scale * question.unit.T) - scale * question.unit.sum(axis=1)
+        return Interaction(similarities, starts, question.asked.weights)
+
+    def match(self, similarities: NDArray[np.float32], row: int) -> Match:
+        """The match of ``row``; ``similarities`` are those of its codes, shape (codes, m)."""
+        return Match(
+            similarities=np.ascontiguousarray(similarities[self.order.row(row)].T),
+            units=self.units.row(row),
+            title_tokens=int(self.titles[row]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interaction:
+    """Cosines of every code of some rows with every piece of a question, shape (codes, m); ``starts`` are the rows'."""
+
+    similarities: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+    def best(self) -> NDArray[np.float32]:
+        """The best cosine of each piece in each row, shape (rows, m); 0 where a row has no code."""
+        best = np.zeros((len(self.starts), len(self.weights)), dtype=np.float32)
+        some = np.append(self.starts[1:], len(self.similarities)) > self.starts
+        if some.any():
+            best[some] = np.maximum.reduceat(self.similarities, self.starts[some], axis=0)
+        return best
+
+    def of(self, place: int) -> NDArray[np.float32]:
+        """The cosines of the ``place``-th row's codes, shape (its codes, m)."""
+        end = self.starts[place + 1] if place + 1 < len(self.starts) else None
+        return self.similarities[self.starts[place] : end]

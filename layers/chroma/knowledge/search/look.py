@@ -1,0 +1,169 @@
+"""One look at an index, all signals: the candidates of both sides, their windows, and late interaction on the best.
+
+    base(view, chunk)  = cos(question, chunk) + best window's cosine + .05 z(BM25)
+    score(view, chunk) = (base + 3 late) / 5                                  late: knowledge.search.codes
+    score(chunk)       = sum over views of weight x score / sum of weights
+
+The division leaves a mean cosine, so that a width of .02 between two chunks means the same in every retriever. The
+constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/retrieval.md has a table of what each of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from knowledge.open.collection import Collection
+from knowledge.search.candidates import LEAST_STD, Sides
+from knowledge.search.codes import CodeStore
+from knowledge.search.signals import BEST_COSINE, Calibration, measure
+from knowledge.search.views import AskedText, Blend, TextScores, Whole
+from knowledge.search.windows import WindowStore
+from knowledge.types import Evidence, Match, TokenEmbedder, View, Where
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Matrix
+
+TOKENS_FOLDER = "tokens"
+
+TOKENS_RECIPE = 1
+"""Raise it when what is stored of a chunk's tokens changes: every chunk is then read anew."""
+
+POOL = 50
+"""Candidates of each side."""
+
+DEPTH = 20
+"""So many of the candidates, the best by ``base``, go into late interaction; more where more are asked for."""
+
+BM25_WEIGHT = 0.05
+LATE_WEIGHT = np.float32(3)
+_PARTS = 2 + LATE_WEIGHT
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Seen:
+    """What a look found, best first: one entry of each a chunk. ``vectors`` are the chunks' own, one a row."""
+
+    numbers: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    parts: Mapping[str, NDArray[np.float32]]
+    vectors: Matrix
+    matches: tuple[Match, ...]
+    evidence: Evidence | None
+
+
+class Looker:
+    """Looks at an index that has token vectors. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        sides: Sides,
+        codes: CodeStore,
+        windows: WindowStore,
+        embedder: TokenEmbedder,
+        calibration: Calibration | None = None,
+    ) -> None:
+        """``calibration`` is the index's own; without one the evidence has no bar."""
+        self._sides = sides
+        self._codes = codes
+        self._windows = windows
+        self._embedder = embedder
+        self._calibration = calibration
+
+    @classmethod
+    def open(cls, data: Path, sides: Sides, embedder: TokenEmbedder, calibration: Calibration | None = None) -> Self:
+        """The token vectors in the folder ``data``.
+
+        Raises:
+            IndexDamaged: a file cannot be used.
+        """
+        folder, rows, dimensions = data / TOKENS_FOLDER, len(sides.numbers), embedder.dimensions
+        codes = CodeStore(folder, rows=rows, dimensions=dimensions, vocabulary=embedder.vocabulary)
+        return cls(sides, codes, WindowStore(folder, rows=rows, dimensions=dimensions), embedder, calibration)
+
+    def look(self, collection: Collection, views: Sequence[View], *, k: int, where: Where | None) -> Seen:
+        """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
+
+        Raises:
+            SearchFailed: the filter is malformed, or Chroma failed.
+        """
+        asked = self._ask(views)
+        allowed = self._sides.allowed(collection, where)
+        blend = Blend(views, [self._sides.allowed(collection, view.where, within=allowed) for view in views])
+        pool = self._pool(collection, asked, blend)
+        vectors = self._sides.vectors.rows(pool)
+        scores = {text: self._score(one, pool, vectors) for text, one in asked.items()}
+
+        base = blend({text: score.base for text, score in scores.items()}, pool)
+        deep = np.lexsort((pool, -base))[: max(DEPTH, k)]
+        rows = pool[deep]
+        met = {text: self._codes.interact(one.question, rows) for text, one in asked.items()}
+        late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
+        total = blend({text: score.base[deep] + LATE_WEIGHT * late[text] for text, score in scores.items()}, rows)
+
+        chosen = np.lexsort((rows, -total))[:k]
+        whole = Whole.of(asked, scores)
+        together = {text: values[chosen] for text, values in late.items()}
+        return Seen(
+            numbers=self._sides.numbers[rows[chosen]],
+            scores=total[chosen] / _PARTS,
+            parts={**whole.parts(deep[chosen]), "late": whole.blended(together)},
+            vectors=vectors[deep[chosen]],
+            matches=tuple(
+                self._codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
+                for place in chosen.tolist()
+            ),
+            evidence=self._evidence(whole, deep[chosen], together),
+        )
+
+    def _ask(self, views: Sequence[View]) -> dict[str, AskedText]:
+        """Each different text of ``views``, the question first; a view within a filter adds no weight to its text."""
+        weights: dict[str, float] = {}
+        for view in views:
+            weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)
+        return {
+            text: AskedText(self._codes.ask(text, self._embedder.read(text)), self._sides.lexical.scores(text), weight)
+            for text, weight in weights.items()
+        }
+
+    def _pool(self, collection: Collection, asked: Mapping[str, AskedText], blend: Blend) -> NDArray[np.int64]:
+        """The rows, ascending, that any view finds on either side."""
+        found = []
+        for view, admitted in zip(blend.views, blend.admitted, strict=True):
+            one = asked[view.text]
+            found.append(self._sides.pool(collection, one.question.asked.vector, one.bm25, admitted, k=POOL))
+        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+
+    def _score(self, asked: AskedText, rows: NDArray[np.int64], vectors: Matrix) -> TextScores:
+        vector = asked.question.asked.vector
+        dense = np.clip(vectors @ vector, -1, 1)
+        window = self._windows.best(rows, vector)
+        bm25 = asked.bm25[rows]
+        z = (bm25 - asked.bm25.mean(dtype=np.float64)) / max(float(asked.bm25.std(dtype=np.float64)), LEAST_STD)
+        return TextScores(dense, window, bm25, (dense + window + BM25_WEIGHT * z).astype(np.float32))
+
+    def _evidence(
+        self, whole: Whole, places: NDArray[np.int64], late: Mapping[str, NDArray[np.float32]]
+    ) -> Evidence | None:
+        """What the look says of the question as a whole; ``places`` are those found, best first; None if none were."""
+        if not len(places):
+            return None
+        parts, first = whole.parts(slice(None)), int(places[0])
+        score = {text: one.base[first] + LATE_WEIGHT * late[text][0] for text, one in whole.scores.items()}
+        signals = measure(
+            dense=parts["dense"],
+            window=parts["window"],
+            late=float(whole.blended(late)[0]),
+            score=float(whole.blended(score) / whole.length / _PARTS),
+            lexical_share=whole.share(first, self._sides.lexical.attainable),
+        )
+        question, known = whole.question(), self._calibration
+        if known is None:
+            return Evidence(asked=question, signals=signals, score=signals[BEST_COSINE], bar=None)
+        return Evidence(asked=question, signals=signals, score=known.score(signals), bar=known.bar)

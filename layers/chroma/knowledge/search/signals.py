@@ -1,0 +1,124 @@
+"""By-products of a search that tell whether the index can answer the question at all.
+
+Each counts in deviations above the mean that questions about nothing have in the same index, and one logistic
+regression joins them: the score is the log of the odds that the index answers the question, against one of those.
+``tools/research/refusal.py`` chose the signals, fitted the weights and made the tables in docs/retrieval.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from knowledge.errors import IndexDamaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CALIBRATION_RECIPE = 3
+"""Raise it when a signal, a weight or a background question changes: every index is then measured anew."""
+
+BEST_COSINE = "best_cosine"
+"""Cosine of the question with the nearest chunk."""
+BEST_WINDOW = "best_window"
+"""Cosine of the question with the nearest window of a candidate."""
+LATE = "late"
+"""Late interaction of the question with the chunk that came first (``knowledge.search.codes``)."""
+FIRST_SCORE = "first_score"
+"""Score of the chunk that came first (``knowledge.search.look``): cosine, window, BM25 and late interaction in one."""
+LEXICAL_SHARE = "lexical_share"
+"""BM25 score of the chunk that came first, as a share of the most that the question's words could give a chunk."""
+
+WEIGHTS: Mapping[str, float] = {BEST_COSINE: 0.95, FIRST_SCORE: 0.86, LEXICAL_SHARE: 0.54}
+INTERCEPT = -3.83
+
+FARTHEST = 8.0
+"""Deviations beyond this say no more. In an index of one chunk hardly any background question has a word of it."""
+
+LEAST_STD = 0.03
+"""Of every signal: where background questions differ less than this, the index is too small to say by how much."""
+
+QUANTILE = 0.95
+"""Share of the background questions that stay below the bar."""
+
+
+def measure(
+    *,
+    dense: NDArray[np.float32],
+    window: NDArray[np.float32],
+    late: float,
+    score: float,
+    lexical_share: float,
+) -> Mapping[str, float]:
+    """The signals of one question; those that have no weight are for whoever explains or judges further.
+
+    ``dense`` and ``window`` are its cosines with the candidates, at least one; ``late``, ``score`` and
+    ``lexical_share`` are of the chunk that came first.
+    """
+    return {
+        BEST_COSINE: float(dense.max()),
+        BEST_WINDOW: float(window.max()),
+        LATE: late,
+        FIRST_SCORE: score,
+        LEXICAL_SHARE: lexical_share,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How the background questions fare in an index: mean and deviation of each signal.
+
+    ``bar`` is the score that ``QUANTILE`` of them stay below.
+    """
+
+    means: Mapping[str, float]
+    stds: Mapping[str, float]
+    bar: float
+
+    @classmethod
+    def of(cls, observed: Sequence[Mapping[str, float]]) -> Self:
+        """The calibration of an index in which the background questions, at least one, have these signals."""
+        columns = {name: np.array([signals[name] for signals in observed]) for name in WEIGHTS}
+        means = {name: float(values.mean()) for name, values in columns.items()}
+        stds = {name: max(float(values.std()), LEAST_STD) for name, values in columns.items()}
+        scores = [_score(signals, means, stds) for signals in observed]
+        return cls(means=means, stds=stds, bar=float(np.quantile(scores, QUANTILE)))
+
+    @classmethod
+    def load(cls, record: Mapping[str, object] | None) -> Self | None:
+        """The calibration that ``record`` of a manifest tells; None where there is none, or one of another recipe.
+
+        Raises:
+            IndexDamaged: the record is not whole.
+        """
+        if record is None or record.get("recipe") != CALIBRATION_RECIPE:
+            return None
+        try:
+            signals: Mapping[str, Mapping[str, float]] = record["signals"]  # type: ignore[assignment]
+            return cls(
+                means={name: float(signals[name]["mean"]) for name in WEIGHTS},
+                stds={name: max(float(signals[name]["std"]), LEAST_STD) for name in WEIGHTS},
+                bar=float(record["bar"]),  # type: ignore[arg-type]
+            )
+        except (KeyError, TypeError, ValueError) as exc:
+            raise IndexDamaged(f"The index's calibration is not whole ({exc!r}). Run: ragctl ingest PATH") from exc
+
+    def record(self, questions: int) -> Mapping[str, object]:
+        """What ``load`` reads; ``questions`` is how many background questions were asked."""
+        signals = {name: {"mean": self.means[name], "std": self.stds[name]} for name in WEIGHTS}
+        return {"recipe": CALIBRATION_RECIPE, "questions": questions, "signals": signals, "bar": self.bar}
+
+    def score(self, signals: Mapping[str, float]) -> float:
+        """The joined score of a question with ``signals``: log odds, higher where the index more likely answers it."""
+        return _score(signals, self.means, self.stds)
+
+
+def _score(signals: Mapping[str, float], means: Mapping[str, float], stds: Mapping[str, float]) -> float:
+    total = INTERCEPT
+    for name, weight in WEIGHTS.items():
+        deviations = (signals[name] - means[name]) / stds[name]
+        total += weight * min(FARTHEST, max(-FARTHEST, deviations))
+    return total

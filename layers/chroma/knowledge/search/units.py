@@ -1,0 +1,41 @@
+"""The quotable units of a chunk as numbers: where they stand in its text, and which of its tokens are theirs.
+
+One row a unit, uint16: characters ``START`` to ``END``; those of its lead (``LEAD_START`` to ``LEAD_END``, equal where
+it has none); its ``KIND`` (``knowledge.cut.quotable``); its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
+lead's. Tokens count from the first one of the title on, as in ``Match.similarities``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.cut.quotable import Quotable
+
+START, END, LEAD_START, LEAD_END, KIND, FIRST_TOKEN, END_TOKEN, LEAD_FIRST_TOKEN, LEAD_END_TOKEN = range(9)
+COLUMNS = 9
+
+LARGEST = np.iinfo(np.uint16).max
+
+
+def unit_table(units: Sequence[Quotable], spans: NDArray[np.int32], offset: int) -> NDArray[np.uint16]:
+    """The rows of ``units``, shape (units, COLUMNS); those beyond ``LARGEST`` characters are left out.
+
+    Args:
+        units: in the order of the text.
+        spans: the characters of each token in the text that was embedded, shape (tokens, 2).
+        offset: how many characters stand before the chunk's text there.
+    """
+    starts = spans[:, 0] - offset
+    rows = []
+    for unit in units:
+        if unit.end > LARGEST:
+            break
+        tokens = np.searchsorted(starts, (unit.start, unit.end, unit.lead_start, unit.lead_end))
+        rows.append([unit.start, unit.end, unit.lead_start, unit.lead_end, int(unit.kind), *tokens.tolist()])
+    return np.array(rows, dtype=np.uint16).reshape(-1, COLUMNS)

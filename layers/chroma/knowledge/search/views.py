@@ -1,0 +1,114 @@
+"""The views of a query put together: the scores of their texts as one score, and the texts as one question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from knowledge.search.codes import Projected
+from knowledge.types import Asked, View
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedText:
+    """One text of the views: as codes are compared with it, its BM25 scores of all rows, and its weight."""
+
+    question: Projected
+    bm25: NDArray[np.float32]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextScores:
+    """What one text says of the pool, before late interaction: a value for each row."""
+
+    dense: NDArray[np.float32]
+    window: NDArray[np.float32]
+    bm25: NDArray[np.float32]
+    base: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """The views of a query, each with the rows that it admits (None: all), and how their scores become one."""
+
+    views: Sequence[View]
+    admitted: Sequence[NDArray[np.int64] | None]
+
+    def __call__(self, scores: Mapping[str, NDArray[np.float32]], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The blended scores of ``rows``; ``scores`` are theirs by the views' texts."""
+        total = sum(view.weight for view in self.views)
+        blended = np.zeros(len(rows), dtype=np.float32)
+        for view, admitted in zip(self.views, self.admitted, strict=True):
+            blended += np.float32(view.weight / total) * _leaning(scores[view.text], rows, admitted)
+        return blended
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """All texts of a query as one question: what they say together, each by its share of the weight.
+
+    A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
+    question in a conversation is then measured as one that stands alone.
+    """
+
+    asked: Mapping[str, AskedText]
+    scores: Mapping[str, TextScores]
+    shares: Mapping[str, np.float32]
+    vector: Vector
+    length: np.float32
+
+    @classmethod
+    def of(cls, asked: Mapping[str, AskedText], scores: Mapping[str, TextScores]) -> Self:
+        """``shares`` are the weights in sum 1, ``vector`` the blended one, of ``length`` 0..1."""
+        total = sum(one.weight for one in asked.values())
+        shares = {text: np.float32(one.weight / total) for text, one in asked.items()}
+        vector = sum((shares[text] * one.question.asked.vector for text, one in asked.items()), start=np.float32(0))
+        return cls(asked, scores, shares, np.asarray(vector), np.float32(np.linalg.norm(vector)))
+
+    def blended(self, values: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+        """The weighted mean of ``values`` by text."""
+        return np.asarray(sum(share * values[text] for text, share in self.shares.items()), dtype=np.float32)
+
+    def parts(self, places: NDArray[np.int64] | slice) -> dict[str, NDArray[np.float32]]:
+        """The parts of the scores at ``places`` of the pool."""
+        dense = self.blended({text: one.dense[places] for text, one in self.scores.items()}) / self.length
+        window = self.blended({text: one.window[places] for text, one in self.scores.items()}) / self.length
+        bm25 = self.blended({text: one.bm25[places] for text, one in self.scores.items()})
+        return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
+
+    def share(self, place: int, attainable: Callable[[str], float]) -> float:
+        """What the words of the texts score at ``place`` of the pool, of what they could score at most."""
+        found = 0.0
+        for text, share in self.shares.items():
+            most = attainable(text)
+            found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
+        return found
+
+    def question(self) -> Asked:
+        """The first text, with the pieces of the others behind its own, which have no characters in it."""
+        shares, all_asked = self.shares, {text: one.question.asked for text, one in self.asked.items()}
+        first, *others = all_asked.values()
+        return Asked(
+            text=first.text,
+            vector=self.vector / self.length,
+            spans=np.vstack([first.spans, *(np.zeros_like(one.spans) for one in others)]),
+            weights=np.concatenate([shares[text] * one.weights for text, one in all_asked.items()]),
+        )
+
+
+def _leaning(
+    scores: NDArray[np.float32], rows: NDArray[np.int64], admitted: NDArray[np.int64] | None
+) -> NDArray[np.float32]:
+    """``scores`` of ``rows``, the lowest of them for those that are not ``admitted``."""
+    if admitted is None or not len(scores):
+        return scores
+    return np.where(np.isin(rows, admitted, assume_unique=True), scores, scores.min())

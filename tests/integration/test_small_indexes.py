@@ -1,0 +1,118 @@
+"""The bar of indexes of one to ten chunks: they answer what they hold, and refuse most of what they do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from knowledge.build import write
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
+from knowledge.open.index import Index, open_index
+from knowledge.types import Document, Evidence, View
+
+PAGES = {
+    "Returns": "Boots may be sent back within 30 days if they were not worn outside. We refund the price in five days.",
+    "Shipping": "Parcels leave our warehouse at noon. Delivery to islands takes two days longer and costs 9 euros.",
+    "Resoling": "Our cobbler glues a new rubber sole on any model with a stitched welt for 65 euros.",
+    "Sizes": "Measure the foot in the evening and add 8 millimetres. Half sizes exist from 37 to 44.",
+    "Waxing": "Rub beeswax into dry leather with a cloth, wait an hour, and brush it until it shines.",
+    "Vouchers": "A gift voucher is valid for three years and can be spent in several orders.",
+    "Guarantee": "Seams and eyelets are guaranteed for two years. Worn laces and insoles are not.",
+    "Wholesale": "Dealers order twelve pairs or more and pay within 45 days after the invoice.",
+    "Newsletter": "The newsletter comes on the first Monday of the month; a link at its foot ends it.",
+    "Workshop": "In the workshop in Porto visitors see how a last is carved. Tours begin at 15:00.",
+}
+ANSWERED = {
+    "Returns": ["how long can i send boots back", "when do I get my refund?"],
+    "Shipping": ["what does delivery to an island cost", "When do parcels leave the warehouse?"],
+    "Resoling": ["new sole price", "can you glue a rubber sole on my boots"],
+    "Sizes": ["do you have half sizes", "how do i measure my foot"],
+    "Waxing": ["how do i wax the leather"],
+    "Vouchers": ["how long is a voucher valid?"],
+    "Guarantee": ["are laces covered by the guarantee"],
+    "Wholesale": ["how many pairs must a dealer order"],
+    "Newsletter": ["how do i stop the newsletter"],
+    "Workshop": ["when do tours of the workshop start"],
+}
+FAR = [
+    "how do i reset the router",
+    "What is the population of Chile?",
+    "write a haiku about spring",
+    "Who won the chess championship in 1972?",
+    "my tomatoes have black spots",
+    "is aspirin good for a fever",
+    "how do i merge two branches in git",
+    "Tell me about the French revolution.",
+    "what is the boiling point of nitrogen",
+    "play some jazz",
+    "how do i file a patent",
+    "which visa do i need for Japan",
+    "translate hello into Italian",
+    "why is my electricity bill so high",
+    "what are the rules of cricket",
+    "how do i calm a crying baby",
+]
+
+
+def documents(count: int) -> list[Document]:
+    return [
+        Document(doc_id=title, title=title, text=text, digest=text, path=f"{title}.txt")
+        for title, text in list(PAGES.items())[:count]
+    ]
+
+
+@pytest.fixture(scope="module")
+def model() -> MiniLM:
+    return MiniLM()
+
+
+@contextmanager
+def opened(folder: Path, model: MiniLM) -> Iterator[Index]:
+    index = open_index(folder, embedder=model)
+    yield index
+    index.close()
+
+
+def evidence(index: Index, question: str) -> Evidence:
+    found = index.look([View(question)], k=3).evidence
+    assert found is not None
+    return found
+
+
+def passes(index: Index, question: str) -> bool:
+    found = evidence(index, question)
+    return found.bar is not None and found.score >= found.bar
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_a_small_index_answers_what_it_holds_and_little_else(tmp_path: Path, count: int, model: MiniLM) -> None:
+    ingest(documents(count), target=tmp_path, embedder=model)
+    with opened(tmp_path, model) as index:
+        asked = [question for title in list(PAGES)[:count] for question in ANSWERED[title]]
+
+        assert [question for question in asked if not passes(index, question)] == []
+        assert sum(passes(index, question) for question in FAR) <= 2
+
+
+def test_an_index_of_another_recipe_is_measured_anew_and_nothing_is_embedded(tmp_path: Path, model: MiniLM) -> None:
+    ingest(documents(3), target=tmp_path, embedder=model)
+    with opened(tmp_path, model) as index:
+        assert index.manifest is not None
+        bar = evidence(index, "new sole price").bar
+        older = replace(index.manifest, calibration={"recipe": 0})
+    write.switch(tmp_path, older)
+
+    with opened(tmp_path, model) as index:
+        assert evidence(index, "new sole price").bar is None  # it opens, and says that it was not measured
+
+    summary = ingest(documents(3), target=tmp_path, embedder=model)
+    assert (summary.embedded, summary.unchanged) == (0, 3)
+    with opened(tmp_path, model) as index:
+        assert evidence(index, "new sole price").bar == pytest.approx(bar)
+    assert json.loads((tmp_path / "manifest.json").read_text())["calibration"]["questions"] == 400

@@ -1,0 +1,92 @@
+"""Token codes: late interaction is what the formula says, and every token finds its code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knowledge.build.reading import ChunkTokens, write_tokens
+from knowledge.search.codes import BITS, CodeStore, Projection, inverse_frequencies
+from knowledge.types import Reading
+
+DIMENSIONS = 128
+RANDOM = np.random.default_rng(1)
+
+
+def reading(pieces: list[int]) -> Reading:
+    tokens = RANDOM.standard_normal((len(pieces), DIMENSIONS)).astype(np.float32)
+    return Reading(
+        vector=np.eye(1, DIMENSIONS, dtype=np.float32)[0],
+        tokens=tokens,
+        pieces=np.array(pieces, dtype=np.int32),
+        spans=np.array([(5 * i, 5 * i + 4) for i in range(len(pieces))], dtype=np.int32).reshape(-1, 2),
+    )
+
+
+@pytest.fixture
+def projection() -> Projection:
+    return Projection.fit(RANDOM.standard_normal((500, DIMENSIONS)).astype(np.float32) + 1)
+
+
+def chunk(projection: Projection, pieces: list[int], order: list[int]) -> ChunkTokens:
+    tokens = RANDOM.standard_normal((len(pieces), DIMENSIONS)).astype(np.float32)
+    return ChunkTokens(
+        windows=np.ones((1, DIMENSIONS // 2), dtype=np.uint8),
+        scales=np.ones(1, dtype=np.float32),
+        pieces=np.array(pieces, dtype=np.uint16),
+        codes=projection.codes(tokens),
+        order=np.array(order, dtype=np.uint16),
+        title_tokens=1,
+        units=np.zeros((0, 9), dtype=np.uint16),
+    )
+
+
+def signs(codes: np.ndarray) -> np.ndarray:
+    return (2.0 * np.unpackbits(codes, axis=1) - 1) / np.sqrt(BITS)
+
+
+def test_a_code_is_twelve_bytes_and_says_nothing_of_the_mean(projection: Projection) -> None:
+    tokens = RANDOM.standard_normal((3, DIMENSIONS)).astype(np.float32)
+    codes = projection.codes(tokens + projection.mean)
+    assert codes.shape == (3, 12)
+    assert np.array_equal(codes, projection.codes(2 * tokens + projection.mean))
+
+
+def test_the_score_is_the_idf_weighted_mean_of_each_piece_s_best_cosine(projection: Projection, tmp_path: Path) -> None:
+    chunks = [chunk(projection, [1, 2, 3], [0, 1, 2, 1]), chunk(projection, [], []), chunk(projection, [3], [0])]
+    write_tokens(tmp_path / "tokens", chunks, projection, vocabulary=10)
+    store = CodeStore(tmp_path / "tokens", rows=3, dimensions=DIMENSIONS, vocabulary=10)
+    asked = reading([3, 9])
+    question = store.ask("two words", asked)
+
+    idf = inverse_frequencies(np.array([1, 2, 3, 3], dtype=np.uint16), 3, 10)
+    assert question.asked.weights == pytest.approx(idf[[3, 9]] / idf[[3, 9]].sum())
+    assert idf[9] > idf[1] > idf[3]
+
+    rows = np.array([2, 0, 1])
+    met = store.interact(question, rows)
+    unit = (asked.tokens - projection.mean) @ projection.matrix
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    expected = [(signs(chunks[row].codes) @ unit.T).max(axis=0) for row in (2, 0)]
+    assert met.best()[:2] == pytest.approx(np.stack(expected), abs=1e-5)
+    assert met.best()[2].tolist() == [0, 0]  # a chunk without a word meets nothing
+
+
+def test_a_match_has_the_tokens_in_the_order_of_the_text(projection: Projection, tmp_path: Path) -> None:
+    only = chunk(projection, [4, 7], [1, 0, 1])
+    write_tokens(tmp_path / "tokens", [only], projection, vocabulary=10)
+    store = CodeStore(tmp_path / "tokens", rows=1, dimensions=DIMENSIONS, vocabulary=10)
+    met = store.interact(store.ask("q", reading([4])), np.array([0]))
+    match = store.match(met.of(0), 0)
+    assert match.similarities.shape == (1, 3)
+    assert match.similarities[0, 0] == match.similarities[0, 2] != match.similarities[0, 1]
+    assert match.title_tokens == 1
+
+
+def test_a_question_without_a_word_meets_nothing(projection: Projection, tmp_path: Path) -> None:
+    write_tokens(tmp_path / "tokens", [chunk(projection, [1], [0])], projection, vocabulary=10)
+    store = CodeStore(tmp_path / "tokens", rows=1, dimensions=DIMENSIONS, vocabulary=10)
+    met = store.interact(store.ask("?!", reading([])), np.array([0]))
+    assert met.best().shape == (1, 0)

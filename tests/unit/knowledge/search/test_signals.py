@@ -1,0 +1,96 @@
+"""Signals of a question as a whole, in deviations of what questions about nothing have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from knowledge.build.calibrate import background
+from knowledge.errors import IndexDamaged
+from knowledge.search.signals import (
+    BEST_COSINE,
+    BEST_WINDOW,
+    CALIBRATION_RECIPE,
+    FARTHEST,
+    FIRST_SCORE,
+    INTERCEPT,
+    LATE,
+    LEAST_STD,
+    LEXICAL_SHARE,
+    WEIGHTS,
+    Calibration,
+    measure,
+)
+
+RANDOM = np.random.default_rng(5)
+
+
+def signals(cosine: float, first: float = 0.4, share: float = 0.1) -> Mapping[str, float]:
+    return {BEST_COSINE: cosine, FIRST_SCORE: first, LEXICAL_SHARE: share}
+
+
+def observed(count: int = 400) -> list[Mapping[str, float]]:
+    return [signals(*row) for row in RANDOM.normal((0.2, 0.4, 0.1), (0.08, 0.06, 0.07), (count, 3)).tolist()]
+
+
+def test_signals_are_the_best_of_the_candidates_and_the_first_ones_share() -> None:
+    dense, window = np.array([0.3, 0.5]), np.array([0.6, 0.4])
+    found = measure(dense=dense, window=window, late=0.7, score=0.65, lexical_share=0.25)
+
+    assert found == {BEST_COSINE: 0.5, BEST_WINDOW: 0.6, LATE: 0.7, FIRST_SCORE: 0.65, LEXICAL_SHARE: 0.25}
+
+
+def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
+    questions = observed()
+    calibration = Calibration.of(questions)
+
+    assert sum(calibration.score(question) >= calibration.bar for question in questions) == 20
+
+
+def test_the_score_adds_weighted_deviations() -> None:
+    calibration = Calibration(means=signals(0.2, 0.45, 0.1), stds=signals(0.1, 0.05, 0.2), bar=0.0)
+
+    two_above_one_below = INTERCEPT + 2 * WEIGHTS[BEST_COSINE] - WEIGHTS[FIRST_SCORE]
+
+    assert calibration.score(signals(0.4, 0.4, 0.1)) == pytest.approx(two_above_one_below)
+
+
+def test_no_signal_decides_alone_where_background_questions_hardly_differ() -> None:
+    calibration = Calibration.of([signals(0.2, share=0.0)] * 400)
+
+    assert set(calibration.stds.values()) == {LEAST_STD}
+    assert math.isclose(calibration.score(signals(0.2, share=1.0)), INTERCEPT + FARTHEST * WEIGHTS[LEXICAL_SHARE])
+
+
+def test_a_record_gives_the_same_scores() -> None:
+    calibration = Calibration.of(observed())
+    record = calibration.record(400)
+
+    assert record["questions"] == 400
+    assert Calibration.load(record) == calibration
+
+
+@pytest.mark.parametrize("record", [None, {"recipe": CALIBRATION_RECIPE + 1, "signals": {}}])
+def test_no_record_or_one_of_another_recipe_is_no_calibration(record: Mapping[str, object] | None) -> None:
+    assert Calibration.load(record) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"bar": None}, {"bar": "high"}, {"signals": {}}, {"signals": None}, {"signals": {BEST_COSINE: {"mean": 0.2}}}],
+)
+def test_a_broken_record_is_damage(change: Mapping[str, object]) -> None:
+    record = {**Calibration.of(observed()).record(400), **change}
+
+    with pytest.raises(IndexDamaged, match="ragctl ingest"):
+        Calibration.load(record)
+
+
+def test_background_questions_are_many_and_no_two_alike() -> None:
+    questions = background()
+
+    assert len({question.lower() for question in questions}) == len(questions) == 400
+    assert all(question.isascii() and question.strip() == question != "" for question in questions)
