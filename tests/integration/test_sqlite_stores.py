@@ -32,7 +32,7 @@ from rag.adapters.sqlite import database as sqlite_database
 from rag.adapters.sqlite.database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 from rag.errors import StoreUnavailable
-from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
+from rag.values.stored import MAX_TURNS, MAX_VOTES_PER_VOTER, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
 PROCESSES, TURNS_EACH = 4, 12
 
@@ -243,9 +243,17 @@ def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, cl
     with database.reading() as connection:
         counts = {
             table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in (*TABLES, "vote_chunks", "vote_keys")
+            for table in (*TABLES, "vote_chunks", "vote_keys", "counting_votes")
         }
-    assert counts == {"answers": 1, "turns": 0, "responses": 0, "votes": 0, "vote_chunks": 0, "vote_keys": 0}
+    assert counts == {
+        "answers": 1,
+        "turns": 0,
+        "responses": 0,
+        "votes": 0,
+        "vote_chunks": 0,
+        "vote_keys": 0,
+        "counting_votes": 0,
+    }
 
 
 def test_a_session_s_older_turns_leave_the_file(database: SqliteDatabase) -> None:
@@ -260,6 +268,29 @@ def test_a_comment_is_kept_with_its_vote(database: SqliteDatabase) -> None:
     SqliteFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START, comment="c" * 3_000)
     with database.reading() as connection:
         assert connection.execute("SELECT comment FROM votes").fetchone() == ("c" * 1_999 + "…",)
+
+
+def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteDatabase, neighbour: SqliteDatabase) -> None:
+    feedback, theirs = SqliteFeedback(database), SqliteFeedback(neighbour)
+    feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
+    assert outline(feedback, "id_1") == outline(theirs, "id_1") == [(True, SESSION, START)]
+    theirs.vote(make_response(), voter=SESSION, helpful=False, at=START)
+    assert outline(feedback, "id_1") == [(False, SESSION, START)]
+    theirs.vote(make_response(), voter=SESSION, helpful=None, at=START + 1)
+    assert outline(feedback, "id_1") == []
+
+
+def test_the_votes_in_a_file_of_the_release_before_are_kept(
+    database: SqliteDatabase, neighbour: SqliteDatabase
+) -> None:
+    for number in range(MAX_VOTES_PER_VOTER + 1):
+        SqliteFeedback(database).vote(make_response(f"r{number}"), voter="v", helpful=True, at=START + number)
+    SqliteFeedback(database).vote(make_response("r9"), voter="w", helpful=False, at=START)
+    with database.writing() as connection:
+        for statement in ("DROP TABLE counting_votes", "DROP INDEX votes_of_voter", "PRAGMA user_version = 2"):
+            connection.execute(statement)
+    expected = [(False, "w", START), *((True, "v", START + number) for number in range(1, MAX_VOTES_PER_VOTER + 1))]
+    assert outline(SqliteFeedback(neighbour), "id_2") == expected
 
 
 def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDatabase) -> None:

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag.errors import StoreUnavailable
+from rag.values.stored import MAX_VOTES_PER_VOTER
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 5.0
 WRITES_BETWEEN_SWEEPS = 200
 
@@ -26,6 +27,16 @@ TABLES = ("answers", "turns", "responses", "votes")
 
 _INHERITED: list[sqlite3.Connection] = []
 """Connections of a parent process: SQLite forbids to use them after a fork, and to close them too."""
+
+
+def counting_votes(which: str) -> str:
+    """SQL for rows of ``counting_votes``, out of those links of chunks and votes that the condition ``which`` names."""
+    return f"""
+SELECT chunk, response_at, vote, helpful, at, expires_at FROM (
+    SELECT *, row_number() OVER (PARTITION BY chunk, voter ORDER BY at DESC, id DESC) AS place
+    FROM vote_chunks JOIN votes ON vote = id WHERE helpful IS NOT NULL AND {which}
+) WHERE place <= {MAX_VOTES_PER_VOTER}"""  # noqa: S608 - ours
+
 
 SCHEMA = """
 CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL);
@@ -50,6 +61,18 @@ CREATE TABLE vote_keys (
 ) WITHOUT ROWID;
 CREATE INDEX keys_of_vote ON vote_keys (vote);
 """
+
+COUNTING = f"""
+CREATE INDEX votes_of_voter ON votes (voter);
+CREATE TABLE counting_votes (
+    chunk TEXT NOT NULL, response_at REAL NOT NULL, vote INTEGER NOT NULL REFERENCES votes (id) ON DELETE CASCADE,
+    helpful INTEGER NOT NULL, at REAL NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (chunk, response_at, vote)
+) WITHOUT ROWID;
+CREATE INDEX chunks_of_counting_vote ON counting_votes (vote);
+INSERT INTO counting_votes {counting_votes("TRUE")}
+"""
+"""What votes are read from: each chunk's standing votes, the newest of each voter, in the order that they are wanted
+in. (To work that out of all votes when they are read took 9 ms with a thousand of them.)"""
 
 
 class SqliteDatabase:
@@ -129,7 +152,7 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        if _version(connection) == 0:
+        if _version(connection) < SCHEMA_VERSION:
             self._create(connection)
         if (version := _version(connection)) != SCHEMA_VERSION:
             raise StoreUnavailable(
@@ -141,11 +164,11 @@ class SqliteDatabase:
     def _create(self, connection: sqlite3.Connection) -> None:
         _use_wal(connection)
         with _transaction(connection):
-            if _version(connection) != 0:
-                return  # another process was faster
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            # Another process may have been faster. A file of version 2 lacks nothing but what votes are read from.
+            if scripts := {0: (SCHEMA, COUNTING), 2: (COUNTING,)}.get(_version(connection)):
+                for statement in ";".join(scripts).split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _version(connection: sqlite3.Connection) -> int:

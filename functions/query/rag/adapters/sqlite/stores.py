@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 
-from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite.database import SqliteDatabase, counting_votes
 from rag.adapters.store_format import (
     clip_comment,
     clip_question,
@@ -19,7 +21,6 @@ from rag.values.stored import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
-    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -29,6 +30,12 @@ from rag.values.stored import (
     Turn,
     Vote,
 )
+
+MAX_KNOWN_VOTES = 5_000
+"""Votes that a process keeps in memory, about 1 KB each: reading one takes as long as finding ten."""
+
+type _Counting = tuple[int, int, float]
+"""A vote's number, whether it is helpful, its moment: what is read of it each time. The rest never changes."""
 
 
 class SqliteAnswerCache:
@@ -103,6 +110,7 @@ class SqliteFeedback:
         self._database = database
         self._response_ttl_s = response_ttl_s
         self._vote_ttl_s = vote_ttl_s
+        self._known: dict[_Counting, Vote] = {}
 
     def record(self, response: ResponseRecord) -> None:
         """Keep ``response``."""
@@ -155,28 +163,55 @@ class SqliteFeedback:
                 connection.executemany(
                     "INSERT OR IGNORE INTO vote_keys VALUES (?, ?)", [(key, row[0]) for key in response.cache_keys]
                 )
+                self._count_anew(connection, row[0], voter)
+
+    def _count_anew(self, connection: sqlite3.Connection, vote: int, voter: str) -> None:
+        """Choose again which of ``voter``'s votes count on the chunks that ``vote`` is about."""
+        theirs = (
+            "chunk IN (SELECT chunk FROM vote_chunks WHERE vote = :vote)"
+            " AND vote IN (SELECT id FROM votes WHERE voter = :voter)"
+        )
+        given = {"vote": vote, "voter": voter, "now": self._database.clock()}
+        connection.execute(f"DELETE FROM counting_votes WHERE {theirs}", given)  # noqa: S608 - ours
+        connection.execute(f"INSERT INTO counting_votes {counting_votes(f'{theirs} AND expires_at > :now')}", given)
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""
-        found: dict[str, tuple[Vote, ...]] = {}
         with self._database.reading() as connection:
-            for chunk_id in chunk_ids:
-                rows = connection.execute(
-                    "SELECT helpful, question, voter, at, vector FROM"
-                    " (SELECT *, row_number() OVER (PARTITION BY voter ORDER BY at DESC, id DESC) AS place"
-                    " FROM vote_chunks JOIN votes ON vote = id"
-                    " WHERE chunk = ? AND helpful IS NOT NULL AND expires_at > ?)"
-                    " WHERE place <= ? ORDER BY response_at DESC, id DESC LIMIT ?",
-                    (digest(chunk_id), self._database.clock(), MAX_VOTES_PER_VOTER, MAX_VOTES_PER_CHUNK),
+            now = self._database.clock()
+            counting: dict[str, list[_Counting]] = {
+                chunk_id: connection.execute(
+                    "SELECT vote, helpful, at FROM counting_votes WHERE chunk = ? AND expires_at > ?"
+                    " ORDER BY response_at DESC, vote DESC LIMIT ?",
+                    (digest(chunk_id), now, MAX_VOTES_PER_CHUNK),
                 ).fetchall()
-                votes = [
-                    Vote(helpful=bool(helpful), question=question, voter=voter, at=at, vector=vector)
-                    for helpful, question, voter, at, vector in reversed(rows)
-                    if at >= since
-                ]
-                if votes:
-                    found[chunk_id] = tuple(sorted(votes, key=lambda vote: vote.at))
+                for chunk_id in chunk_ids
+            }
+            known = self._read_new(connection, [vote for votes in counting.values() for vote in votes])
+        found: dict[str, tuple[Vote, ...]] = {}
+        for chunk_id, rows in counting.items():
+            votes = [known[row] for row in reversed(rows) if row[2] >= since and row in known]
+            if votes:
+                found[chunk_id] = tuple(sorted(votes, key=lambda vote: vote.at))
         return found
+
+    def _read_new(self, connection: sqlite3.Connection, wanted: Sequence[_Counting]) -> Mapping[_Counting, Vote]:
+        """All votes that are known, those of ``wanted`` among them; only what this process never saw is read."""
+        if len(self._known) > MAX_KNOWN_VOTES:
+            self._known.clear()
+        new = {row for row in wanted if row not in self._known}
+        if new:
+            ids = json.dumps(sorted({vote for vote, *_ in new}))
+            rows = connection.execute(
+                "SELECT id, question, voter, vector FROM votes WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+            )
+            said = {vote: rest for vote, *rest in rows}
+            for row in new:
+                vote, helpful, at = row
+                if vote in said:  # unless another process has just swept it
+                    question, voter, vector = said[vote]
+                    self._known[row] = Vote(helpful=bool(helpful), question=question, voter=voter, at=at, vector=vector)
+        return self._known
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
         """Whether a vote against a response of this cache key stands."""

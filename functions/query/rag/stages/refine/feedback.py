@@ -57,7 +57,8 @@ def adjustments(
         now: seconds since the epoch.
         knobs: the formula's numbers.
     """
-    deltas = {chunk_id: _delta(votes, vector, now, knobs) for chunk_id, votes in votes_by_chunk.items()}
+    cosines = _cosines({vote.vector for votes in votes_by_chunk.values() for vote in votes}, vector)
+    deltas = {chunk_id: _delta(votes, cosines, now, knobs) for chunk_id, votes in votes_by_chunk.items()}
     return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
 
 
@@ -69,10 +70,20 @@ class _Voice:
     at: float
 
 
-def _delta(votes: Iterable[Vote], vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs) -> float:
+def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[bytes, float]:
+    """The cosine of ``vector`` with each vector as it is ``stored``; those of no or another length are left out."""
+    fitting = [one for one in stored if len(one) == len(vector) and any(one)]
+    if not fitting:
+        return {}
+    matrix = np.frombuffer(b"".join(fitting), np.int8).reshape(len(fitting), -1).astype(np.float32)
+    cosines = matrix @ vector / np.linalg.norm(matrix, axis=1)
+    return dict(zip(fitting, cosines.tolist(), strict=True))
+
+
+def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs) -> float:
     voices: dict[str, _Voice] = {}
     for vote in votes:
-        voice = _voice(vote, vector, now, knobs)
+        voice = _voice(vote, cosines.get(vote.vector, -1.0), now, knobs)
         known = voices.get(vote.voter)
         if voice.weight > 0 and (known is None or _precedence(voice) > _precedence(known)):
             voices[vote.voter] = voice
@@ -93,10 +104,7 @@ def _precedence(voice: _Voice) -> tuple[float, bool, float]:
     return voice.at, not voice.helpful, voice.weight
 
 
-def _voice(vote: Vote, vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs) -> _Voice:
-    other = np.frombuffer(vote.vector, np.int8).astype(np.float32)
-    length = float(np.linalg.norm(other))
-    cosine = float(other @ vector) / length if length and other.shape == vector.shape else -1.0
+def _voice(vote: Vote, cosine: float, now: float, knobs: FeedbackKnobs) -> _Voice:
     likeness = max(0.0, min(1.0, (cosine - knobs.similar) / (knobs.same - knobs.similar)))
     return _Voice(vote.helpful, likeness * _age_weight(vote.at, now, knobs), cosine, vote.at)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rag.stages.retrieve.dense import Scale
 from rag.values.answer import Hit, Question, Refined
 
 
 @dataclass(frozen=True, slots=True)
 class MinScore:
-    """Keeps hits with ``score >= threshold``; the request's own threshold wins over the profile's."""
+    """Keeps hits whose plain cosine is at least ``threshold`` on ``scale``; the request's own threshold wins."""
 
     threshold: float
+    scale: Scale
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> Refined:
         """The hits that pass, in their order."""
         bar = self.threshold if question.threshold is None else question.threshold
-        return Refined(tuple(hit for hit in hits if hit.score >= bar))
+        return Refined(tuple(hit for hit in hits if self.scale(hit.parts["dense"]) >= bar))

@@ -7,13 +7,16 @@ from dataclasses import replace
 from fakes import make_hit
 
 from rag.stages.refine.min_score import MinScore
+from rag.stages.retrieve.dense import l2_scale
 from rag.values.answer import Question
 
-HITS = tuple(replace(make_hit(number=n), score=score) for n, score in enumerate((0.5, 0.15, 0.149, -0.2), start=1))
+# Cosines, of which the scale makes .5, .15, .149 and -.2; the scores of another retriever count for nothing.
+COSINES = (0.75, 0.575, 0.5745, 0.4)
+HITS = tuple(replace(make_hit(number=n, cosine=cosine), score=0.1 * n) for n, cosine in enumerate(COSINES, start=1))
 
 
-def numbers(*, threshold: float | None, bar: float = 0.15) -> list[int]:
-    return [hit.chunk.number for hit in MinScore(bar)(HITS, Question(text="q", threshold=threshold)).hits]
+def numbers(*, threshold: float | None, bar: float = 2 * 0.575 - 1) -> list[int]:
+    return [hit.chunk.number for hit in MinScore(bar, l2_scale)(HITS, Question(text="q", threshold=threshold)).hits]
 
 
 def test_a_hit_on_the_bar_passes_and_the_order_stays() -> None:

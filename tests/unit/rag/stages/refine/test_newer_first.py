@@ -18,8 +18,7 @@ WIDTH = 0.02
 
 
 def hit(number: int, score: float, year: int | None) -> Hit:
-    path = f"{year}_policy.md" if year else "policy.md"
-    return replace(make_hit(number=number, path=path, cosine=0.5), score=score)
+    return replace(make_hit(number=number, dated=(year or 0) * 10_000, cosine=0.5), score=score)
 
 
 def order(*hits: Hit) -> list[int]:
