@@ -7,18 +7,24 @@ from dataclasses import dataclass, replace
 
 from rag.ledger import Ledger
 from rag.ports import Memory
+from rag.stages.conversation.joined import with_turns
 from rag.stages.conversation.reframe import Reframe
+from rag.stages.score.contract import begins_with_decline
 from rag.values.answer import Answer, Question, SearchQuery
 from rag.values.stored import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """``turns`` is how many of a session's last turns are recalled; ``new_session`` makes unguessable session ids;
-    ``now`` gives Unix seconds."""
+    """``turns`` is how many of a session's last turns are recalled; ``reframe`` is None without a language model.
+
+    ``decline`` is the profile's decline text: an answer that begins with it says nothing of the topic.
+    ``new_session`` makes unguessable session ids; ``now`` gives Unix seconds.
+    """
 
     memory: Memory
-    reframe: Reframe
+    reframe: Reframe | None
+    decline: str
     turns: int
     new_session: Callable[[], str]
     now: Callable[[], float]
@@ -28,31 +34,36 @@ class Conversation:
         return question if question.session_id else replace(question, session_id=self.new_session())
 
     def resolve(self, query: SearchQuery, question: Question, ledger: Ledger) -> tuple[SearchQuery, tuple[Turn, ...]]:
-        """The query as it stands alone, and the turns that its answer needs: none, unless it is a follow-up."""
+        """What is searched for in the light of the conversation, and the turns that the answer may need.
+
+        A rewriting stands beside the question; where there is none, the question with the turns before does.
+        """
         session = question.session_id or ""
         nothing: tuple[Turn, ...] = ()
         history = ledger.soft("recall", lambda: self.memory.recall(session, limit=self.turns), nothing)
-        if not self.reframe.is_follow_up(query.text, history):
+        if not history:
             return query, ()
-        fallback = self.reframe.fallback(query, history)
-        rewritten = ledger.soft("reframe", lambda: self.reframe(query, history, ledger), fallback)
-        if rewritten.text != query.text:
-            ledger.events.append("reframed")
+        rewritten = query
+        if reframe := self.reframe:
+            rewritten = ledger.soft("reframe", lambda: reframe(query, history, ledger), query)
+        if rewritten.text == query.text:
+            last = history[-1].answer
+            return with_turns(query, history, answer="" if begins_with_decline(last, self.decline) else last), history
+        ledger.events.append("reframed")
         return rewritten, history
 
-    def remember(self, answer: Answer, standalone: str) -> None:
-        """Add the turn to its session, as it was asked and as it was understood: the next follow-up may lean on that.
+    def remember(self, answer: Answer) -> None:
+        """Add the turn to its session, as it was asked and as it was understood.
 
         Raises:
             StoreUnavailable: it cannot be written.
         """
-        sources = tuple(source.url for source in answer.sources)
         question = answer.question
         turn = Turn(
-            question=standalone,
+            question=question.understood,
             answer=answer.text,
             at=self.now(),
-            sources=sources,
+            sources=tuple(source.url for source in answer.sources),
             asked=question.text,
         )
         self.memory.remember(question.session_id or "", turn)

@@ -1,4 +1,4 @@
-"""Follow-ups become questions that stand alone."""
+"""A language model rewrites a question of a conversation so that it stands alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 
 from rag.ledger import Ledger
 from rag.ports import ChatModel
-from rag.stages.conversation.follow_up import carry_over, leans_on_history
 from rag.stages.conversation.history import format_history
+from rag.stages.score.contract import begins_with_decline
 from rag.text.fill import fill
+from rag.text.stems import content_stems
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Deadline, Message, SearchQuery
+from rag.values.answer import Deadline, Message, SearchQuery, View
 from rag.values.stored import Turn
 
+AS_IT_IS = "SAME"
+"""What the prompt tells the model to write when nothing needs rewriting."""
+ASKED_WEIGHT = 2 / 3
+"""Of the question as it was asked, beside its rewriting's 1."""
 MAX_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
@@ -21,61 +26,51 @@ _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reframe:
-    """Rewrites a question that leans on the conversation; one that stands alone is never touched.
+    """``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``.
 
-    ``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``; without a
-    chat model, and as ``fallback``, the missing topic words of the conversation are carried over.
+    ``decline`` is the profile's decline text: a completion that begins with its first sentence rewrites nothing.
     """
 
-    chat: ChatModel | None
+    chat: ChatModel
     template: str
+    decline: str
     budget_s: float
     history_chars: int
     clock: Callable[[], float]
 
-    def is_follow_up(self, text: str, history: Sequence[Turn]) -> bool:
-        """Whether ``text`` needs ``history`` to be understood."""
-        return bool(history) and leans_on_history(text)
-
     def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
-        """``query`` as it stands alone; ``ledger`` counts the call.
+        """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
+
+        ``query`` itself where the model says that it can stay as it is, and where the rewriting is none: more than
+        one line or too long, a decline, or without any word of content from the conversation.
 
         Raises:
-            LlmError: the model cannot be reached in time, or its rewriting cannot be read.
+            LlmError: the model cannot be reached in time, or its completion cannot be read.
         """
-        chat = self.chat
-        if chat is None:
-            return self.fallback(query, history)
         turns = [(_as_said(turn), turn.answer) for turn in history]
-        text = fill(
-            self.template,
-            {"history": format_history(turns, max_chars=self.history_chars).strip(), "question": query.text},
-        )
+        shown = format_history(turns, max_chars=self.history_chars).strip()
+        prompt = replace_surrogates(fill(self.template, {"history": shown, "question": query.text}))
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        messages = (Message("user", replace_surrogates(text)),)
-        completion = ledger.complete(lambda: chat.complete(messages, deadline=limit))
-        rewritten = _question(replace_surrogates(completion.text))
-        if not rewritten or len(rewritten) > MAX_CHARS:
-            return self.fallback(query, history)
-        return _rewritten(query, rewritten)
+        completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
+        text = _line(replace_surrogates(completion.text))
+        if text == query.text or not self._rewrites(text, query, history):
+            return query
+        views = (*query.views, View(query.text, ASKED_WEIGHT))
+        return replace(query, text=text, views=views, trail=(*query.trail, f"understood as: {text}"))
 
-    def fallback(self, query: SearchQuery, history: Sequence[Turn]) -> SearchQuery:
-        """``query`` with the conversation's missing topic words."""
-        return _rewritten(query, carry_over(query.text, tuple(turn.question for turn in history)))
+    def _rewrites(self, text: str, query: SearchQuery, history: Sequence[Turn]) -> bool:
+        if not 0 < len(text) <= MAX_CHARS or text.rstrip(".").upper() == AS_IT_IS:
+            return False
+        said = " ".join((query.text, *(f"{turn.asked} {turn.question} {turn.answer}" for turn in history)))
+        return not begins_with_decline(text, self.decline) and bool(content_stems(text) & content_stems(said))
 
 
 def _as_said(turn: Turn) -> str:
-    """What the user said; a follow-up with what it was taken to mean, which the next one may lean on."""
+    """What the user said, with what it was taken to mean, which the next question may lean on."""
     return f"{turn.asked} (understood as: {turn.question})" if turn.asked != turn.question else turn.question
 
 
-def _question(text: str) -> str:
+def _line(text: str) -> str:
     """The one line that the prompt asks for, without quotes around it; ``""`` where there are more lines or none."""
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[0].strip().strip(_QUOTES).strip() if len(lines) == 1 else ""
-
-
-def _rewritten(query: SearchQuery, text: str) -> SearchQuery:
-    if text == query.text:
-        return query
-    return replace(query, text=text, trail=(*query.trail, f"understood as: {text}"))

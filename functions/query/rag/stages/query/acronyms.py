@@ -23,7 +23,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from rag.errors import ConfigurationError
-from rag.values.answer import Question, SearchQuery
+from rag.values.answer import Question, SearchQuery, View
 
 MAX_EXACT_CASE_LETTERS = 4
 _COLUMNS = {"acronym": "short", "long form": "long", "any case": "any_case"}
@@ -155,13 +155,20 @@ def _expression(entry: Acronym, *, is_long: bool) -> str:
     return f"(?i:{text})" if is_long or entry.counts_in_any_case else text
 
 
+ACRONYM_WEIGHT = 2.0
+"""Of a view with its acronyms spelt out, beside the question's own 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExpandAcronyms:
-    """Puts both forms of each acronym of ``table`` into the query; the trail says what was expanded."""
+    """Adds the question with both forms of each acronym of ``table`` as a view; the trail says what was expanded."""
 
     table: AcronymTable
+    weight: float = ACRONYM_WEIGHT
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
-        """``query`` expanded."""
+        """``query`` with that view, if its (rewritten) text holds an acronym or a long form."""
         text, trail = self.table.expand(query.text)
-        return replace(query, text=text, trail=(*query.trail, *trail)) if trail else query
+        if not trail:
+            return query
+        return replace(query, views=(*query.views, View(text, self.weight)), trail=(*query.trail, *trail))

@@ -14,7 +14,7 @@ with the highest priority counts. Otherwise priority is the order in which rules
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from rag.errors import ConfigurationError, InvalidParameter
 from rag.stages.query.where import both, build_where
-from rag.values.answer import Question, SearchQuery, Where
+from rag.values.answer import Question, SearchQuery, View, Where
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGNS = {"$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -134,15 +134,22 @@ def _holds(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     )
 
 
+FILTER_WEIGHT = 0.1
+"""Of a view within a detected filter, beside the question's own 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleFilter:
-    """Puts the ``where`` of the matching rules into ``SearchQuery.detected``, beside the request's own filter.
+    """Adds the filter of the matching rules as a view: what is in it counts more, what is not is found all the same.
 
-    ``fields`` gives the index's metadata fields and their types; an index that does not know them gets no rule.
+    As a ``wall`` it joins the query's ``where`` instead, and nothing outside it is found (GaCounts' seed). ``fields``
+    gives the index's metadata fields and their types; an index that does not know them gets no rule.
     """
 
     table: RuleTable
     fields: Callable[[], Mapping[str, str]]
+    weight: float = FILTER_WEIGHT
+    wall: bool = False
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
         """``query`` with the detected filter, if a rule applies to its (rewritten) text.
@@ -157,16 +164,7 @@ class RuleFilter:
             return query
         named = [f"{f'the word {match.keyword!r}' if match.keyword else 'default'}: {match.rule}" for match in matched]
         trail = (*query.trail, f"filtered by {', or by '.join(named)}")
-        return replace(query, detected=unite(matched), trail=trail)
-
-
-def attempts(query: SearchQuery) -> Iterator[SearchQuery]:
-    """``query`` within its detected filter, then without it; the trail of the second says so.
-
-    A filter that the request asked for stays in both. A rule that fired on the wrong word costs a second search
-    instead of the answer.
-    """
-    if query.detected is not None:
-        yield replace(query, where=both(query.where, query.detected), detected=None)
-        query = replace(query, trail=(*query.trail, "the detected filter left nothing: searched again without it"))
-    yield replace(query, detected=None)
+        where = unite(matched)
+        if self.wall:
+            return replace(query, where=both(query.where, where), trail=trail)
+        return replace(query, views=(*query.views, View(query.text, self.weight, where)), trail=trail)

@@ -151,7 +151,7 @@ class RequestFilter:
     """And-s the request's filters into the query.
 
     ``fields`` gives the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"),
-    empty when the index does not know them. The thirteen fields of a chunk are known even where no document has a
+    empty when the index does not know them. The fourteen fields of a chunk are known even where no document has a
     value: such a filter finds nothing.
     """
 

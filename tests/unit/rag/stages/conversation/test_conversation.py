@@ -37,10 +37,18 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     numbers = count(1)
     return Conversation(
         memory=InMemoryMemory(),
-        reframe=Reframe(chat=chat, template="{history}{question}", budget_s=5.0, history_chars=4000, clock=FakeClock()),
+        reframe=chat and reframe(chat),
+        decline="I don't know.",
         turns=turns,
         new_session=lambda: f"new-{next(numbers):018d}",
         now=clock,
+    )
+
+
+def reframe(chat: FakeChat) -> Reframe:
+    template = "{history}{question}"
+    return Reframe(
+        chat=chat, template=template, decline="I don't know.", budget_s=5.0, history_chars=4000, clock=FakeClock()
     )
 
 
@@ -48,10 +56,10 @@ def ledger() -> Ledger:
     return Ledger(FakeClock(), deadline())
 
 
-def answer(text: str, session: str) -> Answer:
+def answer(text: str, session: str, *, asked: str = TOPIC, understood: str = "") -> Answer:
     return Answer(
         text=text,
-        question=Question(text="as asked", session_id=session),
+        question=Question(text=asked, session_id=session, understood=understood),
         profile="gacounts",
         response_id="r",
         confidence=Confidence("Low", 0.0, ""),
@@ -75,30 +83,32 @@ def test_a_session_is_issued_only_where_there_is_none() -> None:
 
 def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None:
     this = conversation()
-    this.remember(answer("The tenth.", SESSION), MEANT)
-    this.remember(answer("Indeed.", SESSION), "as asked")
-    turn = Turn(question=MEANT, asked="as asked", answer="The tenth.", at=1e9, sources=("https://a.example",))
-    alone = replace(turn, question="as asked", answer="Indeed.")
+    this.remember(answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
+    this.remember(answer("Indeed.", SESSION))
+    turn = Turn(question=MEANT, asked=FOLLOW_UP, answer="The tenth.", at=1e9, sources=("https://a.example",))
+    alone = replace(turn, question=TOPIC, asked=TOPIC, answer="Indeed.")
     assert this.memory.recall(SESSION, limit=5) == (turn, alone)
-    assert [turn.asked for turn in (turn, alone)] == ["as asked", "as asked"]
 
 
-def test_the_next_follow_up_leans_on_what_this_one_was_understood_as() -> None:
-    this = conversation(turns=1)
-    asked = replace(answer("The tenth.", SESSION), question=Question(text=FOLLOW_UP, session_id=SESSION))
-    this.remember(asked, MEANT)
-    query, history = resolve(this, "And for volunteers?", SESSION)
-    assert query.text == "And for volunteers? (reporting deadline GaCounts)"
+def test_without_a_model_every_question_is_searched_for_with_what_the_turns_before_meant() -> None:
+    this = conversation()
+    this.remember(answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
+    gathered = ledger()
+    query, history = resolve(this, "And for volunteers?", SESSION, gathered)
+    assert query.text == "And for volunteers?"
+    assert [view.text for view in query.views] == [f"And for volunteers? {MEANT}", "And for volunteers? The tenth."]
     assert [turn.asked for turn in history] == [FOLLOW_UP]
+    assert gathered.events == []
 
 
-def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
+def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
-    this.remember(answer("So.", SESSION), TOPIC)
+    this.remember(answer("So.", SESSION))
     gathered = ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
+    assert [view.text for view in query.views] == [FOLLOW_UP]
     assert gathered.events == ["reframed"]
     elsewhere = ledger()
     assert resolve(this, FOLLOW_UP, OTHER, elsewhere) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
@@ -106,17 +116,31 @@ def test_a_follow_up_is_understood_from_its_own_session_only() -> None:
     assert len(chat.asked) == 1
 
 
-def test_a_stand_alone_question_gets_no_history() -> None:
-    this = conversation(FakeChat())
-    this.remember(answer("So.", SESSION), TOPIC)
-    text = "Which colors does our brand have?"
-    assert resolve(this, text, SESSION) == (SearchQuery(text=text, top_k=8), ())
+@pytest.mark.parametrize("said", ["SAME", "I don't know that.", LlmUnavailable("down")])
+def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(said: str | Exception) -> None:
+    this = conversation(FakeChat(said))
+    this.remember(answer("So.", SESSION))
+    gathered = ledger()
+    query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
+    assert (query.text, [view.text for view in query.views]) == (
+        FOLLOW_UP,
+        [f"{FOLLOW_UP} {TOPIC}", f"{FOLLOW_UP} So."],
+    )
+    assert len(history) == 1
+    assert (gathered.skipped, gathered.events) == ([] if isinstance(said, str) else ["reframe"], [])
+
+
+def test_a_decline_says_nothing_of_the_topic() -> None:
+    this = conversation()
+    this.remember(answer("I don't know. Please ask a specialist.", SESSION))
+    query, _ = resolve(this, FOLLOW_UP, SESSION)
+    assert [view.text for view in query.views] == [f"{FOLLOW_UP} {TOPIC}"]
 
 
 def test_no_more_than_the_last_turns_are_recalled() -> None:
     this = conversation(turns=2)
     for number in range(4):
-        this.remember(answer("So.", SESSION), f"{TOPIC} {number}")
+        this.remember(answer("So.", SESSION, asked=f"{TOPIC} {number}"))
     _, history = resolve(this, FOLLOW_UP, SESSION)
     assert [turn.question for turn in history] == [f"{TOPIC} 2", f"{TOPIC} 3"]
 
@@ -127,14 +151,4 @@ def test_a_memory_that_is_down_is_skipped() -> None:
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
-        this.remember(answer("So.", SESSION), TOPIC)
-
-
-def test_a_model_that_is_down_leaves_the_topic_words_and_the_history() -> None:
-    this = conversation(FakeChat(LlmUnavailable("down")))
-    this.remember(answer("So.", SESSION), TOPIC)
-    gathered = ledger()
-    query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
-    assert "GaCounts" in query.text
-    assert len(history) == 1
-    assert (gathered.skipped, gathered.events) == (["reframe"], ["reframed"])
+        this.remember(answer("So.", SESSION))

@@ -1,4 +1,4 @@
-"""rag.stages.conversation.reframe: follow-ups stand alone afterwards, whoever rewrote them."""
+"""rag.stages.conversation.reframe: questions of a conversation rewritten by a model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from fakes import FakeChat, FakeClock, deadline
 
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
-from rag.stages.conversation.reframe import MAX_CHARS, Reframe
-from rag.values.answer import Completion, LlmUse, SearchQuery, Usage
+from rag.stages.conversation.reframe import ASKED_WEIGHT, MAX_CHARS, Reframe
+from rag.values.answer import Completion, LlmUse, SearchQuery, Usage, View
 from rag.values.stored import Turn
 
 HISTORY = (
@@ -19,26 +19,25 @@ FOLLOW_UP = SearchQuery(text="And the deadline?", top_k=8, trail=("before",))
 MEANT = "What is the reporting deadline for GaCounts?"
 
 
-def reframe(chat: FakeChat | None, *, budget_s: float = 5.0) -> Reframe:
+DECLINE = "I don't have specific information about that. Please rephrase your question."
+
+
+def reframe(chat: FakeChat, *, budget_s: float = 5.0) -> Reframe:
     template = "History:\n{history}\nQuestion: {question}"
-    return Reframe(chat=chat, template=template, budget_s=budget_s, history_chars=4000, clock=FakeClock())
+    return Reframe(
+        chat=chat, template=template, decline=DECLINE, budget_s=budget_s, history_chars=4000, clock=FakeClock()
+    )
 
 
 def ledger(left_s: float = 27.0) -> Ledger:
     return Ledger(FakeClock(), deadline(left_s))
 
 
-def test_only_what_leans_on_a_history_leans() -> None:
-    stage = reframe(None)
-    assert stage.is_follow_up(FOLLOW_UP.text, HISTORY)
-    assert not stage.is_follow_up(FOLLOW_UP.text, ())
-    assert not stage.is_follow_up("Which colors does our brand have?", HISTORY)
-
-
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     chat = FakeChat(MEANT)
     found = reframe(chat)(FOLLOW_UP, HISTORY, ledger())
     assert (found.text, found.trail, found.top_k) == (MEANT, ("before", f"understood as: {MEANT}"), 8)
+    assert found.views == (View(FOLLOW_UP.text, ASKED_WEIGHT),)
     ((message,),) = chat.asked
     assert message.role == "user"
     assert message.content == (
@@ -60,33 +59,35 @@ def test_the_model_sees_what_was_asked_and_how_it_was_understood() -> None:
     )
 
 
-def test_without_a_model_the_topic_is_what_a_follow_up_was_understood_as() -> None:
-    earlier = Turn(asked="And for horses?", question="Which stalls are there for horses?", answer="Two.", at=1.0)
-    assert reframe(None)(FOLLOW_UP, (earlier,), ledger()).text == "And the deadline? (stalls horses)"
-
-
 @pytest.mark.parametrize("text", [f'  "{MEANT}" \n', f"\u201c{MEANT}\u201d"])
 def test_quotes_around_the_line_are_taken_off(text: str) -> None:
     assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, ledger()).text == MEANT
 
 
-def test_a_question_that_is_repeated_is_left_as_it_is() -> None:
-    assert reframe(FakeChat(FOLLOW_UP.text))(FOLLOW_UP, HISTORY, ledger()) is FOLLOW_UP
+@pytest.mark.parametrize("text", [FOLLOW_UP.text, "SAME", "same.", '"Same"'])
+def test_a_question_that_can_stay_as_it_is_stays(text: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, ledger()) is FOLLOW_UP
 
 
-@pytest.mark.parametrize("text", ["", '""', f"Here is the question:\n\n{MEANT}", "x" * (MAX_CHARS + 1)])
-def test_what_is_no_rewriting_gives_way_to_the_fallback(text: str) -> None:
-    stage = reframe(FakeChat(text))
-    found = stage(FOLLOW_UP, HISTORY, ledger())
-    assert found == stage.fallback(FOLLOW_UP, HISTORY)
-    assert "GaCounts" in found.text
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '""',
+        "?!",
+        f"Here is the question:\n\n{MEANT}",
+        "reporting deadline " * (MAX_CHARS // 18),
+        "I am sorry, but my rules forbid me this.",
+        "I don\u2019t have specific information about that deadline.",
+    ],
+)
+def test_what_is_no_rewriting_changes_nothing(text: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, ledger()) is FOLLOW_UP
 
 
-def test_without_a_model_the_topic_is_carried_over() -> None:
-    found = reframe(None)(FOLLOW_UP, HISTORY, ledger())
-    assert found.text.startswith("And the deadline? (")
-    assert "GaCounts" in found.text
-    assert found.trail == ("before", f"understood as: {found.text}")
+@pytest.mark.parametrize("text", ["What must I do by the deadline?", "How long does signing in take?"])
+def test_one_word_of_the_question_or_of_the_conversation_is_enough(text: str) -> None:
+    assert reframe(FakeChat(text))(FOLLOW_UP, HISTORY, ledger()).text == text
 
 
 def test_a_model_that_is_down_raises() -> None:
@@ -103,7 +104,7 @@ def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
 
 
 def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
-    assert reframe(FakeChat("What \ud800?"))(FOLLOW_UP, HISTORY, ledger()).text == "What \ufffd?"
+    assert reframe(FakeChat("What deadline \ud800?"))(FOLLOW_UP, HISTORY, ledger()).text == "What deadline \ufffd?"
 
 
 @pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])

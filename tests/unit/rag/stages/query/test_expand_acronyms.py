@@ -1,9 +1,9 @@
-"""rag.stages.query.acronyms: acronyms beside their long forms in the query."""
+"""rag.stages.query.acronyms: acronyms beside their long forms, as a view."""
 
 from __future__ import annotations
 
-from rag.stages.query.acronyms import AcronymTable, ExpandAcronyms, parse_json
-from rag.values.answer import Question, SearchQuery
+from rag.stages.query.acronyms import ACRONYM_WEIGHT, AcronymTable, ExpandAcronyms, parse_json
+from rag.values.answer import Question, SearchQuery, View
 
 STAGE = ExpandAcronyms(parse_json('{"ABO": "Administrative Business Office"}'))
 
@@ -13,14 +13,21 @@ def expand(text: str, stage: ExpandAcronyms = STAGE) -> SearchQuery:
     return stage(query, Question(text="as it was asked"))
 
 
-def test_the_query_has_both_forms_and_the_trail_says_so() -> None:
+def test_both_forms_are_a_view_beside_the_question_and_the_trail_says_so() -> None:
     found = expand("Who runs ABO?")
-    assert found.text == "Who runs Administrative Business Office (ABO)?"
+    assert found.text == "Who runs ABO?"
+    assert found.views == (View("Who runs Administrative Business Office (ABO)?", ACRONYM_WEIGHT),)
     assert found.trail == ("before", "expanded 'ABO' to 'Administrative Business Office (ABO)'")
     assert (found.top_k, found.where) == (5, {"a": {"$eq": 1}})
+
+
+def test_other_views_stay() -> None:
+    joined = View("Who runs ABO? What is it?", 0.5)
+    query = SearchQuery(text="Who runs ABO?", top_k=5, views=(joined,))
+    assert STAGE(query, Question(text="x")).views[0] is joined
 
 
 def test_without_an_acronym_nothing_changes() -> None:
     query = SearchQuery(text="Who is about?", top_k=5)
     assert STAGE(query, Question(text="x")) is query
-    assert expand("Who runs ABO?", ExpandAcronyms(AcronymTable())).text == "Who runs ABO?"
+    assert expand("Who runs ABO?", ExpandAcronyms(AcronymTable())).views == ()

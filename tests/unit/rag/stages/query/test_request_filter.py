@@ -126,9 +126,9 @@ def test_an_earlier_where_and_trail_stay() -> None:
     [
         (
             {"colour": "red"},
-            "unknown field 'colour'; this index knows: category, chunk_count, chunk_index, doc_id, jurisdiction,"
-            " last_updated, odd, path, public, region, section, source_org, source_type, source_urls, title, url,"
-            " weight, year",
+            "unknown field 'colour'; this index knows: category, chunk_count, chunk_index, dated, doc_id,"
+            " jurisdiction, last_updated, odd, path, public, region, section, source_org, source_type, source_urls,"
+            " title, url, weight, year",
         ),
         ({"region": 7}, "filters.region has a value of the wrong type; the field holds text"),
         ({"year": "2024"}, "filters.year has a value of the wrong type; the field holds whole numbers"),

@@ -1,4 +1,4 @@
-"""rag.stages.query.filter_rules and attempts: the detected filter, and the one search without it."""
+"""rag.stages.query.filter_rules: the detected filter as a view, or as a wall."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from fakes import FakeIndex
 
 from knowledge.errors import IndexMissing
-from rag.stages.query.filter_rules import RuleFilter, RuleTable, attempts, parse_rules
+from rag.stages.query.filter_rules import FILTER_WEIGHT, RuleFilter, RuleTable, parse_rules
 from rag.stages.query.where import RequestFilter, both
-from rag.values.answer import Question, SearchQuery
+from rag.values.answer import Question, SearchQuery, View, Where
 
 FIELDS = {"category": "str", "priority": "int"}
 TABLE = parse_rules(
@@ -18,39 +18,50 @@ TABLE = parse_rules(
 DETECTED = {"$and": [{"category": {"$in": ["abo"]}}, {"priority": {"$gte": 7}}]}
 
 
-def filtered(text: str, fields: dict[str, str] = FIELDS, **request: object) -> SearchQuery:
+def filtered(text: str, fields: dict[str, str] = FIELDS, *, wall: bool = False, **request: object) -> SearchQuery:
     index = FakeIndex(fields=fields)
     question = Question(text=text, filters=request)
     query = SearchQuery(text=text, top_k=8)
-    for stage in (RuleFilter(TABLE, index.fields), RequestFilter(index.fields)):
+    for stage in (RuleFilter(TABLE, index.fields, wall=wall), RequestFilter(index.fields)):
         query = stage(query, question)
     return query
 
 
-def test_the_rule_is_kept_apart_from_the_requests_own_filter() -> None:
+def view(text: str, where: Where) -> tuple[View]:
+    return (View(text, FILTER_WEIGHT, where),)
+
+
+def test_the_rule_is_a_view_and_the_requests_own_filter_a_wall() -> None:
     query = filtered("the travel policy", priority=9)
-    assert query.detected == DETECTED
+    assert query.views == view("the travel policy", DETECTED)
     assert query.where == {"priority": {"$eq": 9}}
+    assert query.trail[0] == "filtered by the word 'policy': category in abo and priority >= 7"
+
+
+def test_as_a_wall_it_stands_beside_the_requests_own() -> None:
+    query = filtered("the travel policy", wall=True, priority=9)
+    assert query.views == ()
+    assert query.where == {"$and": [{"priority": {"$eq": 9}}, *DETECTED["$and"]]}
     assert query.trail[0] == "filtered by the word 'policy': category in abo and priority >= 7"
 
 
 def test_all_the_rules_that_match_are_named() -> None:
     table = parse_rules('[{"keywords": ["x"], "where": {"f": 1}}, {"keywords": ["y"], "where": {"f": 2}}]')
     query = RuleFilter(table, lambda: {"f": "int"})(SearchQuery(text="x or y", top_k=8), Question(text="x or y"))
-    assert query.detected == {"$or": [{"f": {"$eq": 1}}, {"f": {"$eq": 2}}]}
+    assert query.views == view("x or y", {"$or": [{"f": {"$eq": 1}}, {"f": {"$eq": 2}}]})
     assert query.trail == ("filtered by the word 'x': f = 1, or by the word 'y': f = 2",)
 
 
 def test_the_default_rule() -> None:
     query = filtered("hello")
-    assert query.detected == {"category": {"$eq": "docs"}}
+    assert query.views == view("hello", {"category": {"$eq": "docs"}})
     assert query.trail == ("filtered by default: category = docs",)
 
 
 def test_the_rewritten_question_counts() -> None:
     stage = RuleFilter(TABLE, lambda: FIELDS)
     query = stage(SearchQuery(text="the travel policy", top_k=8), Question(text="and that?"))
-    assert query.detected == DETECTED
+    assert query.views == view("the travel policy", DETECTED)
 
 
 def test_no_rule_on_an_index_that_does_not_know_the_field() -> None:
@@ -63,23 +74,6 @@ def test_a_missing_index_is_an_error_unless_there_are_no_rules() -> None:
     with pytest.raises(IndexMissing):
         RuleFilter(TABLE, index.fields)(query, question)
     assert RuleFilter(RuleTable(), index.fields)(query, question) == query
-
-
-def tried(**query: object) -> list[SearchQuery]:
-    return list(attempts(SearchQuery(text="q", top_k=8, trail=("before",), **query)))  # type: ignore[arg-type]
-
-
-def test_both_filters_at_first_then_the_requests_own_and_the_trail_says_so() -> None:
-    first, second = tried(detected=DETECTED, where={"priority": {"$lt": 9}})
-    assert (first.where, first.trail) == ({"$and": [{"priority": {"$lt": 9}}, *DETECTED["$and"]]}, ("before",))
-    assert second.where == {"priority": {"$lt": 9}}
-    assert second.trail == ("before", "the detected filter left nothing: searched again without it")
-    assert first.detected is second.detected is None
-
-
-def test_without_a_detected_filter_there_is_one_search() -> None:
-    (only,) = tried(where={"category": {"$eq": "abo"}})
-    assert (only.where, only.trail) == ({"category": {"$eq": "abo"}}, ("before",))
 
 
 def test_conditions_are_joined_flat() -> None:
