@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 _SEPARATOR = " > "
 ARROW = "\u203a"
 """What a label shows in place of a ``>`` in a title or a heading."""
 # A title's own brackets and arrows would end or split the label: show look-alikes instead.
 _SAFE = str.maketrans("[]\u3010\u3011\uff3b\uff3d>", f"()()(){ARROW}")
-_BRACKETED = re.compile(r"[\[\u3010\uff3b](\s*+[^\[\]\u3010\u3011\uff3b\uff3d]++)[\]\u3011\uff3d]")
 
 
 def safe(text: str) -> str:
@@ -21,10 +18,3 @@ def make_label(title: str, section: str) -> str:
     """``"[Title > Section]"``, or ``"[Title]"`` where there is no section."""
     path = [safe(title), *(safe(part) for part in section.split(_SEPARATOR) if part.strip())]
     return f"[{_SEPARATOR.join(path)}]"
-
-
-def mute(text: str) -> str:
-    """``text`` with look-alikes (as long) for brackets that would be read as a label: what is quoted cites nothing."""
-    while (muted := _BRACKETED.sub("\u2045\\1\u2046", text)) != text:  # brackets around brackets
-        text = muted
-    return text

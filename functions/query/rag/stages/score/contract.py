@@ -46,7 +46,8 @@ def held_to_citations(confidence: Confidence, *, cited: int, removed: int) -> Co
         no more than Medium where one was removed, Low where half or more were.
     """
     if not cited:
-        return Confidence("Low", min(confidence.score, UNCITED_SCORE), f"{confidence.reason}, {UNCITED}")
+        score = min(confidence.score, UNCITED_SCORE)
+        return replace(confidence, level="Low", score=score, reason=f"{confidence.reason}, {UNCITED}")
     if not removed:
         return confidence
     total = cited + removed

@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
-    ``history_chars`` is the longest history. With 0 the prompt holds none, and a follow-up is asked as it was
-    understood: rewritten to stand alone.
+    ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
+    understood.
     """
 
     chat: ChatModel

@@ -1,0 +1,121 @@
+"""rag.stages.write.quoting: the run that answers first, then what adds something, as the source has it."""
+
+from __future__ import annotations
+
+import numpy as np
+from fakes import make_hit
+from fakes_evidence import make_asked, matched
+
+from rag.stages.write.quoting import Excerpt, excerpts
+from rag.values.answer import Passage
+
+
+def quoted(question: str, *texts: str) -> list[Excerpt]:
+    """The excerpts of passages of ``texts``, each a document of its own, the best first."""
+    passages = []
+    for number, text in enumerate(texts):
+        hit = make_hit(text, number=number, title="Guide", doc_id=str(number), cosine=0.6 - number / 100)
+        passages.append(Passage(hit=matched(hit, question), citation=f"[{number}]", text=text))
+    return list(excerpts(passages, make_asked(question).weights))
+
+
+def texts(question: str, *passages: str) -> list[str]:
+    return [excerpt.text for excerpt in quoted(question, *passages)]
+
+
+TEA = "Tea is served in the hall at four."
+PERMIT = "A permit takes five working days."
+WAITING = "Nobody at all waits longer than that."
+DESK = "The desk for visitors closes at noon."
+TIMES = f"{TEA} {PERMIT} {WAITING} {DESK}"
+COST = "The permit costs forty dollars in fees."
+
+
+def test_the_sentence_that_answers_and_no_more() -> None:
+    assert texts("How many days does a permit take?", TIMES) == [PERMIT]
+
+
+def test_neighbours_that_answer_together_are_one_quote() -> None:
+    assert texts("permit days waits", TIMES) == [f"{PERMIT} {WAITING}"]
+
+
+def test_a_second_quote_adds_what_the_first_one_lacks() -> None:
+    assert texts("permit days dollars", TIMES, f"{TEA} {COST}") == [PERMIT, COST]
+
+
+def test_what_adds_nothing_is_not_quoted_again() -> None:
+    assert texts("How many days does a permit take?", TIMES, TIMES) == [PERMIT]
+
+
+LIST = "Intro.\n\nYou need for a permit:\n\n- the form\n- a photo of the llama\n- the fee\n"
+
+
+def test_an_item_comes_with_what_introduces_its_list() -> None:
+    assert texts("photo llama", LIST) == ["You need for a permit:\n- a photo of the llama"]
+
+
+def test_a_row_comes_with_its_header_and_ends_a_block() -> None:
+    table = "| Zone | Fee |\n|---|---|\n| North | 40 |\n| South | 60 |\n"
+    assert quoted("fee South", table) == [Excerpt(0, "| Zone | Fee |\n|---|---|\n| South | 60 |", block=True)]
+
+
+def test_code_comes_with_the_sentence_before_it() -> None:
+    code = (
+        "Nobody knows where flux came from. You restart it at any time with:\n\n```sh\nflux restart --force\n```\n\n"
+        "It takes a while.\n"
+    )
+    assert quoted("restart force", code) == [
+        Excerpt(0, "You restart it at any time with:\n\n```sh\nflux restart --force\n```", block=True)
+    ]
+
+
+def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
+    nested = "- To change the valve you either:\n  - wait for a week or two\n  - restart the flux\n    by force\n"
+    assert texts("restart flux force", nested) == ["- To change the valve you either:\n- restart the flux\n  by force"]
+
+
+def test_what_stands_under_a_heading_is_about_it() -> None:
+    text = "## Starting a timer\n\nPress the green button.\n\n## Stopping\n\nPress the red button.\n"
+    assert texts("starting timer", text) == ["Press the green button."]
+
+
+def test_nothing_beyond_what_was_packed_is_quoted() -> None:
+    hit = matched(make_hit(TIMES), "desk closes permit")
+    packed = Passage(hit=hit, citation="[1]", text=TIMES[: TIMES.index(f" {DESK}")])
+    (excerpt,) = excerpts([packed], make_asked("desk closes permit").weights)
+    assert excerpt.text == PERMIT
+
+
+def test_brackets_and_markup_stay_as_they_are() -> None:
+    text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute.\n"
+    assert texts("pip install", text) == ["Run `pip install name[extra]==1.2.0` now."]
+
+
+def test_passages_without_units_give_nothing() -> None:
+    assert quoted("anything", "") == []
+    assert excerpts([Passage(hit=make_hit(), citation="[1]", text=TIMES)], np.ones(1, np.float32)) == ()
+
+
+def test_nothing_is_quoted_of_what_is_outdated() -> None:
+    question = "permit days"
+    passages = [Passage(hit=matched(make_hit(TIMES), question), citation="[1]", text=TIMES)]
+    assert excerpts(passages, make_asked(question).weights, without={0}) == ()
+
+
+def test_what_opens_a_section_is_about_its_heading() -> None:
+    text = (
+        "## Starting a timer\n\nChoose the tracker and press the green button.\n\nThe clock runs on our servers then.\n"
+    )
+    assert texts("starting a timer", text) == ["Choose the tracker and press the green button."]
+
+
+def test_what_introduces_something_is_not_quoted_without_it() -> None:
+    rows = "| Free | 60 |\n| Pro | 300 |"
+    text = f"How many requests a key may send depends on the plan:\n\n| Plan | Requests |\n|---|---|\n{rows}\n"
+    assert texts("how many requests may a key send", text) == [text.strip()]
+
+
+def test_a_list_is_whole_where_no_part_of_it_says_more_than_its_heading() -> None:
+    text = "## Packing for llamas\n\n- rope\n- a salt lick\n- blankets\n"
+    assert texts("packing for llamas", text) == ["- rope\n- a salt lick\n- blankets"]
+    assert texts("salt lick", text) == ["- a salt lick"]
