@@ -13,6 +13,9 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
+from knowledge.errors import IndexMismatch
+from knowledge.search.candidates import Candidates
+from knowledge.types import Asked
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
@@ -21,7 +24,7 @@ from rag.profiles.inputs import Inputs
 from rag.profiles.services import Services, Stores
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
-from rag.values.answer import Chunk, Completion, Deadline, Embedder, Hit, Message, Where
+from rag.values.answer import Chunk, Completion, Deadline, Embedder, Evidence, Found, Hit, Message, View, Where
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,
@@ -53,17 +56,19 @@ def make_hit(text: str = "Permits take five working days.", *, cosine: float = 0
 
 @dataclass(frozen=True, slots=True)
 class FakeSearch:
-    """One search as the index saw it."""
+    """One search as the index saw it; ``views`` are empty where it was one by vector alone."""
 
     k: int
     where: Where | None
     vector: np.ndarray
+    views: tuple[View, ...] = ()
 
 
 class FakeIndex:
     """An index that finds ``hits`` by their cosine, best first, within a lease only.
 
-    ``broken`` is raised by every lease, as a handle without an index does.
+    ``broken`` is raised by every lease, as a handle without an index does. ``evidence`` is what ``look`` makes of every
+    question; without ``late`` it has no token vectors.
     """
 
     def __init__(
@@ -73,8 +78,12 @@ class FakeIndex:
         fields: Mapping[str, str] | None = None,
         embedder: Embedder | None = None,
         broken: Exception | None = None,
+        evidence: Evidence | None = None,
+        late: bool = True,
     ) -> None:
         self.hits = tuple(hits)
+        self.evidence = evidence
+        self.late = late
         self.embedder = embedder or HashingEmbedder()
         self.broken = broken
         self.searches: list[FakeSearch] = []
@@ -97,8 +106,26 @@ class FakeIndex:
             return self._fields
 
     def search(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        return self._found(FakeSearch(k, where, vector))
+
+    def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
         assert self.leases, "searched outside a lease"
-        self.searches.append(FakeSearch(k, where, vector))
+        raise IndexMismatch("The index has no BM25 side")
+
+    def look(self, views: Sequence[View], *, k: int, where: Where | None = None) -> Found:
+        if not self.late:
+            raise IndexMismatch("The index has no token vectors")
+        vector = self.embedder.embed([views[0].text])[0]
+        return Found(self._found(FakeSearch(k, where, vector, tuple(views))), self.evidence)
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        chunks = {hit.chunk.number: hit.chunk for hit in self.hits}
+        return tuple(chunks[number] for number in numbers)
+
+    def _found(self, search: FakeSearch) -> tuple[Hit, ...]:
+        assert self.leases, "searched outside a lease"
+        self.searches.append(search)
+        k, where = search.k, search.where
         found = [hit for hit in self.hits if where is None or _matches(hit.chunk, where)]
         return tuple(sorted(found, key=lambda hit: (-hit.parts["dense"], hit.chunk.number))[:k])
 
@@ -155,6 +182,14 @@ def _matches(chunk: Chunk, where: Where) -> bool:
     return value is not None and _OPERATORS[symbol](value, wanted)
 
 
+def make_evidence(score: float, bar: float | None = 0.0) -> Evidence:
+    """What an index makes of a question of one word, ``score`` against its ``bar``."""
+    asked = Asked(
+        text="permits", vector=_embed("permits"), spans=np.array([[0, 7]], np.int32), weights=np.ones(1, np.float32)
+    )
+    return Evidence(asked=asked, signals={}, score=score, bar=bar)
+
+
 def make_inputs(
     index: Index,
     writer: Writer,
@@ -177,7 +212,6 @@ def make_inputs(
         services=services,
         acronyms=AcronymTable(),
         rules=RuleTable(()),
-        embedding_model="hashing",
         clock=clock or FakeClock(),
         new_id=new_id,
     )

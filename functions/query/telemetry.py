@@ -46,7 +46,7 @@ def observe(answer: Answer) -> None:
     for slot, name in TIMINGS.items():
         metrics.add_metric(name, MetricUnit.Milliseconds, round(answer.timings.get(slot, 0.0), 3))
     completion = answer.completion
-    metrics.add_metric("NoResults", MetricUnit.Count, int(completion is None))
+    metrics.add_metric("NoResults", MetricUnit.Count, int(completion is None and "small_talk" not in answer.events))
     _add_use(answer.llm)
     for event, name in EVENTS.items():
         if event in answer.events:

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.ledger import Ledger
-from rag.ports import Retriever, Writer
+from rag.ports import Retriever, SmallTalk, Writer
+from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
 from rag.stages.cite.marks import Cited, removed_note
+from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
-from rag.stages.query.filter_rules import attempts
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_citations, says_nothing
@@ -29,6 +30,7 @@ from rag.values.answer import (
     Context,
     Deadline,
     Decline,
+    Found,
     Hit,
     Polished,
     Proceed,
@@ -37,12 +39,13 @@ from rag.values.answer import (
     Routing,
     SearchQuery,
 )
-from rag.values.stored import CacheHit, Turn
+from rag.values.draft import Draft
+from rag.values.stored import Turn
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
 type Refine = Callable[[tuple[Hit, ...], Question], Refined]
-type Gate = Callable[[tuple[Hit, ...], Question], Proceed | Decline]
+type Gate = Callable[[Found, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
 type Cite = Callable[[str, tuple[Hit, ...]], Cited]
 type Polish = Callable[[str, Context], Polished]
@@ -51,38 +54,22 @@ type Route = Callable[[Answer], Routing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What ``prepare`` made: a context, a decline, or an answer that the cache had.
-
-    ``standalone`` is the question to remember, before its acronyms are spelt out. ``history`` is what of the
-    conversation goes into the answer: none, unless the question is a follow-up. ``key`` is its key in the cache.
-    """
-
-    question: Question
-    query: SearchQuery
-    standalone: str
-    history: tuple[Turn, ...] = ()
-    key: str | None = None
-    cached: CacheHit | None = None
-    decision: Proceed | Decline | None = None
-    context: Context | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
     """One profile's slots. A slot that a profile lacks is None or an empty tuple.
 
     ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer when there is
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
-    ``new_id`` makes response ids. ``refine`` chooses of what is found, by what retrieval knows, and the gate judges
-    that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left in order: no vote moves the gate.
-    ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` may fail: see ``Answer.skipped``.
+    ``new_id`` makes response ids. ``small_talk`` answers what needs no search. ``refine`` chooses of what is found, by
+    what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
+    in order: no vote moves the gate. ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` may fail: see
+    ``Answer.skipped``.
     """
 
     profile: str
     top_k: int
     decline_text: str
     admit: Admit
+    small_talk: SmallTalk | None = None
     conversation: Conversation | None = None
     query_stages: tuple[QueryStage, ...]
     cache: CacheSlot | None = None
@@ -125,17 +112,20 @@ class Pipeline:
     def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         question = ledger.time("admit", self.admit, question)
+        alone = self.conversation is None or question.session_id is None
+        question = self.conversation.identified(question) if self.conversation else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
+        if self.small_talk and (reply := self.small_talk(question.text, alone=alone)):
+            ledger.events.append("small_talk")
+            return Draft(question=question, query=query, decision=reply)
         if self.conversation:
-            question = self.conversation.identified(question)
             query, history = self.conversation.resolve(query, question, ledger)
-        standalone = query.text
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=query.text)
-        draft = Draft(question=question, query=query, standalone=standalone, history=history)
-        draft = self._looked_up(draft, self.cache, ledger) if self.cache else draft
+        draft = Draft(question=question, query=query, history=history)
+        draft = self._looked_up(draft, self.cache, ledger) if self.cache and not history else draft
         return draft if draft.cached else self._retrieved(draft, ledger)
 
     def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
@@ -157,15 +147,14 @@ class Pipeline:
             answer = self._declined(draft)
         else:
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
-        return replace(answer, routing=self.route(answer)) if self.route else answer
+        return replace(answer, routing=self.route(answer)) if self.route and answer.routing is None else answer
 
     def _answered(self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger) -> Answer:
-        text, trail = made.text, draft.query.trail
+        wrote, trail = made, draft.query.trail
         for polish in self.polish:
-            polished = ledger.time("polish", polish, text, context)
-            text, trail = polished.text, (*trail, *polished.trail)
-        # What the model did not see it cannot have drawn on.
-        cited = ledger.time("citation", self.cite, text, tuple(passage.hit for passage in context.used))
+            wrote, notes = ledger.time("polish", polish_completion, polish, wrote, context)
+            trail = (*trail, *notes)
+        cited = ledger.time("citation", cite_completion, self.cite, wrote, context)
         text = self.decline_text if says_nothing(cited.text) else cited.text
         refused = begins_with_decline(text, self.decline_text)
         citations = () if refused else cited.citations  # a refusal may cite where it did not find the answer
@@ -194,22 +183,17 @@ class Pipeline:
 
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
-        decision: Proceed | Decline = Decline("nothing was searched for")
-        trail = draft.query.trail
-        for query in attempts(draft.query):
-            trail = query.trail
-            hits = ledger.time("retrieval", self.retrieve, query)
-            for refine in self.refine:
-                refined = ledger.time("refine", refine, hits, question)
-                hits, trail = refined.hits, (*trail, *refined.trail)
-            decision = ledger.time("gate", self.gate, hits, question)
-            if isinstance(decision, Proceed):
-                break
+        found = ledger.time("retrieval", self.retrieve, draft.query)
+        hits, trail = found.hits, (*draft.query.trail, *found.trail)
+        for refine in self.refine:
+            refined = ledger.time("refine", refine, hits, question)
+            hits, trail = refined.hits, (*trail, *refined.trail)
+        decision = ledger.time("gate", self.gate, replace(found, hits=hits), question)
         context = None
         if isinstance(decision, Proceed):
             ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
-            context = ledger.time("pack", self.pack, decision.hits)
+            context = replace(ledger.time("pack", self.pack, decision.hits), evidence=found.evidence)
         return replace(draft, query=replace(draft.query, trail=trail), decision=decision, context=context)
 
     def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
@@ -225,26 +209,26 @@ class Pipeline:
         return refined
 
     def _declined(self, draft: Draft) -> Answer:
-        reason = (draft.decision.reason,) if isinstance(draft.decision, Decline) else ()
+        no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
+        reason = (no.reason,) if no.reason else ()
         return Answer(
-            text=self.decline_text,
+            text=no.reply or self.decline_text,
             question=draft.question,
             profile=self.profile,
             response_id=self.new_id(),
-            confidence=NO_SOURCES,
+            confidence=NOTHING_ASKED if no.reply else NO_SOURCES,
             refused=True,
+            routing=TALKED if no.reply else None,
             trail=(*draft.query.trail, *reason),
         )
 
     def _remember(self, draft: Draft, answer: Answer, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
-        # What a conversation went into is for that conversation alone; what the cache had, no conversation went into.
-        key = draft.key if draft.cached or not draft.history else None
-        if self.conversation:
-            ledger.soft("memory", partial(self.conversation.remember, answer, draft.standalone), None)
-        if self.cache and key and isinstance(draft.decision, Proceed):
+        if self.conversation and not draft.reply:
+            ledger.soft("memory", partial(self.conversation.remember, answer), None)
+        if self.cache and draft.key and isinstance(draft.decision, Proceed):
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            ledger.soft("cache", partial(self.cache.keep, key, answer, rests_on, best), None)
+            ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
         if self.feedback:
-            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, key, draft.cached), None)
+            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, draft.key, draft.cached), None)

@@ -15,11 +15,14 @@ from rag.values.answer import (
     Completion,
     Context,
     Deadline,
+    Decline,
     Embedder,
+    Found,
     Hit,
     Message,
     Question,
     SearchQuery,
+    View,
     Where,
 )
 from rag.values.stored import CachedAnswer, CacheHit, ResponseRecord, Turn, Vote
@@ -37,6 +40,11 @@ class OpenIndex(Protocol):
         """The index's own embedder: of questions, and of what is compared with its chunks."""
         ...
 
+    @property
+    def late(self) -> bool:
+        """Whether it has token vectors, so that ``look`` finds something."""
+        ...
+
     def search(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
         """The ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
 
@@ -50,6 +58,15 @@ class OpenIndex(Protocol):
 
         Raises:
             IndexMismatch: the index has no BM25 side.
+            SearchFailed: the query failed.
+        """
+        ...
+
+    def look(self, views: Sequence[View], *, k: int, where: Where | None = None) -> Found:
+        """The ``k`` best chunks by all signals of the index, for the question ``views[0]`` and its other views.
+
+        Raises:
+            IndexMismatch: the index has no token vectors.
             SearchFailed: the query failed.
         """
         ...
@@ -77,13 +94,21 @@ class Index(Protocol):
 class Retriever(Protocol):
     """Finds chunks."""
 
-    def __call__(self, query: SearchQuery) -> tuple[Hit, ...]:
-        """The best hits for ``query``, best first, scores on the profile's scale.
+    def __call__(self, query: SearchQuery) -> Found:
+        """The best hits for ``query``, best first, scores on the retriever's scale.
 
         Raises:
             IndexUnavailable: there is no usable index.
             SearchFailed: the query on the open index failed.
         """
+        ...
+
+
+class SmallTalk(Protocol):
+    """Answers in kind what asks about nothing."""
+
+    def __call__(self, text: str, *, alone: bool) -> Decline | None:
+        """The reply to ``text``, None where that asks something. ``alone``: no turns can have come before it."""
         ...
 
 

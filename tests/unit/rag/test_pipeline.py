@@ -5,16 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_inputs
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs
 
 from knowledge.errors import IndexMissing
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
+from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
+from rag.stages.after.route import ConfidenceRouter
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.write.chat_writer import ChatWriter
-from rag.values.answer import Answer, Completion, Decline, Hit, LlmUse, Proceed, Question, SearchQuery, Usage
+from rag.values.answer import (
+    Answer,
+    Completion,
+    Decline,
+    Evidence,
+    Found,
+    LlmUse,
+    Proceed,
+    Question,
+    Routing,
+    SearchQuery,
+    Usage,
+)
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
@@ -26,7 +40,7 @@ HITS = (
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
     inputs = make_inputs(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return waypoint.build(waypoint.Knobs(), inputs)
+    return waypoint.build(waypoint.Knobs(seed_rules=True), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:
@@ -136,20 +150,44 @@ def test_invented_citations_go_and_lower_the_confidence() -> None:
     assert answer.trail == ("removed 2 citations of what was not in the context",)
 
 
-def test_the_gate_is_asked_once_a_search() -> None:
-    asked: list[int] = []
+def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
+    evidence = make_evidence(0.4)
+    seen: list[Evidence | None] = []
 
-    def gate(hits: tuple[Hit, ...], question: Question) -> Proceed | Decline:
-        asked.append(len(hits))
-        return Proceed(hits, len(hits)) if len(hits) == 4 else Decline("too few")
+    def retrieve(query: SearchQuery) -> Found:
+        return Found(HITS, evidence, trail=("searched otherwise",))
 
-    def detect(query: SearchQuery, question: Question) -> SearchQuery:
-        return replace(query, detected={"doc_id": {"$eq": "tea"}})
+    def gate(found: Found, question: Question) -> Proceed | Decline:
+        seen.append(found.evidence)
+        return Proceed(found.hits, 4, found.evidence)
 
-    line = replace(pipeline(FakeChat("x"), FakeIndex(HITS)), gate=gate, query_stages=(detect,), refine=())
-    answer = line.run(Question(text="q"), deadline=deadline())
-    assert asked == [1, 4]
-    assert answer.trail == ("the detected filter left nothing: searched again without it",)
+    line = replace(pipeline(FakeChat("x"), FakeIndex()), retrieve=retrieve, gate=gate)
+    watch = Ledger(FakeClock(), deadline())
+    draft = line.prepare(Question(text="q"), watch)
+    assert draft.context is not None
+    assert seen == [evidence] == [draft.context.evidence]
+    assert line.finish(draft, Completion(text="x", model="m"), watch).trail == ("searched otherwise",)
+
+
+def spoken(text: str, **fields: object) -> tuple[Answer, FakeIndex]:
+    """The answer with small talk and the help desk's routing."""
+    index = FakeIndex(HITS)
+    line = replace(pipeline(FakeChat("x"), index), small_talk=small_talk, route=ConfidenceRouter(), **fields)  # type: ignore[arg-type]
+    return line.run(Question(text=text), deadline=deadline()), index
+
+
+def test_small_talk_is_answered_in_kind_without_a_search() -> None:
+    answer, index = spoken("Thanks a lot!")
+    assert answer.text == "You're welcome. What else would you like to know?"
+    assert (answer.refused, answer.completion, answer.confidence.reason) == (True, None, "Nothing was asked")
+    assert answer.routing == Routing("return", "Nothing was asked")  # the knowledge base lacks nothing
+    assert (answer.trail, answer.events, index.searches) == (("nothing was asked",), ("small_talk",), [])
+
+
+def test_a_question_behind_a_greeting_is_searched_for_without_it() -> None:
+    answer, index = spoken("Hi, which permit?", query_stages=(leave_out_small_talk,))
+    assert (answer.refused, answer.text, len(index.searches)) == (False, "x", 1)
+    assert (answer.question.text, answer.question.understood) == ("Hi, which permit?", "which permit?")
 
 
 @pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1), (50, 50)])

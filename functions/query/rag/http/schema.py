@@ -38,7 +38,12 @@ class Options(Request):
     top_k: Annotated[int | None, Field(ge=1, le=50, description="a whole number from 1 to 50")] = None
     threshold: Annotated[
         float | None,
-        Field(ge=-1, le=1, allow_inf_nan=False, description="a number from -1 to 1, on the profile's scale"),
+        Field(
+            ge=-1,
+            le=1,
+            allow_inf_nan=False,
+            description="a number from -1 to 1: the cosine that the best chunk must reach",
+        ),
     ] = None
     filters: Annotated[
         dict[str, FilterScalar | list[FilterScalar] | dict[str, FilterScalar]] | None,
@@ -113,11 +118,12 @@ class CitationReply(Reply):
 
 
 class ConfidenceReply(Reply):
-    """How sure the service is; score is 0-100."""
+    """How sure the service is. Score is 0-100; raw is what the profile's own formula says, where score is another."""
 
     level: Literal["High", "Medium", "Low"]
     score: float
     reason: str
+    raw: float | None = None
 
 
 class RoutingReply(Reply):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rag.config.knobs import Source
 from rag.pipeline import Pipeline
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, decide
 from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource, answer_cache, conversation
+from rag.profiles.service_knobs import DESIGN, OURS, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_url import UrlCiter
 from rag.stages.gate.thresholds import TopScore
@@ -18,7 +18,6 @@ from rag.stages.refine.newer_first import NewerFirst
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.score.confidence import TopCosine
 
-LOCAL_MODEL = "all-MiniLM-L6-v2"
 OPENAI_URL = "https://api.openai.com/v1"
 
 DECLINE = (
@@ -26,20 +25,16 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-_SEED = ServiceSource("gacounts")
+_SEED = EvidenceSource("gacounts")
+SEED_THRESHOLD = 0.75
 
 
-class Knobs(ServiceKnobs):
+class Knobs(EvidenceKnobs):
     """GaCounts' numbers. Scores are plain cosines, -1..1."""
 
     max_query_chars: int = ServiceSource("waypoint").max_query_chars(1000)
     top_k: int = _SEED.chunks(8, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
-    min_similarity: float = Source(f"{_SEED.source}; DESIGN.md, decision 11").cosine(
-        0.75,
-        ("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
-        "Best cosine that an answer needs, and a cached answer too. With the local embedding model .40, unless "
-        "somebody sets it.",
-    )
+    threshold: Threshold = _SEED.threshold("the best chunk needs .75", ("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"))
     recency_width: float = _SEED.share(0.02, "RECENCY_WIDTH", "Scores that are closer than this go by date.")
     rerank: bool = _SEED.knob(True, "ENABLE_LLM_RERANKING", "Whether an LLM settles close orders.")
     rerank_model: str = OURS.knob(
@@ -65,7 +60,7 @@ class Knobs(ServiceKnobs):
 
     @property
     def prompt_history_chars(self) -> int:
-        """Its prompt has a place for the history of a follow-up."""
+        """Its prompt has a place for the conversation."""
         return self.history_chars
 
     @property
@@ -73,40 +68,44 @@ class Knobs(ServiceKnobs):
         """The model that re-ranks: another provider than OpenAI does not have the seed's."""
         return self.rerank_model or ("gpt-4o-mini" if self.llm_base_url == OPENAI_URL else self.llm_model)
 
-    def bar(self, embedding_model: str) -> float:
-        """The cosine that the best chunk needs: the seed's .75 is that of the seed's embedding model."""
-        by_hand = "min_similarity" in self.model_fields_set
-        return 0.4 if embedding_model == LOCAL_MODEL and not by_hand else self.min_similarity
-
 
 def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
     """The seed's stages over ``inputs``."""
-    bar = knobs.bar(inputs.embedding_model)
     services = inputs.services
+    bar = knobs.threshold_or(SEED_THRESHOLD)
+    seed = Rules(
+        retrieve=DenseRetriever(inputs.index, cosine_scale),
+        gate=TopScore(bar),
+        score=TopCosine(knobs.high, knobs.medium),
+        bar=bar,
+    )
+    rules = decide(knobs, inputs.index, seed)
     return Pipeline(
         profile="gacounts",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        conversation=conversation(knobs, services),
+        small_talk=rules.small_talk,
+        conversation=conversation(knobs, services, DECLINE),
         query_stages=(
+            *rules.query_stages,
             ExpandAcronyms(inputs.acronyms),
             RequestFilter(inputs.index.fields),
-            RuleFilter(inputs.rules, inputs.index.fields),
+            RuleFilter(inputs.rules, inputs.index.fields, wall=knobs.seed_rules),
         ),
-        cache=answer_cache(knobs, services, bar),
-        retrieve=DenseRetriever(inputs.index, cosine_scale),
+        cache=answer_cache(knobs, services, rules.bar),
+        retrieve=rules.retrieve,
         learn=services.learn(),
         order=(NewerFirst(knobs.recency_width),),
         rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
         if knobs.rerank
         else None,
-        gate=TopScore(bar),
+        gate=rules.gate,
         pack=UrlPacker(knobs.context_tokens),
         write=inputs.writer,
         polish=(polish_html,),
         cite=UrlCiter(knobs.draws_on),
-        score=TopCosine(knobs.high, knobs.medium),
+        score=rules.score,
         feedback=services.feedback_log(),
         categories={},
         clock=inputs.clock,

@@ -22,6 +22,5 @@ class Inputs:
     services: Services
     acronyms: AcronymTable
     rules: RuleTable
-    embedding_model: str
     clock: Callable[[], float]
     new_id: Callable[[], str]

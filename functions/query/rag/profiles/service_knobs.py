@@ -19,7 +19,7 @@ class ServiceSource(LlmSource):
 
     def history_turns(self, default: int) -> Any:
         """How much of a session is recalled."""
-        doc = "Turns of a session that are recalled, so that follow-ups are understood; 0 remembers none."
+        doc = "Turns of a session that are recalled, for its next question; 0 remembers none."
         return self.count(default, "HISTORY_TURNS", doc, unit="turns", least=0, most=50)
 
     def cache(self, default: bool) -> Any:
@@ -42,15 +42,18 @@ class ServiceKnobs(LlmKnobs):
 
     @property
     def prompt_history_chars(self) -> int:
-        """Longest history in the system prompt. 0: it has no place for one, and the model is asked the question that
-        the follow-up was rewritten to."""
+        """Longest history in the system prompt. 0: it has no place for one, and the model is asked the question as
+        it was rewritten."""
         return 0
 
 
-def conversation(knobs: ServiceKnobs, services: Services) -> Conversation | None:
-    """Memory and follow-ups, where a store is and turns are recalled."""
+def conversation(knobs: ServiceKnobs, services: Services, decline: str) -> Conversation | None:
+    """Memory of conversations, where a store is and turns are recalled."""
     return services.conversation(
-        turns=knobs.history_turns, history_chars=knobs.history_chars, budget_s=knobs.reframe_budget_s
+        turns=knobs.history_turns,
+        history_chars=knobs.history_chars,
+        budget_s=knobs.reframe_budget_s,
+        decline=decline,
     )
 
 

@@ -45,20 +45,24 @@ class Services:
     embed: Callable[[str], np.ndarray]
     embed_ahead: Callable[[str], None] | None = None
 
-    def conversation(self, *, turns: int, history_chars: int, budget_s: float) -> Conversation | None:
-        """Memory by session, and follow-ups rewritten."""
+    def conversation(self, *, turns: int, history_chars: int, budget_s: float, decline: str) -> Conversation | None:
+        """Memory by session, and questions rewritten where there is an LLM; ``decline`` is the profile's text."""
         if self.stores is None or not turns:
             return None
-        reframe = Reframe(
-            chat=self.deciding_chat(self.chat.model) if self.chat else None,
-            template=self.prompt("reframe.txt", "history", "question"),
-            budget_s=budget_s,
-            history_chars=history_chars,
-            clock=time.monotonic,
-        )
+        reframe = None
+        if self.chat:
+            reframe = Reframe(
+                chat=self.deciding_chat(self.chat.model),
+                template=self.prompt("reframe.txt", "history", "question"),
+                decline=decline,
+                budget_s=budget_s,
+                history_chars=history_chars,
+                clock=time.monotonic,
+            )
         return Conversation(
             memory=self.stores.memory,
             reframe=reframe,
+            decline=decline,
             turns=turns,
             new_session=lambda: secrets.token_urlsafe(24),
             now=time.time,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rag.pipeline import Pipeline
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, decide
 from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource, answer_cache, conversation
+from rag.profiles.service_knobs import DESIGN, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
 from rag.stages.cite.by_title import TitleCiter
 from rag.stages.gate.thresholds import AtLeast
@@ -28,16 +29,19 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-_SEED = ServiceSource("waypoint")
+_SEED = EvidenceSource("waypoint")
 _SCALE = "2 cos - 1"
+SEED_THRESHOLD = 0.15
 
 
-class Knobs(ServiceKnobs):
-    """Waypoint's numbers. Scores are on the L2 scale, 2 cos - 1."""
+class Knobs(EvidenceKnobs):
+    """Waypoint's numbers. Its own scores are on the L2 scale, 2 cos - 1."""
 
     max_query_chars: int = _SEED.max_query_chars(1000)
     top_k: int = _SEED.chunks(10, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
-    threshold: float = _SEED.cosine(0.15, "RELEVANCE_THRESHOLD", "Lowest score that counts.", unit=_SCALE)
+    threshold: Threshold = _SEED.threshold(
+        "every chunk needs .15 on its scale, 2 cos - 1, and so does a number set here"
+    )
     max_context_tokens: int = _SEED.tokens(
         2000, "MAX_CONTEXT_TOKENS", "Context budget, at 4 characters a token.", least=50, most=1_000_000
     )
@@ -55,36 +59,41 @@ class Knobs(ServiceKnobs):
     medium_count: int = _SEED.chunks(2, "CONFIDENCE_MEDIUM_CHUNKS", "Chunks for Medium.", most=None)
     medium_mean: float = _SEED.cosine(0.3, "CONFIDENCE_MEDIUM_SCORE", "Mean score for Medium.", unit=_SCALE)
 
-    @property
-    def min_cosine(self) -> float:
-        """``threshold`` as a cosine: below it no chunk counts, and no answer is cached."""
-        return (self.threshold + 1) / 2
-
 
 def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
     """The seed's five stages over ``inputs``."""
-    return Pipeline(
-        profile="waypoint",
-        top_k=knobs.top_k,
-        decline_text=DECLINE,
-        admit=PlainAdmission(knobs.max_query_chars),
-        conversation=conversation(knobs, inputs.services),
-        query_stages=(RequestFilter(inputs.index.fields),),
-        cache=answer_cache(knobs, inputs.services, knobs.min_cosine),
+    least = knobs.threshold_or(SEED_THRESHOLD)
+    seed = Rules(
         retrieve=DenseRetriever(inputs.index, l2_scale),
-        refine=(MinScore(knobs.threshold),),
-        learn=inputs.services.learn(),
+        refine=(MinScore(least, l2_scale),),
         gate=AtLeast(1),
-        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
-        write=inputs.writer,
-        polish=(polish_html,),
-        cite=TitleCiter(knobs.min_dice, knobs.min_contained),
         score=CountAndMean(
             high_count=knobs.high_count,
             high_mean=knobs.high_mean,
             medium_count=knobs.medium_count,
             medium_mean=knobs.medium_mean,
         ),
+        bar=(least + 1) / 2,
+    )
+    rules = decide(knobs, inputs.index, seed)
+    return Pipeline(
+        profile="waypoint",
+        top_k=knobs.top_k,
+        decline_text=DECLINE,
+        admit=PlainAdmission(knobs.max_query_chars),
+        small_talk=rules.small_talk,
+        conversation=conversation(knobs, inputs.services, DECLINE),
+        query_stages=(*rules.query_stages, RequestFilter(inputs.index.fields)),
+        cache=answer_cache(knobs, inputs.services, rules.bar),
+        retrieve=rules.retrieve,
+        refine=rules.refine,
+        learn=inputs.services.learn(),
+        gate=rules.gate,
+        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
+        write=inputs.writer,
+        polish=(polish_html,),
+        cite=TitleCiter(knobs.min_dice, knobs.min_contained),
+        score=rules.score,
         feedback=inputs.services.feedback_log(),
         categories=CATEGORIES,
         clock=inputs.clock,

@@ -10,15 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from knowledge.types import Asked as Asked
 from knowledge.types import Chunk as Chunk
 from knowledge.types import Embedder as Embedder
+from knowledge.types import Evidence as Evidence
+from knowledge.types import Found as Found
 from knowledge.types import Hit as Hit
+from knowledge.types import Match as Match
 from knowledge.types import Scalar as Scalar
+from knowledge.types import View as View
 from knowledge.types import Where as Where
 from rag.values.chat import Completion as Completion
 from rag.values.chat import Deadline as Deadline
 from rag.values.chat import LlmUse as LlmUse
 from rag.values.chat import Message as Message
+from rag.values.chat import Quote as Quote
 from rag.values.chat import Usage as Usage
 
 type Level = Literal["High", "Medium", "Low"]
@@ -28,9 +34,10 @@ type Level = Literal["High", "Medium", "Low"]
 class Question:
     """What the caller asked. ``None`` means that the profile decides.
 
-    ``top_k`` is 1..50 chunks; ``threshold`` is on the profile's scale; ``filters`` maps a metadata field to a
-    scalar, a list of scalars or one comparison such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as
-    asked, ``understood`` as it is searched for: it stands alone, its acronyms are spelt out.
+    ``top_k`` is 1..50 chunks; ``threshold`` is the plain cosine that the best chunk must reach (under SEED_RULES=on the
+    seed's number, on its scale); ``filters`` maps a metadata field to a scalar, a list of scalars or one comparison
+    such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as asked, ``understood`` what
+    a language model made of it in the light of the conversation, else the same.
     """
 
     text: str
@@ -48,14 +55,16 @@ class Question:
 class SearchQuery:
     """What is searched for: the question after rewriting, with a Chroma ``where`` or none.
 
-    ``where`` holds the request's own filters, ``detected`` the one that the question's words ask for: the search
-    may drop the second, never the first. ``trail`` says, in words, what each rewriter and filter did.
+    ``text`` is the question alone, the first of its views; ``views`` are the further ones: with the turns before or
+    before it was rewritten, with its acronyms spelt out, within a detected filter. Their weights are beside 1 for
+    ``text``; see ``knowledge.types``.
+    ``where`` holds the request's own filters, a wall. ``trail`` says, in words, what each rewriter and filter did.
     """
 
     text: str
     top_k: int
     where: Where | None = None
-    detected: Where | None = None
+    views: tuple[View, ...] = ()
     trail: tuple[str, ...] = ()
 
 
@@ -65,13 +74,18 @@ class Proceed:
 
     hits: tuple[Hit, ...]
     passed: int
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """The gate's no: a value, never an exception. ``reason`` is for the log and the trail."""
+    """The gate's no: a value, never an exception. ``reason`` is for the log and the trail.
+
+    ``reply`` is what is answered in place of the profile's decline, ``""`` for that.
+    """
 
     reason: str
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +102,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Exactly what the model sees of the knowledge base, and the passages that it is made of."""
+    """Exactly what the model sees of the knowledge base, and the passages that it is made of.
+
+    ``evidence`` is what the index knows of the question; no model sees it.
+    """
 
     text: str
     used: tuple[Passage, ...]
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +179,16 @@ class RelatedDoc:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How sure the service is. ``score`` is 0..100."""
+    """How sure the service is.
+
+    ``score`` (0..100) is the calibrated chance that the cited evidence answers the question, where the index allows
+    to say so; ``raw`` is what the profile's own formula says, None where ``score`` is that.
+    """
 
     level: Level
     score: float
     reason: str
+    raw: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +206,7 @@ class Answer:
     ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
     slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole
     request used of LLMs, rewriting and re-ranking included. ``skipped`` names optional stages that failed, ``events``
-    what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2".
+    what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2", "small_talk".
     """
 
     text: str

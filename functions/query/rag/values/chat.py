@@ -24,12 +24,26 @@ class Usage:
     total_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a source in a completion: the characters ``start`` to ``end`` of its text.
+
+    What cites them stands from there to ``cited``. ``passage`` is the place of their passage in ``Context.used``.
+    """
+
+    start: int
+    end: int
+    cited: int
+    passage: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a model or the extractive engine wrote: ``""`` where that engine found nothing to quote.
 
-    ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the first.
-    ``degraded`` says that a last resort answered in place of the configured model.
+    ``quotes`` are what the extractive engine quotes, in their order; a model's text has none. ``calls`` counts requests
+    to a model (0 for the extractive engine), ``retries`` those after the first. ``degraded`` says that a last resort
+    answered in place of the configured model.
     """
 
     text: str
@@ -39,6 +53,7 @@ class Completion:
     calls: int = 1
     retries: int = 0
     degraded: bool = False
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

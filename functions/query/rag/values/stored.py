@@ -71,7 +71,7 @@ class CacheHit:
 class Turn:
     """A question and its answer. ``sources`` are URLs or titles that the answer cited.
 
-    ``question`` stands alone, as the service understood it. ``asked`` is what the user wrote.
+    ``question`` is what the service understood, ``asked`` what the user wrote.
     """
 
     question: str

@@ -119,11 +119,10 @@ def build_service(settings: Settings) -> Service:
     )
     inputs = Inputs(
         index=index,
-        writer=build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter(index)),
+        writer=build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter()),
         services=services,
         acronyms=tables.acronyms(),
         rules=tables.rules(),
-        embedding_model=settings.embed_model or local.model,
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )

@@ -51,7 +51,7 @@ def test_a_whole_answer() -> None:
         question=Question(text="How much?", session_id="s" * 22),
         profile="waypoint",
         response_id="r1",
-        confidence=Confidence("High", 81.2, "3 relevant sources with 1 citation"),
+        confidence=Confidence("High", 81.2, "3 relevant sources with 1 citation", raw=64.5),
         refused=False,
         citations=(
             Citation(
@@ -101,7 +101,7 @@ def test_a_whole_answer() -> None:
             }
         ],
         "citationsMarkdown": "1. [Import permits & licences > Fees](https://a.example)",
-        "confidence": {"level": "High", "score": 81.2, "reason": "3 relevant sources with 1 citation"},
+        "confidence": {"level": "High", "score": 81.2, "reason": "3 relevant sources with 1 citation", "raw": 64.5},
         "refused": False,
         "routing": {"action": "escalate", "reason": "low"},
         "responseId": "r1",
@@ -136,7 +136,7 @@ def test_a_decline() -> None:
         timings={"retrieval": 1.0, "total": 2.0},
     )
     reply = query_reply(answer)
-    assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found"}
+    assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
     assert (reply["sources"], reply["citations"], reply["relatedDocs"], reply["citationsMarkdown"]) == ([], [], [], "")
     assert (reply["refused"], reply["routing"], reply["sessionId"]) == (True, None, None)
     metadata = reply["metadata"]

@@ -114,7 +114,7 @@ def test_session_ids(session: str) -> None:
 
 
 TOP_K = "topK must be a whole number from 1 to 50"
-THRESHOLD = "threshold must be a number from -1 to 1, on the profile's scale"
+THRESHOLD = "threshold must be a number from -1 to 1: the cosine that the best chunk must reach"
 SESSION = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
 NO_TOP_K: list[object] = [0, -1, 51, 2**63, 10**30, 1.5, 5.0, "5", True, [5], {}]
 NO_THRESHOLD: list[object] = [-1.01, 1.01, 10**400, "0.5", True, [0.5], {}]

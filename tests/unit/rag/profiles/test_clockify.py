@@ -6,7 +6,6 @@ import pytest
 from fakes import FakeChat, FakeIndex, make_hit, make_inputs
 
 from rag.config.settings import load
-from rag.errors import ConfigurationError
 from rag.pipeline import Pipeline
 from rag.profiles.clockify import Knobs, build
 from rag.stages.write.chat_writer import ChatWriter
@@ -26,25 +25,9 @@ def test_the_gate_asks_for_no_more_chunks_than_there_can_be() -> None:
         assert load(Knobs, dict([said.split("=")] if said else [])).gate_count == count
 
 
-def test_the_scale_of_similarity_has_a_length() -> None:
-    with pytest.raises(ConfigurationError, match=r"CONFIDENCE_FULL_SIMILARITY must be more than MIN_BEST_SIMILARITY"):
-        load(Knobs, {"MIN_BEST_SIMILARITY": "0.5", "CONFIDENCE_FULL_SIMILARITY": "0.5"})
-
-
-@pytest.mark.parametrize(("best", "full"), [("0.65", 0.75), ("0.7", 0.8)])
-def test_the_scale_of_similarity_moves_along(best: str, full: float) -> None:
-    assert load(Knobs, {"MIN_BEST_SIMILARITY": best}).full_similarity == pytest.approx(full)
-    assert load(Knobs, {"CONFIDENCE_FULL_SIMILARITY": "0.72"}).full_similarity == 0.72
-
-
-def test_a_wrong_best_similarity_is_named_by_itself() -> None:
-    with pytest.raises(ConfigurationError, match=r"^Wrong setting\. MIN_BEST_SIMILARITY: [^;]*$"):
-        load(Knobs, {"MIN_BEST_SIMILARITY": "7"})
-
-
 def desk(environ: dict[str, str]) -> Pipeline:
     inputs = make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}"))
-    return build(load(Knobs, environ), inputs)
+    return build(load(Knobs, {"SEED_RULES": "on", **environ}), inputs)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from fakes import FakeChat, FakeIndex, make_inputs, make_services
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load
 from rag.errors import ConfigurationError
-from rag.profiles import PROFILES, clockify, gacounts
+from rag.profiles import PROFILES
 from rag.profiles.service_knobs import answer_cache, conversation
 from rag.stages.write.chat_writer import ChatWriter
 
 # Profile, field, the seed's own variable (which wins), and the name that all profiles share.
 SHARED: list[tuple[ProfileName, str, str, str]] = [
-    ("gacounts", "min_similarity", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
+    ("gacounts", "threshold", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
     ("gacounts", "llm_model", "GEN_MODEL", "LLM_MODEL"),
     ("clockify", "threshold", "DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
     ("clockify", "top_k", "DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
@@ -42,9 +42,9 @@ def test_memory_and_cache_are_on_where_the_seed_has_them_and_off_without_a_store
     found = {}
     for name in PROFILES:
         read = knobs(name, {})
-        made = (conversation(read, services), answer_cache(read, services, 0.4))
+        made = (conversation(read, services, "No."), answer_cache(read, services, 0.4))
         found[name] = tuple(part is not None for part in made)
-        assert (conversation(read, bare), answer_cache(read, bare, 0.4)) == (None, None)
+        assert (conversation(read, bare, "No."), answer_cache(read, bare, 0.4)) == (None, None)
     assert found == {"waypoint": (False, False), "gacounts": (True, True), "clockify": (False, False)}
 
 
@@ -52,8 +52,9 @@ def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
     environ = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2", "ENABLE_RESPONSE_CACHE": "true"}
     for name in PROFILES:
         on = knobs(name, environ)
-        talk, cache = conversation(on, make_services()), answer_cache(on, make_services(), 0.4)
+        talk, cache = conversation(on, make_services(), "No."), answer_cache(on, make_services(), 0.4)
         assert talk is not None
+        assert talk.reframe is not None
         assert cache is not None
         assert (talk.turns, talk.reframe.history_chars, talk.reframe.budget_s, cache.bar) == (3, 500, 2, 0.4)
         assert answer_cache(knobs(name, {"ENABLE_RESPONSE_CACHE": "false"}), make_services(), 0.4) is None
@@ -70,17 +71,17 @@ def test_the_shared_name_is_read_and_the_seeds_own_wins() -> None:
         assert {f"{float(getattr(knobs(profile, environ), field)):g}" for environ in told} == {"1"}, (profile, field)
 
 
+@pytest.mark.parametrize("value", ["99", "nan", "often"])
 @pytest.mark.parametrize("name", ["RELEVANCE_THRESHOLD", "MIN_SIMILARITY"])
-def test_an_error_names_the_variable_that_was_set(name: str) -> None:
+def test_an_error_names_the_variable_that_was_set(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"^Wrong setting\. {name}: "):
-        knobs("gacounts", {name: "99"})
+        knobs("gacounts", {name: value})
 
 
 def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
-    # DESIGN.md, decision 11: it replaces what holds for the local embedding model.
-    for name in ("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"):
-        assert load(gacounts.Knobs, {name: "0.7"}).bar(gacounts.LOCAL_MODEL) == 0.7
-    for name in ("DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"):
-        assert load(clockify.Knobs, {name: "0.3"}).gate_best == 0.3
-        assert load(clockify.Knobs, {name: "0.3", "MIN_BEST_SIMILARITY": "0.6"}).gate_best == 0.6
-    assert (load(gacounts.Knobs, {}).bar(gacounts.LOCAL_MODEL), load(clockify.Knobs, {}).gate_best) == (0.4, 0.4)
+    names = {"gacounts": "MIN_SIMILARITY", "clockify": "DEFAULT_THRESHOLD", "waypoint": "RELEVANCE_THRESHOLD"}
+    for profile in PROFILES:
+        assert knobs(profile, {names[profile]: "0.7"}).threshold_or(None) == 0.7
+        assert knobs(profile, {"RELEVANCE_THRESHOLD": "-0.7"}).threshold_or(None) == -0.7
+        for unset in ({}, {"RELEVANCE_THRESHOLD": "auto"}):
+            assert knobs(profile, unset).threshold_or(None) is None

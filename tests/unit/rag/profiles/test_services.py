@@ -12,7 +12,7 @@ from rag.values.answer import Question
 
 
 def conversation(of: Services, turns: int = 5) -> object:
-    return of.conversation(turns=turns, history_chars=4000, budget_s=5.0)
+    return of.conversation(turns=turns, history_chars=4000, budget_s=5.0, decline="No.")
 
 
 def test_without_a_store_nothing_is_kept() -> None:
@@ -23,12 +23,12 @@ def test_without_a_store_nothing_is_kept() -> None:
     assert bare.feedback_log() is None
 
 
-def test_without_an_llm_nothing_is_re_ranked_and_follow_ups_are_still_understood() -> None:
+def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_kept() -> None:
     bare = make_services(chat=False)
     assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
-    made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0)
+    made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0, decline="No.")
     assert made is not None
-    assert made.reframe.chat is None
+    assert made.reframe is None
 
 
 def test_no_turns_are_no_conversation() -> None:
@@ -60,7 +60,7 @@ def test_the_stores_are_those_of_all_make_services() -> None:
 
 
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
-    made = make_services().conversation(turns=5, history_chars=4000, budget_s=5.0)
+    made = make_services().conversation(turns=5, history_chars=4000, budget_s=5.0, decline="No.")
     assert made is not None
     issued = {made.identified(Question(text="x")).session_id or "" for _ in range(100)}
     assert len(issued) == 100

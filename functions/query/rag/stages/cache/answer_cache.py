@@ -23,10 +23,11 @@ class CacheSlot:
     """Looks up and stores answers. ``scope`` gives everything beside the question that an answer depends on:
     profile, index version, model and engine, prompt, tables, numbers; whatever of it changes, nothing old is served.
 
-    ``bar`` is the lowest top cosine (-1..1) of an answer that is kept. ``recent_negative`` tells whether somebody
-    voted against an answer under a key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix
-    seconds. ``embed_ahead`` begins what ``embed`` will need and returns at once: where the embedder is remote, the
-    question travels to it while the shared layer is asked.
+    An answer is kept whose confidence is Medium or High; where that is no chance (``Confidence.raw`` is None), one with
+    a top cosine (-1..1) of ``bar`` or more. ``recent_negative`` tells whether somebody voted against an answer under a
+    key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix seconds. ``embed_ahead`` begins
+    what ``embed`` will need and returns at once: where the embedder is remote, the question travels to it while the
+    shared layer is asked.
     """
 
     store: LayeredAnswers
@@ -48,7 +49,7 @@ class CacheSlot:
             "topK": query.top_k,
             "threshold": question.threshold,
             "where": query.where,
-            "detected": query.detected,
+            "views": [(question_key(view.text), view.weight, view.where) for view in query.views],
             "scope": dict(self.scope()),
         }
         canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
@@ -84,7 +85,7 @@ class CacheSlot:
             and not completion.degraded
             and completion.finish_reason in {None, "stop"}
             and answer.citations != ()
-            and top_score >= self.bar
+            and (answer.confidence.level != "Low" if answer.confidence.raw is not None else top_score >= self.bar)
         )
         if not good or self._disliked(key):
             return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rag.values.answer import Answer, Citation, Completion, Hit, LlmUse, Question
 from rag.values.stored import CachedAnswer
 
-RECIPE = 5
+RECIPE = 6
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
@@ -41,5 +41,6 @@ def thaw(kept: CachedAnswer, *, question: Question, response_id: str, trail: tup
 
 
 def _without_text(citation: Citation) -> Citation:
-    hit, *also = (replace(hit, chunk=replace(hit.chunk, text="", extra={}), vector=None) for hit in citation.hits)
+    bare = (replace(hit, vector=None, match=None) for hit in citation.hits)
+    hit, *also = (replace(hit, chunk=replace(hit.chunk, text="", extra={})) for hit in bare)
     return replace(citation, hit=hit, also=tuple(also))

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rag.ports import Index
-from rag.values.answer import Hit, SearchQuery
+from rag.stages.retrieve.blend import blended
+from rag.values.answer import Found, Hit, SearchQuery
 
 type Scale = Callable[[float], float]
 """From a distance-free cosine (-1..1) to the profile's score."""
@@ -24,17 +25,16 @@ def cosine_scale(cosine: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DenseRetriever:
-    """Embeds the query with the index's own embedder and asks Chroma for the nearest chunks."""
+    """Embeds the query's views with the index's own embedder and asks Chroma for the chunks nearest to their mean."""
 
     index: Index
     scale: Scale
 
-    def __call__(self, query: SearchQuery) -> tuple[Hit, ...]:
+    def __call__(self, query: SearchQuery) -> Found:
         """See ``rag.ports.Retriever``."""
         with self.index.lease() as index:
-            vector = index.embedder.embed([query.text])[0]
-            hits = index.search(vector, k=query.top_k, where=query.where)
-        return tuple(self._scaled(hit) for hit in hits)
+            hits = index.search(blended(query, index.embedder), k=query.top_k, where=query.where)
+        return Found(tuple(self._scaled(hit) for hit in hits))
 
     def _scaled(self, hit: Hit) -> Hit:
         score = self.scale(hit.parts["dense"])

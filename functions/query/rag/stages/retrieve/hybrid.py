@@ -9,8 +9,8 @@ import numpy as np
 
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
 from rag.ports import Index
-from rag.stages.retrieve.intent import intent_weight
-from rag.values.answer import Hit, SearchQuery
+from rag.stages.retrieve.blend import blended
+from rag.values.answer import Found, Hit, SearchQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,28 +40,27 @@ DENSE_WEIGHT = 0.7
 
 @dataclass(frozen=True, slots=True)
 class HybridRetriever:
-    """Searches the whole index by vector and by BM25, side by side, and fuses their z-scores (``stages.fuse``).
+    """Searches the whole index by vector and by BM25, side by side, and fuses their z-scores (``fuse``).
 
-    ``dense_weight`` (0..1) is that of a question in plain words; exact words shift it (``text.intent``). ``pool`` is
-    the number of candidates of each side, at least as many as are asked for.
+    The vector is the mean of the query's views, the words are those of the question alone. ``dense_weight`` (0..1) is
+    the dense side's. ``pool`` is the number of candidates of each side, at least as many as are asked for.
     """
 
     index: Index
     dense_weight: float = DENSE_WEIGHT
     pool: int = CANDIDATES_PER_SIDE
 
-    def __call__(self, query: SearchQuery) -> tuple[Hit, ...]:
+    def __call__(self, query: SearchQuery) -> Found:
         """See ``rag.ports.Retriever``; an index without BM25 is an IndexMismatch.
 
         A hit's ``score`` is the cosine that lies as many deviations above the collection's mean cosine as its fused
-        score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's own cosine),
+        score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's cosine),
         ``bm25`` (its BM25 score, >= 0) and ``fused`` (deviations). ``vector`` is filled.
         """
-        weight = intent_weight(query.text, base=self.dense_weight)
         with self.index.lease() as index:
-            vector = index.embedder.embed([query.text])[0]
+            vector = blended(query, index.embedder)
             found = index.candidates(query.text, vector, k=max(self.pool, query.top_k), where=query.where)
-            fused = fuse(found.dense, found.bm25, weight)
+            fused = fuse(found.dense, found.bm25, self.dense_weight)
             order = best_first(fused, found.numbers, query.top_k)
             chunks = index.fetch(found.numbers[order].tolist())
         hits = []
@@ -73,4 +72,4 @@ class HybridRetriever:
                 "fused": float(fused[row]),
             }
             hits.append(Hit(chunk=chunk, score=score, distance=1 - score, parts=parts, vector=found.vectors[row]))
-        return tuple(hits)
+        return Found(tuple(hits))

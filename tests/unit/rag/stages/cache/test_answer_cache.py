@@ -13,7 +13,7 @@ from fakes_stores import InMemoryAnswerCache
 from rag.adapters.layered_cache import LayeredCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.stages.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery
+from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery, View
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
@@ -74,7 +74,7 @@ def key(query: SearchQuery = QUERY, question: Question = QUESTION, **scope: obje
         (replace(QUERY, text="Which permits?"), QUESTION, {}),
         (replace(QUERY, top_k=9), QUESTION, {}),
         (replace(QUERY, where={"category": {"$eq": "a"}}), QUESTION, {}),
-        (replace(QUERY, detected={"category": {"$eq": "a"}}), QUESTION, {}),
+        (replace(QUERY, views=(View("the permits", 0.5),)), QUESTION, {}),
         (QUERY, replace(QUESTION, threshold=0.5), {}),
         (QUERY, QUESTION, {"profile": "gacounts", "index": "v2"}),
     ],
@@ -87,7 +87,12 @@ def test_whatever_the_answer_depends_on_is_in_the_key(
 
 def test_a_filter_of_the_request_is_not_one_of_the_words() -> None:
     where = {"category": {"$eq": "a"}}
-    assert key(replace(QUERY, where=where)) != key(replace(QUERY, detected=where))
+    assert key(replace(QUERY, where=where)) != key(replace(QUERY, views=(View(QUERY.text, 0.1, where),)))
+
+
+def test_the_spelling_of_a_view_is_as_little_in_it_as_that_of_the_question() -> None:
+    views = [(View(f"Fees? {text}", 0.6),) for text in (QUERY.text, QUERY.text.upper().rstrip("?") + " ?!")]
+    assert key(replace(QUERY, views=views[0])) == key(replace(QUERY, views=views[1]))
 
 
 @pytest.mark.parametrize("question", [replace(QUESTION, session_id="s" * 22), replace(QUESTION, text="which PERMIT??")])

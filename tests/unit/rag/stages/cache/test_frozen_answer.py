@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from fakes import make_hit
 
 from rag.adapters.store_format import decode, encode_answer
 from rag.http.replies import query_reply, question_reply
 from rag.stages.cache.frozen_answer import freeze, thaw
-from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source, Usage
+from rag.values.answer import Answer, Citation, Completion, Confidence, Match, Question, RelatedDoc, Source, Usage
 from rag.values.stored import CachedAnswer
 
 HITS = (
     make_hit(number=7, cosine=0.8, url="https://a.example", section="Fees", category="abo", source_org="ABO"),
     make_hit("Other.", number=9, cosine=0.6, doc_id="other", title="Other \U0001f600"),
 )
+# What a citation rests on and what no store keeps.
+MATCH = Match(similarities=np.ones((1, 3), np.float32), units=np.zeros((1, 9), np.uint16), title_tokens=1)
 ANSWER = Answer(
     text="Five days.\n(Source: https://a.example)",
     question=Question(text="Which permit?", session_id="s" * 22, understood="Which permit?"),
@@ -30,7 +33,7 @@ ANSWER = Answer(
             title="Import permits",
             section="Fees",
             position=11,
-            hit=replace(HITS[0], score=0.9),
+            hit=replace(HITS[0], score=0.9, match=MATCH),
             source_urls=("https://a.example", "https://b.example"),
             chunk_id="id_7",
             support="partial",

@@ -20,7 +20,7 @@ def test_waypoints_scale_is_1_less_the_squared_l2_distance(cosine: float, score:
 
 def test_hits_come_best_first_on_the_scale_and_keep_their_cosine() -> None:
     index = FakeIndex([make_hit(number=1, cosine=0.6), make_hit(number=2, cosine=0.9), make_hit(number=3, cosine=0.1)])
-    hits = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2))
+    hits = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2)).hits
     assert [hit.chunk.number for hit in hits] == [2, 1]
     assert [hit.score for hit in hits] == pytest.approx([0.8, 0.2])
     assert [hit.distance for hit in hits] == pytest.approx([0.2, 0.8])

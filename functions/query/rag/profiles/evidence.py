@@ -1,0 +1,98 @@
+"""Evidence or the seed's rules: which retriever, gate and confidence a profile gets, and the settings that say so.
+
+DESIGN.md, decision 19. By default the index's evidence decides in every profile; SEED_RULES=on gives each the
+numbers, retriever, gate and confidence of its seed. What a person set wins over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rag.config.knobs import Env, Source
+from rag.pipeline import Gate, QueryStage, Refine, Score
+from rag.ports import Index, Retriever, SmallTalk
+from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
+from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
+from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
+from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
+from rag.stages.retrieve.hybrid import HybridRetriever
+from rag.stages.retrieve.late import LateRetriever
+from rag.stages.score.calibrated import CalibratedConfidence
+
+type Threshold = Literal["auto"] | Annotated[float, Field(ge=-1, le=1)]
+
+
+class EvidenceSource(ServiceSource):
+    """Adds the threshold, whose number under SEED_RULES=on is the seed's."""
+
+    def threshold(self, seed: str, env: Env = "RELEVANCE_THRESHOLD") -> Any:
+        """``seed`` says what the seed asks for, in words."""
+        doc = (
+            "The plain cosine that the best chunk must reach, or auto: the index's own bar, measured at ingest; "
+            f"{UNMEASURED_BAR:.2f} where none was measured. Under SEED_RULES=on auto is the seed's: {seed}."
+        )
+        return self.knob("auto", env, doc, unit="cosine")
+
+
+class EvidenceKnobs(ServiceKnobs):
+    """What decides, in every profile."""
+
+    seed_rules: bool = DESIGN.knob(
+        False, "SEED_RULES", "on: the seed's own numbers, retriever, gate and confidence, in place of the evidence."
+    )
+    retriever: Literal["", "late", "dense", "hybrid"] = DESIGN.knob(
+        "",
+        "RETRIEVER",
+        "late (all signals), dense (by meaning) or hybrid (by meaning and words). Empty: late; under SEED_RULES=on "
+        "the seed's.",
+    )
+    threshold: Threshold = EvidenceSource().threshold("none")
+    dense_weight: float = Source("clockify").share(
+        0.7, "HYBRID_DENSE_WEIGHT", "Weight of dense search against BM25 in the hybrid retriever."
+    )
+
+    def threshold_or[T](self, otherwise: T) -> float | T:
+        """The threshold that a person set, else ``otherwise``."""
+        return otherwise if self.threshold == "auto" else self.threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The slots of a pipeline that judge what is found.
+
+    ``bar`` is the best cosine (-1..1) from which an answer is cached whose confidence is no chance. ``refine`` is what
+    the gate is asked after, ``query_stages`` come before the profile's own.
+    """
+
+    retrieve: Retriever
+    refine: tuple[Refine, ...] = ()
+    gate: Gate
+    score: Score
+    bar: float
+    small_talk: SmallTalk | None = None
+    query_stages: tuple[QueryStage, ...] = ()
+
+
+def decide(knobs: EvidenceKnobs, index: Index, seed: Rules) -> Rules:
+    """The ``seed``'s rules where they are asked for, else the evidence."""
+    if knobs.seed_rules:
+        return replace(seed, retrieve=_retriever(knobs, index)) if knobs.retriever else seed
+    return Rules(
+        retrieve=_retriever(knobs, index),
+        gate=EvidenceGate(knobs.threshold_or(None)),
+        score=CalibratedConfidence(seed.score),
+        bar=knobs.threshold_or(UNMEASURED_BAR),
+        small_talk=small_talk,
+        query_stages=(leave_out_small_talk,),
+    )
+
+
+def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:
+    dense = DenseRetriever(index, cosine_scale)
+    hybrid = HybridRetriever(index, dense_weight=knobs.dense_weight)
+    made: dict[str, Callable[[], Retriever]] = {"dense": lambda: dense, "hybrid": lambda: hybrid}
+    return made.get(knobs.retriever, lambda: LateRetriever(index, hybrid, dense))()

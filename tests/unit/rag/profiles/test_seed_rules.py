@@ -1,0 +1,203 @@
+"""SEED_RULES=on: each profile with the retriever, gate and confidence of its seed, held to the seed's own tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services
+
+from rag.config.settings import ProfileName, load
+from rag.pipeline import Pipeline
+from rag.profiles import PROFILES
+from rag.stages.query.filter_rules import parse_rules
+from rag.stages.refine.mmr import Mmr
+from rag.stages.retrieve.dense import DenseRetriever
+from rag.stages.retrieve.hybrid import HybridRetriever
+from rag.stages.write.chat_writer import ChatWriter
+from rag.values.answer import Answer, Citation, Confidence, Decline, Found, Hit, Proceed, Question
+
+SEED = {"SEED_RULES": "on"}
+
+
+def seeded(name: ProfileName, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
+    profile = PROFILES[name]
+    inputs = make_inputs(index or FakeIndex(), ChatWriter(FakeChat(*["Yes."] * 9), "{context}"))
+    return profile.build(load(profile.knobs, environ), inputs)
+
+
+def found(*cosines: float) -> tuple[Hit, ...]:
+    return tuple(make_hit(number=n, cosine=cosine) for n, cosine in enumerate(cosines, start=1))
+
+
+def answered(name: ProfileName, *cosines: float, environ: dict[str, str] = SEED, **fields: object) -> Answer:
+    """The answer over chunks of these cosines, which dense search finds."""
+    line = seeded(name, FakeIndex(found(*cosines)), {"RETRIEVER": "dense", **environ})
+    return line.run(replace(Question(text="Which permit?"), **fields), deadline=deadline())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "retriever", "top_k"),
+    [("waypoint", DenseRetriever, 10), ("gacounts", DenseRetriever, 8), ("clockify", HybridRetriever, 15)],
+)
+def test_the_seeds_search(name: ProfileName, retriever: type, top_k: int) -> None:
+    line = seeded(name)
+    assert isinstance(line.retrieve, retriever)
+    assert (line.top_k, line.small_talk) == (top_k, None)
+
+
+def test_clockifys_fusion_and_diversity() -> None:
+    line = seeded("clockify")
+    assert isinstance(line.retrieve, HybridRetriever)
+    assert line.retrieve.dense_weight == 0.7
+    assert line.refine == (Mmr(0.75, 8),)
+
+
+# Seed, the cosines that were found, and how many of them passed (0: declined).
+GATES: list[tuple[ProfileName, tuple[float, ...], int]] = [
+    ("waypoint", (0.5751,), 1),  # score = 2 cos - 1 >= .15
+    ("waypoint", (0.5749,), 0),
+    ("waypoint", (0.9, 0.58, 0.57, 0.4), 2),
+    ("gacounts", (0.75,), 1),  # top score >= .75
+    ("gacounts", (0.7499,), 0),
+    ("clockify", (0.25, 0.25), 2),  # two chunks >= .25, and no more than that
+    ("clockify", (0.9, 0.2499), 0),
+    ("clockify", (0.26, 0.25, 0.1), 2),
+]
+
+
+@pytest.mark.parametrize(("name", "cosines", "passed"), GATES)
+def test_the_seeds_gate(name: ProfileName, cosines: tuple[float, ...], passed: int) -> None:
+    answer = answered(name, *cosines)
+    assert (answer.chunks_retrieved, answer.refused) == (passed, passed == 0)
+
+
+def confidence(name: ProfileName, cosines: tuple[float, ...], *, words: int = 1, cited: int = 1) -> Confidence:
+    line, hits = seeded(name), found(*cosines)
+    if name == "waypoint":
+        hits = tuple(replace(hit, score=2 * hit.parts["dense"] - 1) for hit in hits)
+    citations = tuple(Citation(raw="", title="", section="", position=0, hit=hits[0]) for _ in range(cited))
+    return line.score("word " * words, Proceed(hits, len(hits)), citations)
+
+
+@pytest.mark.parametrize(
+    ("name", "cosines", "level", "reason"),
+    [
+        # High: >= 3 chunks, mean >= .5; Medium: >= 2, mean >= .3; else Low. The scale is 2 cos - 1.
+        ("waypoint", (0.8,) * 7, "High", "7 relevant sources with 1 citation"),
+        ("waypoint", (0.8, 0.8), "Medium", "2 sources found, average relevance 60%"),
+        ("waypoint", (0.71, 0.71, 0.71, 0.71), "Medium", "4 sources found, average relevance 42%"),
+        ("waypoint", (0.9,), "Low", "Only 1 source found"),
+        ("waypoint", (0.61, 0.61), "Low", "Low relevance scores (avg 22%)"),
+        # .80 is a good match, .75 an acceptable one.
+        ("gacounts", (0.8, 0.1), "High", "best match 80%, 1 source cited"),
+        ("gacounts", (0.76, 0.1), "Medium", "best match 76%, 1 source cited"),
+    ],
+)
+def test_the_seeds_confidence(name: ProfileName, cosines: tuple[float, ...], level: str, reason: str) -> None:
+    made = confidence(name, cosines)
+    assert (made.level, made.reason, made.raw) == (level, reason, None)
+
+
+def test_clockifys_confidence_and_where_it_escalates() -> None:
+    best = confidence("clockify", (0.8,) * 4, words=40, cited=3)
+    assert (best.level, best.score) == ("High", 100.0)
+    vague = confidence("clockify", (0.42, 0.3), words=3, cited=1)
+    assert (vague.level, vague.score < 40) == ("Low", True)
+    line = seeded("clockify")
+    assert line.route is not None
+    action = {score: line.route(_scored(score)).action for score in (39.9, 40.0)}
+    assert action == {39.9: "escalate", 40.0: "return"}
+
+
+def _scored(score: float) -> Answer:
+    (hit,) = found(0.8)
+    cited = Citation(raw="", title="", section="", position=0, hit=hit)
+    return Answer(
+        text="x",
+        question=Question(text="q"),
+        profile="clockify",
+        response_id="r",
+        confidence=Confidence("Low", score, ""),
+        refused=False,
+        citations=(cited,),
+    )
+
+
+# GaCounts' table of what a question holds and which filter that is.
+FILTERS = """[
+    {"keywords": ["ga counts", "gacounts"], "where": {"category": ["documentation", "ga_counts_app"]}, "priority": 30},
+    {"keywords": ["policy"], "where": {"category": ["abo_policies"], "priority": {"$gte": 7}}, "priority": 20},
+    {"keywords": ["logo", "brand"], "where": {"category": "brand_guidelines"}, "priority": 20},
+    {"keywords": ["training"], "where": {"category": ["ets_training", "leadership_dev"]}, "priority": 20},
+    {"where": {"sourceEnvironment": "production"}}
+]"""
+FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
+
+
+@pytest.mark.parametrize(
+    ("question", "where"),
+    [
+        ("How do I report in GaCounts?", {"category": {"$in": ["documentation", "ga_counts_app"]}}),
+        ("Which policies?", {"$and": [{"category": {"$in": ["abo_policies"]}}, {"priority": {"$gte": 7}}]}),
+        ("Where is the logo?", {"category": {"$eq": "brand_guidelines"}}),
+        ("Which training is due?", {"category": {"$in": ["ets_training", "leadership_dev"]}}),
+        ("Who?", {"sourceEnvironment": {"$eq": "production"}}),
+    ],
+)
+def test_gacounts_filters_are_walls(question: str, where: object) -> None:
+    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
+    inputs = replace(make_inputs(index, ChatWriter(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    line = profile.build(load(profile.knobs, SEED), inputs)
+    line.run(Question(text=question), deadline=deadline())
+    assert [search.where for search in index.searches] == [where]
+
+
+def test_what_a_person_set_wins_over_the_seeds_number_on_the_seeds_scale() -> None:
+    assert answered("waypoint", 0.61, environ={**SEED, "RELEVANCE_THRESHOLD": "0.2"}).chunks_retrieved == 1
+    assert answered("waypoint", 0.59, environ={**SEED, "RELEVANCE_THRESHOLD": "0.2"}).refused
+    assert answered("gacounts", 0.5, environ={**SEED, "MIN_SIMILARITY": "0.5"}).chunks_retrieved == 1
+    assert answered("clockify", 0.3, 0.3, environ={**SEED, "DEFAULT_THRESHOLD": "0.35"}).refused
+    assert answered("clockify", 0.3, 0.3, threshold=0.3).chunks_retrieved == 2
+
+
+def test_the_seeds_bars_of_the_cache() -> None:
+    """An answer is kept from the cosine on from which there is one."""
+    assert {name: bar(name, SEED) for name in PROFILES} == {"waypoint": 0.575, "gacounts": 0.75, "clockify": 0.25}
+    assert {bar(name, {}) for name in PROFILES} == {0.4}
+    assert {bar(name, {"RELEVANCE_THRESHOLD": "0.6"}) for name in PROFILES} == {0.6}
+
+
+def bar(name: ProfileName, environ: dict[str, str]) -> float:
+    profile = PROFILES[name]
+    inputs = replace(make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}")), services=make_services())
+    cache = profile.build(load(profile.knobs, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
+    assert cache is not None
+    return cache.bar
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_without_seed_rules_one_gate_and_one_scale_for_all(name: ProfileName) -> None:
+    line = seeded(name, environ={"RELEVANCE_THRESHOLD": "0.5"})
+    assert type(line.retrieve).__name__ == "LateRetriever"
+    assert isinstance(line.gate(Found(found(0.5, 0.1)), Question(text="q")), Proceed)
+    assert isinstance(line.gate(Found(found(0.49, 0.49)), Question(text="q")), Decline)
+    assert line.small_talk is not None
+    assert line.refine == ((Mmr(0.75, 8),) if name == "clockify" else ())
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("environ", [{}, SEED])
+def test_a_retriever_that_somebody_names_is_the_one(name: ProfileName, environ: dict[str, str]) -> None:
+    kinds = {kind: type(seeded(name, environ={**environ, "RETRIEVER": kind}).retrieve) for kind in ("dense", "hybrid")}
+    assert kinds == {"dense": DenseRetriever, "hybrid": HybridRetriever}
+
+
+def test_gacounts_detected_filter_leans_by_default() -> None:
+    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
+    inputs = replace(make_inputs(index, ChatWriter(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    line = profile.build(load(profile.knobs, {}), inputs)
+    line.run(Question(text="Where is the logo?"), deadline=deadline())
+    search = index.searches[-1]
+    assert search.where is None
+    assert [view.where for view in search.views] == [None, {"category": {"$eq": "brand_guidelines"}}]

@@ -1,0 +1,62 @@
+"""rag.stages.gate.evidence: what a person set, else the bar of the index, else that of an index without one."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import make_evidence, make_hit
+
+from rag.stages.gate.evidence import EvidenceGate
+from rag.values.answer import Decline, Found, Proceed, Question
+
+FAR = make_hit(number=1, title="Import permits", section="Fees", cosine=0.31)
+FARTHER = make_hit(number=2, cosine=0.2)
+NEAR = make_hit(number=3, cosine=0.55)
+
+
+def decided(found: Found, *, set_to: float | None = None, requested: float | None = None) -> Proceed | Decline:
+    return EvidenceGate(set_to)(found, Question(text="q", threshold=requested))
+
+
+@pytest.mark.parametrize(("score", "passes"), [(1.2, True), (0.7, True), (0.69, False), (-1.0, False)])
+def test_the_indexs_own_bar_decides_whatever_the_cosine(score: float, passes: bool) -> None:
+    evidence = make_evidence(score, bar=0.7)
+    assert isinstance(decided(Found((FARTHER, FAR), evidence)), Proceed) is passes
+    assert isinstance(decided(Found((NEAR,), evidence)), Proceed) is passes
+
+
+@pytest.mark.parametrize("evidence", [None, make_evidence(9.0, bar=None)])
+@pytest.mark.parametrize(("cosine", "passes"), [(0.4, True), (0.39, False)])
+def test_a_cosine_of_40_decides_where_no_bar_was_measured(evidence: object, cosine: float, passes: bool) -> None:
+    found = Found((make_hit(cosine=cosine), FARTHER), evidence)  # type: ignore[arg-type]
+    assert isinstance(decided(found), Proceed) is passes
+
+
+@pytest.mark.parametrize(
+    ("set_to", "requested", "passes"), [(0.31, None, True), (0.32, None, False), (0.9, 0.3, True), (-1, 0.5, False)]
+)
+def test_what_a_person_set_wins_over_the_bar_and_the_request_over_all(
+    set_to: float, requested: float | None, passes: bool
+) -> None:
+    evidence = make_evidence(0.0 if passes else 9.0, bar=5.0)
+    assert isinstance(decided(Found((FARTHER, FAR), evidence), set_to=set_to, requested=requested), Proceed) is passes
+
+
+@pytest.mark.parametrize(("set_to", "passed"), [(0.2, 3), (0.3, 2), (0.5, 1), (None, 1)])
+def test_those_that_reach_the_threshold_are_counted_and_all_go_on(set_to: float | None, passed: int) -> None:
+    found = Found((FAR, NEAR, FARTHER))
+    assert decided(found, set_to=set_to) == Proceed(found.hits, passed)
+
+
+def test_one_at_least_passed_where_the_evidence_did() -> None:
+    evidence = make_evidence(1.0)
+    assert decided(Found((FAR,), evidence)) == Proceed((FAR,), 1, evidence)
+
+
+def test_a_decline_says_what_came_closest() -> None:
+    found = Found((FARTHER, FAR))
+    closest = "the closest was 'Import permits > Fees' (cosine 0.31"
+    assert decided(found) == Decline(f"{closest}, 0.4 needed)")
+    assert decided(found, requested=0.5) == Decline(f"{closest}, 0.5 needed)")
+    measured = Found(found.hits, make_evidence(-0.25, bar=0.5))
+    assert decided(measured) == Decline(f"{closest}; evidence -0.25, 0.50 needed)")
+    assert decided(Found(())) == Decline("nothing was found")
