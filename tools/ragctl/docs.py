@@ -84,14 +84,22 @@ def _default(field: FieldInfo) -> str:
 
 def _accepts(field: FieldInfo) -> str:
     words = {"ge": ">= {}", "gt": "> {}", "le": "<= {}", "lt": "< {}", "min_length": "{}+ characters", "pattern": "{}"}
+    parts = list(_parts(field.annotation))
+    rules = [*field.metadata, *(rule for part in parts if isinstance(part, FieldInfo) for rule in part.metadata)]
     bounds = [
         text.format(getattr(rule, name))
-        for rule in field.metadata
+        for rule in rules
         for name, text in words.items()
         if getattr(rule, name, None) is not None
     ]
-    choices = [f"`{choice}`" for choice in get_args(field.annotation) if isinstance(choice, str)]
-    return ", ".join(choices or bounds)
+    return ", ".join([*(f"`{part}`" for part in parts if part and isinstance(part, str)), *bounds])
+
+
+def _parts(annotation: object) -> Iterator[object]:
+    """What ``annotation`` is made of: types, literal values, bounds."""
+    for part in get_args(getattr(annotation, "__value__", annotation)):
+        yield part
+        yield from _parts(part)
 
 
 def openapi() -> str:

@@ -37,7 +37,7 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
 
 
 @contextmanager
-def for_documents(settings: Settings, target: Path, *, threads: int) -> Iterator[Embedder]:
+def for_documents(settings: Settings, target: Path) -> Iterator[Embedder]:
     """The embedder to make the index in the folder ``target`` with.
 
     What a remote one has made is kept in ``target`` until the block ends without an error: a run after a killed or
@@ -49,7 +49,7 @@ def for_documents(settings: Settings, target: Path, *, threads: int) -> Iterator
     if remote is None:
         from knowledge.embedding import MiniLM
 
-        yield MiniLM(threads=threads)
+        yield MiniLM()  # an ingest reads a chunk on each processor
         return
     paid = target / PAID_NAME
     yield PaidOnce(remote, paid)

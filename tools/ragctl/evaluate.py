@@ -113,7 +113,7 @@ def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Sum
     reading = read([corpus])
     for failure in reading.failed:
         note(f"Failed: {failure.path}: {failure.error}")
-    target, embedder = folder_of(settings.index_place), MiniLM(threads=cores())
+    target, embedder = folder_of(settings.index_place), MiniLM()
     there = read_manifest(target)
     if there is not None and not _may_replace(there, reading.documents, embedder.model):
         sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"

@@ -11,7 +11,7 @@ import typer
 
 from ragctl.console import emit_json, error_console, note, show
 from ragctl.failures import INTERRUPTED, CommandFailed
-from ragctl.options import IndexDir, Json, Profile, cores, read_settings
+from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     reading = read(paths, readers=readers())
     target = folder_of(settings.index_place)
     try:
-        with for_documents(settings, target, threads=cores()) as embedder, progress() as on_progress:
+        with for_documents(settings, target) as embedder, progress() as on_progress:
             summary = build(
                 reading.documents,
                 target=target,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,11 +19,12 @@ type Search = Callable[[str, int], tuple[Hit, ...]]
 
 
 class Mode(StrEnum):
-    """How to search: by meaning, by words, or by both."""
+    """How to search: by meaning, by words, by both, or by all signals of the index."""
 
     dense = "dense"
     bm25 = "bm25"
     hybrid = "hybrid"
+    late = "late"
 
 
 def searcher(mode: Mode, index: Index, *, profile: ProfileName) -> Search:
@@ -36,8 +37,37 @@ def searcher(mode: Mode, index: Index, *, profile: ProfileName) -> Search:
         Mode.dense: lambda: lambda text, k: index.search(index.embedder.embed([text])[0], k=k),
         Mode.bm25: lambda: _bm25(index),
         Mode.hybrid: lambda: _hybrid(index, profile),
+        Mode.late: lambda: _late(index),
     }
     return searches[mode]()
+
+
+def usual(index: Index) -> Mode:
+    """The best way to search that ``index`` allows."""
+    if index.late:
+        return Mode.late
+    return Mode.dense if index.lexical is None else Mode.hybrid
+
+
+def words_met(index: Index, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
+    """How well each of ``hits`` meets each word of ``text``: the cosine (-1..1) of its best token.
+
+    The mean where a word has several pieces; nothing where ``index`` has no token vectors.
+    """
+    from knowledge.types import View
+    from rag.stages.score.support import words_of
+
+    evidence = index.look([View(text)], k=1).evidence if index.late else None
+    if evidence is None:
+        return [{} for _ in hits]
+    words = words_of(evidence.asked)
+    best = [hit.match.similarities.max(axis=1) if hit.match else None for hit in hits]
+    return [
+        {text[word.start : word.end]: float(each[word.first : word.stop].mean()) for word in words}
+        if each is not None
+        else {}
+        for each in best
+    ]
 
 
 def best_documents(search: Search, text: str, *, k: int) -> list[Hit]:
@@ -74,7 +104,15 @@ def _hybrid(index: Index, profile: ProfileName) -> Search:
 
     knobs = load(PROFILES[profile].knobs)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
-    return lambda text, k: retrieve(SearchQuery(text=text, top_k=k))
+    return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
+
+
+def _late(index: Index) -> Search:
+    from knowledge.types import View
+
+    if not index.late:
+        index.look([], k=1)  # raises what is wrong
+    return lambda text, k: index.look([View(text)], k=k).hits
 
 
 def _bm25(index: Index) -> Search:

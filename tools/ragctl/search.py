@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from ragctl.beir import read_queries
 from ragctl.console import emit_json, show
-from ragctl.modes import Mode, Search, best_documents, searcher
+from ragctl.modes import Mode, Search, best_documents, searcher, usual, words_met
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ def search(
     text: Annotated[str | None, typer.Argument(help="What to search for.")] = None,
     *,
     k: Annotated[int, typer.Option("--k", min=1, max=MAX_K, help="Chunks (with --run: documents) per query.")] = 10,
-    mode: Annotated[Mode, typer.Option(help="How to search.")] = Mode.dense,
+    mode: Annotated[
+        Mode | None, typer.Option(help="How to search. Default: late, or what the index has instead.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Every part of each score, and how well each word of TEXT is met.")
+    ] = False,
     queries: Annotated[
         Path | None, typer.Option(metavar="Q.jsonl", help="Many queries: BEIR's {_id, text} a line; with --run.")
     ] = None,
@@ -35,7 +41,7 @@ def search(
     index: IndexDir = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best chunks for TEXT; the score is the cosine, BM25, or both on the cosine's scale."""
+    """Find the best chunks for TEXT, each with its score and its cosine, which is what a threshold is compared with."""
     if (queries is None) != (run is None):
         raise typer.BadParameter("--queries and --run go together")
     if (text is None) == (queries is None):
@@ -51,9 +57,11 @@ def search(
     with closing(
         open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
     ) as opened:
-        find = searcher(mode, opened, profile=settings.profile)
+        find = searcher(mode or usual(opened), opened, profile=settings.profile)
         if text is not None:
-            _print_hits(find(text, k), as_json=as_json)
+            hits = find(text, k)
+            met = words_met(opened, text, hits) if explain else [{} for _ in hits]
+            _print_hits(hits, met, explain=explain, as_json=as_json)
         elif run is not None:
             _write_run(run, many, find, k)
             result = {"queries": len(many), "run": str(run)}
@@ -68,14 +76,17 @@ def _write_run(out: Path, queries: list[tuple[str, str]], find: Search, k: int) 
     out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _print_hits(hits: tuple[Hit, ...], *, as_json: bool) -> None:
+def _print_hits(hits: tuple[Hit, ...], met: Sequence[Mapping[str, float]], *, explain: bool, as_json: bool) -> None:
     if as_json:
-        emit_json({"hits": [_fields(rank, hit) for rank, hit in enumerate(hits, start=1)]})
-    else:
-        show(*(line for rank, hit in enumerate(hits, start=1) for line in _for_people(rank, hit)))
+        emit_json({"hits": [_fields(*ranked) for ranked in zip(range(1, len(hits) + 1), hits, met, strict=True)]})
+        return
+    for rank, (hit, words) in enumerate(zip(hits, met, strict=True), start=1):
+        show(*_for_people(rank, hit))
+        if explain:
+            show(*_explained(hit, words))
 
 
-def _fields(rank: int, hit: Hit) -> dict[str, Any]:
+def _fields(rank: int, hit: Hit, met: Mapping[str, float]) -> dict[str, Any]:
     chunk = hit.chunk
     return {
         "rank": rank,
@@ -85,8 +96,17 @@ def _fields(rank: int, hit: Hit) -> dict[str, Any]:
         "section": chunk.section,
         "score": round(hit.score, 6),
         "parts": {name: round(value, 6) for name, value in hit.parts.items() if math.isfinite(value)},
+        **({"words": {word: round(value, 3) for word, value in met.items()}} if met else {}),
         "text": chunk.text,
     }
+
+
+def _explained(hit: Hit, met: Mapping[str, float]) -> list[Any]:
+    from rich.text import Text
+
+    parts = "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if math.isfinite(value))
+    words = "  ".join(f"{word} {value:.2f}" for word, value in met.items())
+    return [Text(f"    {line}", style="dim") for line in (parts, words) if line]
 
 
 def _for_people(rank: int, hit: Hit) -> list[Any]:
@@ -94,7 +114,10 @@ def _for_people(rank: int, hit: Hit) -> list[Any]:
 
     chunk = hit.chunk
     section = f" > {chunk.section}" if chunk.section else ""
-    head = Text.assemble(f"{rank:2}. ", (f"{chunk.title}{section}", "bold"), f"  {hit.score:.3f}  ", (chunk.id, "dim"))
+    cosine = f"  cosine {hit.parts['dense']:.3f}" if "dense" in hit.parts else ""
+    head = Text.assemble(
+        f"{rank:2}. ", (f"{chunk.title}{section}", "bold"), f"  {hit.score:.3f}{cosine}  ", (chunk.id, "dim")
+    )
     text = " ".join(chunk.text.split())
     snippet = text if len(text) <= SNIPPET_CHARS else text[: SNIPPET_CHARS - 1] + "…"
     return [head, Text(f"    {snippet}", style="dim")]
