@@ -17,7 +17,7 @@ UPDATE_VARIABLE = "UPDATE_GOLDEN"
 
 SCORE_TOLERANCE = 0.02
 PERCENT_TOLERANCE = 1.5
-_PERCENT = re.compile(r"(\d+)%")
+_NUMBER = re.compile(r"-?\d+\.\d+|\d+(?=%)")
 _VOLATILE = frozenset({"responseId", "latencyMs", "builtAt", "version"})
 
 
@@ -63,15 +63,19 @@ def differences(actual: object, expected: object, where: str = "$") -> Iterator[
 
 
 def _same(actual: object, expected: object, *, to_the_letter: bool) -> bool:
-    """Whether two values count as one; in a text that need not be the same to the letter, percentages may drift."""
+    """Whether two values count as one; what was measured may drift, in a text too that need not be exact."""
     match actual, expected:
         case (bool() | None, _) | (_, bool() | None):
             return actual is expected
         case (int() | float(), int() | float()):
-            tolerance = SCORE_TOLERANCE if abs(expected) <= 1 else PERCENT_TOLERANCE
             exact = isinstance(actual, int) and isinstance(expected, int)
-            return abs(actual - expected) <= (0 if exact else tolerance)
-        case str(), str() if not to_the_letter and _PERCENT.sub("%", actual) == _PERCENT.sub("%", expected):
-            pairs = zip(_PERCENT.findall(actual), _PERCENT.findall(expected), strict=True)
-            return all(abs(int(left) - int(right)) <= PERCENT_TOLERANCE for left, right in pairs)
+            return actual == expected if exact else _near(actual, expected)
+        case str(), str() if not to_the_letter and _NUMBER.sub("#", actual) == _NUMBER.sub("#", expected):
+            pairs = zip(_NUMBER.findall(actual), _NUMBER.findall(expected), strict=True)
+            return all(_near(float(left), float(right), percent="." not in right) for left, right in pairs)
     return actual == expected
+
+
+def _near(actual: float, expected: float, *, percent: bool = False) -> bool:
+    tolerance = PERCENT_TOLERANCE if percent or abs(expected) > 1 else SCORE_TOLERANCE
+    return abs(actual - expected) <= tolerance

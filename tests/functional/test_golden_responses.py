@@ -49,6 +49,8 @@ def test_health(api: Api) -> None:
         ({"chunks": 9}, {"chunks": 10}, ["$.chunks is 9, was 10"]),
         ({"reason": "avg 28%"}, {"reason": "avg 29%"}, []),
         ({"reason": "avg 28%"}, {"reason": "avg 38%"}, ["$.reason is 'avg 28%', was 'avg 38%'"]),
+        ({"trail": ["evidence -6.03, -0.59 needed"]}, {"trail": ["evidence -5.95, -0.58 needed"]}, []),
+        ({"trail": ["cosine 0.19"]}, {"trail": ["cosine 0.09"]}, ["$.trail[0] is 'cosine 0.19', was 'cosine 0.09'"]),
         ({"answer": "7% GST"}, {"answer": "8% GST"}, ["$.answer is '7% GST', was '8% GST'"]),
         ({"a": 1}, {"b": 1}, ["$.a is new", "$.b is missing"]),
         ([1], [1, 2], ["$ is [1], was [1, 2]"]),

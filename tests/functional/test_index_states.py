@@ -19,6 +19,7 @@ from knowledge.embedding import MiniLM
 from knowledge.open.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
 from rag.config.settings import PROFILE_NAMES
+from rag.stages.retrieve.late import NOT_LATE
 
 NOT_LOADED = {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}
 DAMAGED = {"error": "The index is damaged. Run: ragctl ingest PATH", "code": "index_not_ready"}
@@ -79,7 +80,7 @@ def flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [truncate, flip, Path.unlink])
-@pytest.mark.parametrize("pattern", ["**/chroma.sqlite3", "**/data_level0.bin", "**/texts.bin", "**/texts.npy"])
+@pytest.mark.parametrize("pattern", ["**/chroma.sqlite3", "**/data_level0.bin", "**/texts.zlib", "**/texts.npy"])
 def test_a_damaged_index(start: Start, copied: Path, spoil: Callable[[Path], None], pattern: str) -> None:
     (file,) = copied.glob(pattern)
     spoil(file)
@@ -213,8 +214,12 @@ def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, 
         embeddings=embedder.embed(list(texts.values())),
     )
     client.close()
-    # When it is served, then it answers, and health says that there is no manifest
-    api = start(INDEX_URI=str(folder))
+    # When it is served, then it answers by what it has, and says so
+    usual = start(INDEX_URI=str(folder)).ask(CREDIT_QUESTION).json
+    assert "30 days" in usual["answer"]
+    assert usual["metadata"]["trail"] == [NOT_LATE]
+    # and with the seed's rules as the seed does; health says that there is no manifest
+    api = start(INDEX_URI=str(folder), SEED_RULES="on")
     body = api.ask(CREDIT_QUESTION).json
     assert [doc["docId"] for doc in body["relatedDocs"]] == ["D-Pay"]
     # and an address that nobody checked at ingest is not handed on
@@ -222,7 +227,7 @@ def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, 
     assert "30 days" in body["answer"]
     index = api.health().json["index"]
     assert (index["manifest"], index["documents"], index["chunks"], index["builtAt"]) == (False, 2, 2, None)
-    # and its scores are on the same scale as everywhere: 2 cos - 1
+    # and its scores are on the scale of the seed: 2 cos - 1
     cosine = float(embedder.embed([CREDIT_QUESTION])[0] @ embedder.embed([texts["Payment terms"]])[0])
     assert body["citations"][0]["score"] == pytest.approx(2 * cosine - 1, abs=1e-3)
 

@@ -69,22 +69,22 @@ def test_a_rewriting_counts(serve: Serve) -> None:
 def test_a_rewriting_counts_although_the_question_is_declined(serve: Serve) -> None:
     api, server = serve(meant=TOMATOES, **NO_RERANKING)
     session = api.ask(REPORTING).json["sessionId"]
-    decline = api.ask(FOLLOW_UP, sessionId=session)
+    decline = api.ask("And the yellow leaves of my tomato plants?", sessionId=session)
     assert kinds(server) == ["answer", "reframe"]
     assert (decline.json["refused"], decline.json["metadata"]["usage"]) == (True, None)
     assert used(decline) == (1, 0, 12, 5)
     assert counted(decline, "NoResults") == 1
 
 
-def test_a_rewriting_counts_although_the_answer_is_cached(serve: Serve) -> None:
+def test_a_conversation_is_answered_anew_whatever_is_cached(serve: Serve) -> None:
     api, server = serve(**NO_RERANKING)
     api.ask(MEANT)
     session = api.ask(REPORTING).json["sessionId"]
     answer = api.ask(FOLLOW_UP, sessionId=session)
-    assert cached(answer)
-    assert kinds(server) == ["answer", "answer", "reframe"]
-    assert used(answer) == (1, 0, 12, 5)
-    assert answer.json["metadata"]["usage"] is None
+    assert not cached(answer)
+    assert kinds(server) == ["answer", "answer", "reframe", "answer"]
+    assert used(answer) == (2, 0, 24, 10)
+    assert not cached(api.ask(FOLLOW_UP)), "what was written in it is for it alone"
 
 
 def test_where_nobody_is_asked_nothing_is_counted(serve: Serve) -> None:
@@ -133,7 +133,7 @@ def test_a_rewriting_counts_although_the_search_failed(serve: Serve, monkeypatch
     def broken(*_: object, **__: object) -> None:
         raise SearchFailed("broken")
 
-    monkeypatch.setattr(Index, "search", broken)
+    monkeypatch.setattr(Index, "look", broken)
     failed = api.ask(FOLLOW_UP, sessionId=session)
     assert (failed.status, kinds(server)) == (500, ["answer", "reframe"])
     assert used(failed) == (1, 0, 12, 5)

@@ -50,7 +50,7 @@ def test_an_answer_has_the_keys_of_the_contract_and_no_others(answer: Reply) -> 
     assert answer.status == 200
     assert set(body) == ANSWER_KEYS
     assert set(body["metadata"]) == METADATA_KEYS
-    assert set(body["confidence"]) == {"level", "score", "reason"}
+    assert set(body["confidence"]) == {"level", "score", "reason", "raw"}
     assert body["citations"]
     assert body["sources"]
     assert body["relatedDocs"]
@@ -138,7 +138,7 @@ def test_a_decline_is_a_200_with_nothing_in_it(decline: Reply) -> None:
     assert body["refused"] is True
     assert body["sources"] == body["citations"] == body["relatedDocs"] == []
     assert body["citationsMarkdown"] == ""
-    assert body["confidence"] == {"level": "Low", "score": 0, "reason": "No relevant sources found"}
+    assert body["confidence"] == {"level": "Low", "score": 0, "reason": "No relevant sources found", "raw": None}
     metadata = body["metadata"]
     assert metadata["chunksRetrieved"] == metadata["chunksUsed"] == 0
     assert metadata["model"] is None

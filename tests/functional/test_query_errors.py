@@ -91,7 +91,7 @@ def test_a_thousand_characters_are_the_limit(api: Api, character: str) -> None:
 
 SESSION_RULE = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
 TOP_K_RULE = "topK must be a whole number from 1 to 50"
-THRESHOLD_RULE = "threshold must be a number from -1 to 1, on the profile's scale"
+THRESHOLD_RULE = "threshold must be a number from -1 to 1: the cosine that the best chunk must reach"
 
 NO_TOP_K: list[object] = [0, -1, 51, "3", True, 2.5, [3], {}, 10**18]
 NO_THRESHOLD: list[object] = [2, -1.01, 1.0001, "x", "0.5", True, [0.5], 10**400]

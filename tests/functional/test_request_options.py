@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, Api, Json
+from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, Api, Json, Start
 
 EVERYTHING = -1.0
 
@@ -45,8 +46,22 @@ def test_more_chunks_only_add_to_fewer(api: Api) -> None:
     assert len(many) > len(few)
 
 
-def test_the_threshold_is_on_the_l2_scale(api: Api) -> None:
+def test_the_threshold_is_the_cosine_of_the_best_chunk(api: Api) -> None:
+    # Given the cosine of what comes closest, as a decline states it
+    declined = api.ask(IN_SCOPE, threshold=1).json
+    assert (declined["answer"], declined["metadata"]["chunksRetrieved"]) == (DECLINE, 0)
+    (reason,) = declined["metadata"]["trail"]
+    told = re.fullmatch(r"the closest was '.+ > .+' \(cosine (0\.\d\d), 1 needed\)", reason)
+    assert told
+    # Then a threshold just below it lets one chunk through, and one just above it none
+    cosine = float(told[1])
+    assert api.ask(IN_SCOPE, threshold=cosine - 0.01).json["metadata"]["chunksRetrieved"] == 1
+    assert api.ask(IN_SCOPE, threshold=cosine + 0.01).json["refused"] is True
+
+
+def test_with_the_seeds_rules_the_threshold_is_on_its_scale(start: Start) -> None:
     # Given the best score of the question, as the reply states it: 2 cos - 1
+    api = start(SEED_RULES="on")
     best = api.ask(IN_SCOPE, topK=1).json
     score = max(citation["score"] for citation in best["citations"])
     assert best["confidence"]["score"] == pytest.approx(100 * (score + 1) / 2, abs=0.1)
@@ -55,6 +70,9 @@ def test_the_threshold_is_on_the_l2_scale(api: Api) -> None:
     above = api.ask(IN_SCOPE, threshold=score + 0.001).json
     assert above["metadata"]["chunksRetrieved"] == 0
     assert above["answer"] == DECLINE
+    # and zero is a threshold too
+    usual = api.ask(IN_SCOPE, topK=50).json["metadata"]["chunksRetrieved"]
+    assert api.ask(IN_SCOPE, topK=50, threshold=0).json["metadata"]["chunksRetrieved"] > usual
 
 
 def test_a_lower_threshold_answers_what_the_profile_declines(api: Api) -> None:
@@ -63,8 +81,7 @@ def test_a_lower_threshold_answers_what_the_profile_declines(api: Api) -> None:
 
 
 def test_a_threshold_of_zero_is_not_none(api: Api) -> None:
-    usual = api.ask(IN_SCOPE, topK=50).json["metadata"]["chunksRetrieved"]
-    assert api.ask(IN_SCOPE, topK=50, threshold=0).json["metadata"]["chunksRetrieved"] > usual
+    assert api.ask(OUT_OF_SCOPE, threshold=0).json["metadata"]["chunksRetrieved"] > 0
 
 
 def test_the_profile_s_own_numbers_come_from_the_environment(start: Any) -> None:

@@ -17,6 +17,7 @@ from rag.profiles.clockify import Knobs
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Question, SearchQuery
+from rag.wiring.live_index import LiveIndex
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriev
     documents = read([real_model.SAMPLES / "clockify"]).documents
     ingest([*documents, *copies], target=target, embedder=real_model.model())
     handle = IndexHandle(lambda: open_index(target, embedder=real_model.model()))
-    yield HybridRetriever(handle)
+    yield HybridRetriever(LiveIndex(handle))
     handle.close()
 
 
@@ -49,7 +50,7 @@ def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriev
 )
 def test_copies_of_one_note_take_one_place(retrieve: HybridRetriever, text: str) -> None:
     knobs = Knobs()
-    found = retrieve(SearchQuery(text=text, top_k=knobs.top_k))
+    found = retrieve(SearchQuery(text=text, top_k=knobs.top_k)).hits
     assert sum(hit.chunk.doc_id.startswith("note") for hit in found) == COPIES
 
     kept = Mmr(knobs.mmr_lambda, knobs.pack_top)(found, Question(text=text)).hits

@@ -31,7 +31,7 @@ QUERIES = {
     "nothing": "Who won the world cup?",
 }
 QRELS = [("q1", "permits", 1), ("q2", "errors", 2), ("q3", "reefers", 1), ("nothing", "permits", 0), ("gone", "x", 1)]
-MODES = ("dense", "bm25", "hybrid")
+MODES = ("dense", "bm25", "hybrid", "late")
 
 type Run = Callable[..., Any]
 
