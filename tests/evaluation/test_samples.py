@@ -27,7 +27,9 @@ class Case:
 CASES = (
     Case("waypoint", "documents shown", answered=0.9, declined=0.9),
     Case("gacounts", "documents cited", answered=0.95, declined=0.9),
-    Case("clockify", "sections cited", answered=0.95, declined=0.85),  # two of its fourteen are near misses
+    Case(
+        "clockify", "sections cited", answered=0.95, declined=0.85
+    ),  # of fourteen: a near miss, and "the PIN of my bank card" at Low
 )
 
 
