@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import pairwise
 
 from knowledge.cut import markdown as md
@@ -25,6 +24,7 @@ from knowledge.cut.spans import (
     trim,
 )
 from knowledge.cut.units import Source
+from knowledge.search.units import Kind
 
 LEAD_CHARS = 300
 """An item or line longer than this introduces what is below it by its last sentence alone."""
@@ -32,16 +32,6 @@ LEAD_CHARS = 300
 
 _MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 _GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
-
-
-class Kind(IntEnum):
-    """What a unit is; a heading is no quotation itself, it stands above the units after it."""
-
-    SENTENCE = 0
-    ITEM = 1
-    ROW = 2
-    CODE = 3
-    HEADING = 4
 
 
 @dataclass(frozen=True, slots=True)

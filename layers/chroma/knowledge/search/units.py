@@ -1,13 +1,14 @@
 """The quotable units of a chunk as numbers: where they stand in its text, and which of its tokens are theirs.
 
 One row a unit, uint16: characters ``START`` to ``END``; those of its lead (``LEAD_START`` to ``LEAD_END``, equal where
-it has none); its ``KIND`` (``knowledge.cut.quotable``); its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
+it has none); its ``KIND``; its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
 lead's. Tokens count from the first one of the title on, as in ``Match.similarities``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 START, END, LEAD_START, LEAD_END, KIND, FIRST_TOKEN, END_TOKEN, LEAD_FIRST_TOKEN, LEAD_END_TOKEN = range(9)
 COLUMNS = 9
+
+
+class Kind(IntEnum):
+    """What a unit is; a heading is no quotation itself, it stands above the units after it."""
+
+    SENTENCE = 0
+    ITEM = 1
+    ROW = 2
+    CODE = 3
+    HEADING = 4
+
 
 LARGEST = np.iinfo(np.uint16).max
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from knowledge.cut.quotable import Kind, Quotable
-from knowledge.search.units import unit_table
+from knowledge.cut.quotable import Quotable
+from knowledge.search.units import Kind, unit_table
 
 
 def test_a_unit_has_the_tokens_whose_first_character_is_in_it() -> None:

@@ -18,6 +18,7 @@ from knowledge.search.units import (
     LEAD_FIRST_TOKEN,
     LEAD_START,
     START,
+    Kind,
 )
 from rag.stages.write.runs import CHAR_COST, CHUNK_SHARE, LISTED, Runs, Units, runs_of, units_of
 from rag.values.answer import Passage
@@ -35,8 +36,8 @@ is quoted from ``LEAST_VALUE`` on. SQuAD's gold spans in the answer, its median 
 .888, 306 characters, 42 %; at .02 .875, 270, 25 %; at .06 .853, 254, 4 %."""
 LEAST_OWN = 0.05
 """Weight of the question that a part of a list must cover beyond what heads it, to be quoted without the rest."""
-BLOCKS = (2, 3)
-"""Rows and code (``knowledge.cut.quotable``): nothing else may stand on their last line."""
+BLOCKS = (Kind.ROW, Kind.CODE)
+"""Nothing else may stand on their last line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from knowledge.search.units import (
     LEAD_FIRST_TOKEN,
     LEAD_START,
     START,
+    Kind,
 )
 
 if TYPE_CHECKING:
@@ -36,15 +37,12 @@ if TYPE_CHECKING:
 
     from rag.values.answer import Match, Passage
 
-HEADING = 4
-"""The kind of a heading (``knowledge.cut.quotable``): it is not quoted, it stands above the units after it."""
 HEADING_SHARE = 0.6
 OPENING_SHARE = 0.8
 """What opens a section is about its heading, whose words it need not repeat. Between .5 and .9 SQuAD moves by .003."""
 CHUNK_SHARE = 0.5
 CHAR_COST = 0.00007
-LISTED = (1, 2)
-"""The kinds of items and rows."""
+LISTED = (Kind.ITEM, Kind.ROW)
 COLONS = ":\uff1a"
 MAX_UNITS = 24
 """Units of the longest run."""
@@ -93,7 +91,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     table = np.concatenate([match.units for match in matches]).astype(np.int64)
     passage = np.repeat(places, counts)
     ends = np.repeat([len(passages[place].text) for place in places], counts)
-    heading = table[:, KIND] == HEADING
+    heading = table[:, KIND] == Kind.HEADING
     kept = np.flatnonzero(~heading & (table[:, END] <= ends))
     if not len(kept):
         return None
