@@ -23,7 +23,7 @@ from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.cut.embedding_text import embed_text
 from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
-from knowledge.search.codes import inverse_frequencies
+from knowledge.search.codes import Projection, inverse_frequencies
 from knowledge.search.lexical import Lexical, write_lexical
 from knowledge.search.windows import window_vectors
 from knowledge.types import Reading
@@ -145,11 +145,7 @@ class Prepared:
         self.vectors = np.stack([chunk.vector for chunk in corpus.chunks])
         chosen = np.random.default_rng(0).permutation(len(corpus.chunks))[:FIT_CHUNKS]
         sample = np.concatenate([corpus.chunks[i].tokens for i in chosen]).astype(np.float32)
-        self.mean = sample.mean(axis=0)
-        centred = sample - self.mean
-        _, self.axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((constants.axes, constants.axes)))
-        self.matrix = (self.axes[:, -constants.axes :] @ turn).astype(np.float32)
+        self.project = Projection.fit(sample, constants.axes)
         self._windows()
         self._codes()
 
@@ -179,9 +175,8 @@ class Prepared:
             unique, order = np.unique(chunk.pieces, return_inverse=True)
             sums = np.zeros((len(unique), chunk.tokens.shape[1]), dtype=np.float32)
             np.add.at(sums, order, chunk.tokens.astype(np.float32))
-            projected = (
-                sums / np.maximum(1, np.bincount(order, minlength=len(unique)))[:, None] - self.mean
-            ) @ self.matrix
+            means = sums / np.maximum(1, np.bincount(order, minlength=len(unique)))[:, None]
+            projected = self.project(means.astype(np.float32))
             codes = np.sign(projected) if self.constants.bits else projected
             self.codes.append(codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-9))
             pieces.append(unique)
@@ -199,7 +194,7 @@ class Prepared:
         base = dense[pool] + constants.window * windows[pool] + constants.bm25 * z
         order = np.argsort(-base, kind="stable")
         top = order[: constants.depth]
-        projected = (question.tokens - self.mean) @ self.matrix
+        projected = self.project(question.tokens)
         projected /= np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-9)
         weights = self.idf[question.pieces] if constants.idf else np.ones(len(question.pieces), dtype=np.float32)
         weights = weights / max(float(weights.sum()), 1e-9)

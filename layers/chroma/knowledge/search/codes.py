@@ -44,13 +44,13 @@ class Projection:
     matrix: NDArray[np.float32]
 
     @classmethod
-    def fit(cls, tokens: NDArray[np.float32]) -> Self:
-        """The projection of an index whose token vectors are like ``tokens``, shape (n, dimensions)."""
+    def fit(cls, tokens: NDArray[np.float32], bits: int = BITS) -> Self:
+        """The projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions)."""
         mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
         centred = tokens - mean
         _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((BITS, BITS)))
-        return cls(mean, (axes[:, -BITS:] @ turn).astype(np.float32))
+        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((bits, bits)))
+        return cls(mean, (axes[:, -bits:] @ turn).astype(np.float32))
 
     @classmethod
     def load(cls, folder: Path, dimensions: int) -> Self:
