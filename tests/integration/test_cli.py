@@ -169,6 +169,17 @@ def test_search_ranks_the_fitting_chunk_first(run: Run, index: Path) -> None:
     assert "minus eighteen degrees" in first["text"]
 
 
+def test_search_explains_how_well_each_word_is_met(run: Run, index: Path) -> None:
+    asked = ("search", "cold chain for frozen fish", "--k", "1", "--index", index, "--explain")
+    (hit,) = json_of(run(*asked, "--json"))["hits"]
+
+    assert list(hit["words"]) == ["cold", "chain", "for", "frozen", "fish"]
+    assert hit["words"]["frozen"] > hit["words"]["for"]
+    said = run(*asked)[1]
+    assert f"late {hit['parts']['late']:.3f}" in said
+    assert f"frozen {hit['words']['frozen']:.2f}" in said
+
+
 def test_search_for_people_names_chunk_and_score(run: Run, index: Path) -> None:
     status, out, err = run("search", "frozen fish", "--k", "1", "--index", index)
 
