@@ -45,12 +45,18 @@ class Projection:
 
     @classmethod
     def fit(cls, tokens: NDArray[np.float32], bits: int = BITS) -> Self:
-        """The projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions)."""
+        """The projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions).
+
+        Of the main axes only the space that they span is certain: their signs, and their directions where two weigh
+        about the same, differ between processors. So a fixed random matrix is projected on that space, and the nearest
+        orthonormal axes to it (its polar factor) are taken: the same ones whatever axes span it.
+        """
         mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
         centred = tokens - mean
         _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((bits, bits)))
-        return cls(mean, (axes[:, -bits:] @ turn).astype(np.float32))
+        main = axes[:, -bits:]
+        left, _, right = np.linalg.svd(main.T @ np.random.default_rng(0).standard_normal((len(main), bits)))
+        return cls(mean, (main @ left @ right).astype(np.float32))
 
     @classmethod
     def load(cls, folder: Path, dimensions: int) -> Self:

@@ -54,6 +54,15 @@ def test_a_code_is_twelve_bytes_and_says_nothing_of_the_mean(projection: Project
     assert np.array_equal(codes, projection.codes(2 * tokens + projection.mean))
 
 
+def test_a_projection_is_the_same_whatever_axes_span_its_space() -> None:
+    weights = np.where(np.arange(DIMENSIONS) < BITS, 1, 0.1).astype(np.float32)
+    tokens = RANDOM.standard_normal((500, DIMENSIONS)).astype(np.float32) * weights
+    moved = tokens + 1e-3 * RANDOM.standard_normal(tokens.shape).astype(np.float32) * weights
+    one, other = (Projection.fit(some).matrix for some in (tokens, moved))
+    np.testing.assert_allclose(one.T @ one, np.eye(BITS), atol=1e-5)
+    assert np.abs(one - other).max() < 0.02
+
+
 def test_the_score_is_the_idf_weighted_mean_of_each_piece_s_best_cosine(projection: Projection, tmp_path: Path) -> None:
     chunks = [chunk(projection, [1, 2, 3], [0, 1, 2, 1]), chunk(projection, [], []), chunk(projection, [3], [0])]
     write_tokens(tmp_path / "tokens", chunks, projection, vocabulary=10)
