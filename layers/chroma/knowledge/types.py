@@ -171,13 +171,15 @@ class Evidence:
 
     ``signals`` are the by-products of the search, by name (``knowledge.search.signals``); ``score`` joins them, higher
     where it is more likely that the index holds the answer. ``bar`` is the score that 95 % of questions about nothing
-    stay below in this index; None where it was not measured.
+    stay below in this index, or the one that its owner's labels gave; None where it was not measured. ``odds`` are the
+    slope and the shift that those labels gave the log odds of a confidence.
     """
 
     asked: Asked
     signals: Mapping[str, float]
     score: float
     bar: float | None
+    odds: tuple[float, float] = (1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,26 @@ class Found:
     hits: tuple[Hit, ...]
     evidence: Evidence | None = None
     trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement in plain words, and the numbers of the chunks that are said to bear it out; there may be none."""
+
+    text: str
+    chunks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Borne:
+    """How likely it is (0..1) that a claim is borne out: by its ``own`` chunks together, by ``each`` of the others.
+
+    ``own`` is None for a claim that names no chunk. Where its own chunks support it, no others are looked at, and
+    ``each`` is empty.
+    """
+
+    own: float | None
+    each: tuple[float, ...] = ()
 
 
 class Embedder(Protocol):

@@ -64,7 +64,7 @@ def sentences(source: Source, span: Span, *, quoted: bool = False) -> list[Span]
         start, end = trim(text, a, b, quoted=quoted)
         if start == end:
             continue
-        if found and (_is_short(text[start:end]) or not holds_words(text, (start, end))):
+        if found and (is_short(text[start:end]) or not holds_words(text, (start, end))):
             found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
@@ -144,5 +144,6 @@ def runs(text: str, starts: Sequence[int], end: int) -> Iterator[Span]:
     yield trim(text, first, end)
 
 
-def _is_short(sentence: str) -> bool:
+def is_short(sentence: str) -> bool:
+    """Whether it says too little to stand alone; see ``SHORT_BYTES``."""
     return len(sentence) < SHORT_BYTES and len(sentence.encode(errors="replace")) < SHORT_BYTES

@@ -15,7 +15,7 @@ from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
 from knowledge.search.columns import Columns
 from knowledge.search.lexical import Lexical
 from knowledge.search.look import Looker
-from knowledge.types import Chunk, Embedder, Found, Hit, View, Where
+from knowledge.types import Borne, Chunk, Claim, Embedder, Found, Hit, View, Where
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
@@ -135,6 +135,18 @@ class Index:
             for place, chunk in enumerate(self.fetch(seen.numbers.tolist()))
         ]
         return Found(tuple(hits), seen.evidence)
+
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+        """How likely each of ``claims`` is borne out by its own chunks together, else by each of the chunks ``among``.
+
+        Raises:
+            IndexMismatch: the index has no token vectors.
+            SearchFailed: there is no such chunk.
+        """
+        if self._looker is None:
+            raise IndexMismatch("The index has no token vectors to check statements with. Run: ragctl ingest PATH")
+        numbers = {*among, *(number for claim in claims for number in claim.chunks)}
+        return self._looker.support(claims, self.fetch(sorted(numbers)), among)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """The chunks of ``numbers``, in that order; SearchFailed when there is no such chunk, or Chroma failed."""

@@ -68,6 +68,12 @@ class Terms:
             terms: list[str] = self._stemmer.stemWords(words)
         return terms
 
+    def each(self, words: Sequence[str]) -> list[str]:
+        """The stem of each of ``words``, all in lower case; "" for a stop word."""
+        with self._lock:
+            stems = self._stemmer.stemWords(words)
+        return ["" if word in self._stop_words else stem for word, stem in zip(words, stems, strict=True)]
+
 
 def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) -> Mapping[str, object]:
     """Index ``texts``, whose chunk numbers are ``numbers``, into the new ``folder``; returns the manifest's record."""
@@ -148,12 +154,13 @@ class Lexical:
 
         The score of a term is its idf times a saturated frequency below 1, so that ``scores`` stay below this.
         """
-        total = 0.0
-        for term in self.terms(text):
-            column = self._vocabulary.get(term)
-            holders = 0 if column is None else int(self._starts[column + 1] - self._starts[column])
-            total += math.log1p((len(self) - holders + 0.5) / (holders + 0.5))
-        return total
+        return sum(map(self.idf, self.terms(text)))
+
+    def idf(self, term: str) -> float:
+        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
+        column = self._vocabulary.get(term)
+        holders = 0 if column is None else int(self._starts[column + 1] - self._starts[column])
+        return math.log1p((len(self) - holders + 0.5) / (holders + 0.5))
 
 
 def _vocabulary(path: Path) -> dict[str, int]:

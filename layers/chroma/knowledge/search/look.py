@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,9 +22,10 @@ from knowledge.open.collection import Collection
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore
 from knowledge.search.signals import BEST_COSINE, Calibration, measure
+from knowledge.search.support import Held, Letters, support
 from knowledge.search.views import AskedText, Blend, TextScores, Whole
 from knowledge.search.windows import WindowStore
-from knowledge.types import Evidence, Match, TokenEmbedder, View, Where
+from knowledge.types import Borne, Chunk, Claim, Evidence, Match, TokenEmbedder, View, Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +42,9 @@ POOL = 50
 
 DEPTH = 20
 """So many of the candidates, the best by ``base``, go into late interaction; more where more are asked for."""
+
+LETTERS = 64
+"""So many chunks that statements were held against stay read."""
 
 BM25_WEIGHT = 0.05
 LATE_WEIGHT = np.float32(3)
@@ -75,6 +80,8 @@ class Looker:
         self._windows = windows
         self._embedder = embedder
         self._calibration = calibration
+        # The best chunks of a subject come again with every question about it; 64 of them hold some 5 MB.
+        self._letters = lru_cache(maxsize=LETTERS)(Letters.of)
 
     @classmethod
     def open(cls, data: Path, sides: Sides, embedder: TokenEmbedder, calibration: Calibration | None = None) -> Self:
@@ -122,6 +129,19 @@ class Looker:
             evidence=self._evidence(whole, deep[chosen], together),
         )
 
+    def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], among: Sequence[int]) -> tuple[Borne, ...]:
+        """See ``Index.support``; ``chunks`` are all that are cited, and those ``among``."""
+        if not chunks:
+            return tuple(Borne(None, ()) for _ in claims)
+        held = self.held([claim.text for claim in claims], chunks)
+        return support(claims, {chunk.number: place for place, chunk in enumerate(chunks)}, among, held)
+
+    def held(self, texts: Sequence[str], chunks: Sequence[Chunk]) -> Held:
+        """The statements ``texts`` against ``chunks``, at least one."""
+        rows = np.searchsorted(self._sides.numbers, [chunk.number for chunk in chunks]).tolist()
+        placed = list(zip(rows, chunks, strict=True))
+        return Held(texts, placed, self._codes, self._sides.lexical, self._embedder, self._letters)
+
     def _ask(self, views: Sequence[View]) -> dict[str, AskedText]:
         """Each different text of ``views``, the question first; a view within a filter adds no weight to its text."""
         weights: dict[str, float] = {}
@@ -166,4 +186,4 @@ class Looker:
         question, known = whole.question(), self._calibration
         if known is None:
             return Evidence(asked=question, signals=signals, score=signals[BEST_COSINE], bar=None)
-        return Evidence(asked=question, signals=signals, score=known.score(signals), bar=known.bar)
+        return Evidence(asked=question, signals=signals, score=known.score(signals), bar=known.bar, odds=known.odds)

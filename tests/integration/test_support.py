@@ -1,0 +1,93 @@
+"""Statements held against a small real index, made with the real model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from real_model import model
+
+from knowledge.build.ingest import ingest
+from knowledge.open.index import Index, open_index
+from knowledge.search.support import PARTIAL, SUPPORTED
+from knowledge.types import Claim, Document
+
+TEXTS = {
+    "keeping": "Import papers must be kept for five years after the permit is approved. "
+    "Tallow Brothers keeps the originals in Rotterdam, and Marlin Freight keeps copies in Singapore.",
+    "fees": "The handling fee is 40 dollars for a shipment. Returned pallets are not charged.",
+    "hours": "The desk opens at eight in the morning and closes at six in the evening.",
+    "lifts": "Forklift drivers renew their licence every two years with a practical test.",
+    "strikes": "During a strike the terminal accepts refrigerated boxes only.",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    target = tmp_path_factory.mktemp("support") / "index"
+    documents = [
+        Document(doc_id=name, title=name.title(), text=text, digest=text, path=f"{name}.md")
+        for name, text in TEXTS.items()
+    ]
+    ingest(documents, target=target, embedder=model())
+    opened = open_index(target, embedder=model())
+    yield opened
+    opened.close()
+
+
+def number(index: Index, name: str) -> int:
+    return next(chunk.number for chunk in index.iter_chunks() if chunk.doc_id == name)
+
+
+def own(index: Index, text: str, name: str) -> float:
+    (borne,) = index.support([Claim(text, (number(index, name),))], [])
+    assert borne.own is not None
+    return borne.own
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Import papers must be kept for five years after the permit is approved.", "keeping"),
+        ("Import papers must be kept for 5 years after approval.", "keeping"),
+        ("Returned pallets aren't charged.", "fees"),
+    ],
+)
+def test_true_statements_are_supported(index: Index, text: str, name: str) -> None:
+    assert own(index, text, name) >= SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Import papers must be kept for seven years after the permit is approved.", "keeping"),
+        ("Import papers must not be kept for five years after the permit is approved.", "keeping"),
+        ("Returned pallets are charged.", "fees"),
+        ("Import papers must be kept for five years after the permit is approved.", "hours"),
+    ],
+)
+def test_a_wrong_number_a_negation_or_another_passage_is_unsupported(index: Index, text: str, name: str) -> None:
+    assert own(index, text, name) < PARTIAL
+
+
+def test_a_swapped_name_costs_more_than_half_of_the_odds(index: Index) -> None:
+    true = own(index, "Tallow Brothers keeps the originals in Rotterdam.", "keeping")
+    swapped = own(index, "Tallow Brothers keeps the originals in Antwerp.", "keeping")
+
+    assert swapped < SUPPORTED <= true
+    assert swapped / (1 - swapped) < true / (1 - true) / 2
+
+
+def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: Index) -> None:
+    claims = [
+        Claim("The handling fee is 40 dollars for a shipment.", (number(index, "lifts"),)),
+        Claim("Forklift drivers renew their licence every two years."),
+    ]
+    fees, lifts = (number(index, name) for name in ("fees", "lifts"))
+    first, second = index.support(claims, [fees, lifts])
+
+    assert first.own is not None
+    assert first.own < PARTIAL
+    assert first.each[0] >= SUPPORTED > PARTIAL > first.each[1]
+    assert second.own is None
+    assert second.each[1] >= SUPPORTED > PARTIAL > second.each[0]

@@ -1,0 +1,192 @@
+"""Statements with the chunks that they are held against, and whether these bear them out.
+
+Out of a folder in BEIR's layout, or of Markdown pages, come statements that are true to their passage, the same against
+a similar passage, and altered ones (``research.alterations``). A labelled set is a file of JSON lines: {statement,
+passages, supported, reply?}, with what people said of replies of language models; ``reply`` names the reply that a
+statement is of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from knowledge.build.ingest import ingest
+from knowledge.cut.quotable import quotable
+from knowledge.embedding import MiniLM
+from knowledge.open.index import Index, open_index
+from knowledge.read.documents import read
+from knowledge.search.units import Kind
+from knowledge.types import Chunk, View
+from ragctl.beir import read_qrels, read_queries
+from research.alterations import ALTERATIONS, Source, counted, names
+
+TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
+AS_IT_IS, ELSEWHERE = "as it is", "another, similar passage"
+LEAST, MOST, SAMPLE = 40, 300, 300
+"""Characters of a sentence that is taken from a passage, and how many are, where nobody chose any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A statement held against the chunks of these numbers; ``group`` is its question or reply.
+
+    ``origin`` says where the statement comes from, ``kind`` what was done to it.
+    """
+
+    text: str
+    chunks: tuple[int, ...]
+    origin: str
+    kind: str
+    supported: bool
+    group: str
+
+
+def opened(source: Path, cache: Path, model: MiniLM) -> Index:
+    """The index of ``source``, made on the first run and kept in ``cache``."""
+    target = cache / source.stem
+    if not target.exists():
+        corpus = _passages(source, cache) if source.is_file() else source / "corpus.jsonl"
+        ingest(read([corpus if corpus.exists() else source / "pages"]).documents, target=target, embedder=model)
+    return open_index(target, embedder=model)
+
+
+def items(source: Path, index: Index) -> list[Item]:
+    """All statements of ``source``."""
+    return list(_labelled(source, index) if source.is_file() else _constructed(source, index))
+
+
+def _passages(source: Path, cache: Path) -> Path:
+    corpus = cache / f"{source.stem}.jsonl"
+    cache.mkdir(parents=True, exist_ok=True)
+    texts = dict.fromkeys(text for line in source.open(encoding="utf-8") for text in json.loads(line)["passages"])
+    rows = (json.dumps({"_id": _identity(text), "title": "", "text": text}) + "\n" for text in texts)
+    corpus.write_text("".join(rows), encoding="utf-8")
+    return corpus
+
+
+def _identity(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _chunks(index: Index) -> dict[str, list[Chunk]]:
+    found: dict[str, list[Chunk]] = {}
+    for chunk in index.iter_chunks():
+        found.setdefault(chunk.doc_id, []).append(chunk)
+    return found
+
+
+def _labelled(source: Path, index: Index) -> Iterator[Item]:
+    chunks, corpus = _chunks(index), _Corpus.of(index)
+    for place, line in enumerate(source.open(encoding="utf-8")):
+        row = json.loads(line)
+        held = [chunk for text in row["passages"] for chunk in chunks[_identity(text)]]
+        one = _Statement(row["statement"], REPLY, held, "", str(row.get("reply", place)))
+        yield one.item(AS_IT_IS, supported=bool(row["supported"]))
+        if row["supported"]:
+            yield from corpus.altered(one)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    text: str
+    origin: str
+    held: Sequence[Chunk]
+    question: str
+    group: str
+
+    def item(self, kind: str, *, supported: bool = False, text: str = "") -> Item:
+        return Item(text or self.text, _numbers(self.held), self.origin, kind, supported, self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """What alterations put in."""
+
+    names: Sequence[str]
+    counted: Sequence[str]
+    generator: random.Random
+
+    @classmethod
+    def of(cls, index: Index) -> Self:
+        texts = [chunk.text for chunk in index.iter_chunks()]
+        return cls(
+            sorted({name for text in texts for name in names(text)}),
+            sorted({word for text in texts for word in counted(text)}),
+            random.Random(0),  # noqa: S311 - no secret
+        )
+
+    def altered(self, one: _Statement) -> Iterator[Item]:
+        passage = Source(" ".join(chunk.text for chunk in one.held), self.names, self.counted)
+        for kind, alter in ALTERATIONS.items():
+            if (text := alter(one.text, passage, self.generator)) is not None:
+                yield one.item(kind, text=text)
+
+
+def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:
+    return tuple(chunk.number for chunk in chunks)
+
+
+def _constructed(source: Path, index: Index) -> Iterator[Item]:
+    chunks, corpus = _chunks(index), _Corpus.of(index)
+    given = (source / "answers.jsonl").exists()
+    true = list(_given(source, chunks) if given else _taken(chunks, corpus.generator))
+    if len(true) > 10 * SAMPLE:
+        true = corpus.generator.sample(true, SAMPLE)
+    for one in true:
+        yield one.item(AS_IT_IS, supported=True)
+        if (other := _similar(one, index, chunks)) is not None:
+            yield replace(one, held=chunks[other]).item(ELSEWHERE)
+        yield from corpus.altered(one)
+
+
+def _similar(one: _Statement, index: Index, chunks: Mapping[str, Sequence[Chunk]]) -> str | None:
+    """The best document that the index finds for the question of a statement, but its own and those that quote it."""
+    own = {chunk.doc_id for chunk in one.held}
+    said = " ".join(one.text.split())
+    for hit in index.look([View(one.question)], k=20).hits:
+        document = hit.chunk.doc_id
+        if document not in own and not any(said in " ".join(chunk.text.split()) for chunk in chunks[document]):
+            return document
+    return None
+
+
+def _given(source: Path, chunks: Mapping[str, Sequence[Chunk]]) -> Iterator[_Statement]:
+    """The supporting sentences that people chose, and those of the answers they wrote, or those with an answer."""
+    questions = dict(read_queries(source / "queries.jsonl"))
+    qrels = read_qrels(source / "qrels.tsv")
+    for line in (source / "answers.jsonl").open(encoding="utf-8"):
+        row = json.loads(line)
+        document = next(iter(qrels[row["_id"]]))
+        about = (chunks[document], questions[row["_id"]], row["_id"])
+        for sentence in dict.fromkeys(text for texts in row.get("selected_sentences", ()) for text in texts):
+            yield _Statement(sentence, TAKEN, *about)
+        if "answer_starts" in row:
+            text = chunks[document][0].text
+            starts = row["answer_starts"]
+            yield from (
+                _Statement(found, TAKEN, *about)
+                for found in _sentences(text)
+                if text.find(found) <= starts[0] < text.find(found) + len(found)
+            )
+        else:
+            found = dict.fromkeys(sentence for answer in row["answers"] for sentence in _sentences(answer))
+            yield from (_Statement(sentence, WRITTEN, *about) for sentence in found)
+
+
+def _taken(chunks: Mapping[str, Sequence[Chunk]], generator: random.Random) -> Iterator[_Statement]:
+    """Sentences of chunks at random, one a document."""
+    for document in generator.sample(sorted(chunks), min(SAMPLE, len(chunks))):
+        chunk = generator.choice(chunks[document])
+        if found := [text for text in _sentences(chunk.text) if LEAST <= len(text) <= MOST]:
+            text = generator.choice(found)
+            yield _Statement(text, TAKEN, [chunk], f"{chunk.title} {text}", document)
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[unit.start : unit.end] for unit in quotable(text) if unit.kind == Kind.SENTENCE]
