@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,22 @@ from rag.profiles.inputs import Inputs
 from rag.profiles.services import Services, Stores
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
-from rag.values.answer import Chunk, Completion, Deadline, Embedder, Evidence, Found, Hit, Message, View, Where
+from rag.values.answer import (
+    Borne,
+    Chunk,
+    Claim,
+    Completion,
+    Deadline,
+    Embedder,
+    Evidence,
+    Found,
+    Hit,
+    Message,
+    View,
+    Where,
+)
+
+_WORD = re.compile(r"\w+")
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,
@@ -121,6 +137,22 @@ class FakeIndex:
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         chunks = {hit.chunk.number: hit.chunk for hit in self.hits}
         return tuple(chunks[number] for number in numbers)
+
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+        """The share of a claim's words that stand in the chunks."""
+        assert self.leases, "checked outside a lease"
+        return tuple(
+            Borne(
+                self._share(claim, claim.chunks) if claim.chunks else None,
+                tuple(self._share(claim, [n]) for n in among),
+            )
+            for claim in claims
+        )
+
+    def _share(self, claim: Claim, numbers: Iterable[int]) -> float:
+        held = {word for chunk in self.fetch(numbers) for word in _WORD.findall(chunk.text.lower())}
+        words = _WORD.findall(claim.text.lower())
+        return sum(word in held for word in words) / max(1, len(words))
 
     def _found(self, search: FakeSearch) -> tuple[Hit, ...]:
         assert self.leases, "searched outside a lease"

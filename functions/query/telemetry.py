@@ -48,6 +48,8 @@ def observe(answer: Answer) -> None:
     completion = answer.completion
     metrics.add_metric("NoResults", MetricUnit.Count, int(completion is None and "small_talk" not in answer.events))
     _add_use(answer.llm)
+    unsupported = sum(statement.support == "unsupported" for statement in answer.statements)
+    metrics.add_metric("UnsupportedStatements", MetricUnit.Count, unsupported)
     for event, name in EVENTS.items():
         if event in answer.events:
             metrics.add_metric(name, MetricUnit.Count, 1)

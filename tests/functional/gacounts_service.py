@@ -95,9 +95,13 @@ def kind_of(request: Json) -> str:
 
 def first_source(request: Json) -> str:
     """The address of the first passage of an answer's context."""
-    system: str = request["messages"][0]["content"]
-    context = system[system.index("\nCONTEXT\n") :]
-    return context[context.index("Source: ") + 8 :].partition("\n")[0]
+    return _first_passage(request)[0]
+
+
+def first_sentence(request: Json) -> str:
+    """The first sentence of the first passage of an answer's context: what no check can doubt."""
+    prose = next(line for line in _first_passage(request)[1:] if ". " in line or line.endswith("."))
+    return prose.partition(". ")[0].rstrip(".") + "."
 
 
 def model(
@@ -111,7 +115,7 @@ def model(
     def write(request: Json) -> str:
         match kind_of(request):
             case "answer":
-                return answer(request) if answer else f"It is so. (Source: {first_source(request)})"
+                return answer(request) if answer else f"{first_sentence(request)} (Source: {first_source(request)})"
             case "reframe":
                 return reframe(_between(request, "QUESTION"))
             case _:
@@ -123,6 +127,13 @@ def model(
 def asked(requests: list[Any], kind: str) -> list[Json]:
     """The bodies of the requests of one kind that an ``LlmServer`` recorded."""
     return [request.json for request in requests if kind_of(request.json) == kind]
+
+
+def _first_passage(request: Json) -> list[str]:
+    """The address and the lines of the first passage."""
+    system: str = request["messages"][0]["content"]
+    context = system[system.index("\nCONTEXT\n") :]
+    return context[context.index("Source: ") + 8 :].partition("\n\n---\n\n")[0].splitlines()
 
 
 def _between(request: Json, name: str) -> str:

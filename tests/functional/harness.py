@@ -38,6 +38,11 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 IN_SCOPE = "Which documents do you need for import customs clearance in Singapore?"
+SAID = (
+    "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
+    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]."
+)
+"""What a model may well answer to that."""
 OUT_OF_SCOPE = "Who won the football world cup in 2018?"
 
 

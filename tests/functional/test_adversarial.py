@@ -44,7 +44,8 @@ def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api
         LlmServer(answer=lambda asked: f"You asked: {asked['messages'][-1]['content']}") as server,
         starting(waypoint_index) as start,
     ):
-        yield start(RAG_PROFILE=request.param, LLM_BASE_URL=server.url, ENABLE_LLM_RERANKING="false")
+        settings = {"ENABLE_LLM_RERANKING": "false", "UNSUPPORTED": "keep"}
+        yield start(RAG_PROFILE=request.param, LLM_BASE_URL=server.url, **settings)
 
 
 def strings(path: Path) -> list[str]:

@@ -9,8 +9,8 @@ from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Start
 
 WRITTEN = (
     "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
-    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. Food needs a licence "
-    "as well \u3010Importing Food into Singapore\u3011, and a certificate of origin lowers the duty abroad "
+    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. The harbour orchestra "
+    "plays for nine purple whales \u3010Importing Food into Singapore\u3011 "
     "[Certificates of Origin and Fre Trade Agreements]. See also [Another Handbook]."
 )
 # The requests' bounds lie where no score is near, so that drift does not move a chunk across.
@@ -50,7 +50,7 @@ def test_health(api: Api) -> None:
         ({"reason": "avg 28%"}, {"reason": "avg 29%"}, []),
         ({"reason": "avg 28%"}, {"reason": "avg 38%"}, ["$.reason is 'avg 28%', was 'avg 38%'"]),
         ({"trail": ["evidence -6.03, -0.59 needed"]}, {"trail": ["evidence -5.95, -0.58 needed"]}, []),
-        ({"trail": ["cosine 0.19"]}, {"trail": ["cosine 0.09"]}, ["$.trail[0] is 'cosine 0.19', was 'cosine 0.09'"]),
+        ({"trail": ["cosine 0.29"]}, {"trail": ["cosine 0.09"]}, ["$.trail[0] is 'cosine 0.29', was 'cosine 0.09'"]),
         ({"answer": "7% GST"}, {"answer": "8% GST"}, ["$.answer is '7% GST', was '8% GST'"]),
         ({"a": 1}, {"b": 1}, ["$.a is new", "$.b is missing"]),
         ([1], [1, 2], ["$ is [1], was [1, 2]"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes_llm import LlmServer, only_models, reply
-from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Json, Start, post
+from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post
 
 TITLE = "Singapore Import Permits and TradeNet"
 LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
@@ -46,9 +46,9 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
 
 
 def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
-    with LlmServer([reply(f"Three papers. {LABEL}", model="served-8b", finish_reason="length")]) as server:
+    with LlmServer([reply(SAID, model="served-8b", finish_reason="length")]) as server:
         body = with_llm(server).ask(IN_SCOPE).json
-    assert body["answer"] == f"Three papers. {LABEL}"
+    assert body["answer"] == SAID
     assert body["refused"] is False
     metadata = body["metadata"]
     assert metadata["model"] == "served-8b"
@@ -78,7 +78,7 @@ def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
     [
         (LABEL, "Documents needed for import customs clearance"),
         (f"[{TITLE}]", None),
-        (f"\u3010{TITLE} > Who applies for the permit\u3011", "Who applies for the permit"),
+        (f"\u3010{TITLE} > Documents needed for import customs clearance\u3011", LABEL[1:-1].split(" > ")[1]),
         (f"[{TITLE.upper()}]", None),
         ("[Import Permits and TradeNet]", None),
         ("[Singapore Imprt Permts and TradeNet]", None),
@@ -109,7 +109,7 @@ def test_a_section_that_the_document_does_not_have_is_not_shown(with_llm: Start)
 
 @pytest.mark.parametrize("label", ["Annual report", "xy", "1", "Zzz > Documents needed", " ", "x] [y"])
 def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
-    body = answer_to(with_llm, f"Three papers [{label}].")
+    body = answer_to(with_llm, f"Unicorns graze on clover [{label}].")
     assert body["citations"] == []
     assert body["sources"] == []
     assert body["citationsMarkdown"] == ""

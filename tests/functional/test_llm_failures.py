@@ -19,7 +19,7 @@ from fakes_llm import (
     reset,
     trickle,
 )
-from functional.harness import API_KEY, IN_SCOPE, Reply, Start
+from functional.harness import API_KEY, IN_SCOPE, SAID, Reply, Start
 
 LLM_FAILED = "Pipeline error: LLM request failed"
 UNAVAILABLE = {"error": LLM_FAILED, "code": "llm_unavailable"}
@@ -105,10 +105,10 @@ def test_an_unreadable_completion_is_500(with_llm: Start, step: Step) -> None:
 
 @pytest.mark.parametrize("step", [cut(), reset(), error(500), error(503), error(429, retry_after=0)])
 def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
-    with LlmServer([step, reply("At last.")]) as server:
+    with LlmServer([step, reply(SAID)]) as server:
         result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 2
-    assert (result.status, result.json["answer"]) == (200, "At last.")
+    assert (result.status, result.json["answer"]) == (200, SAID)
     assert_discreet(result)
 
 
@@ -132,9 +132,9 @@ def test_no_time_left_means_no_call(with_llm: Start) -> None:
 
 
 def test_a_slow_call_is_cut_off_and_the_next_one_answers(with_llm: Start) -> None:
-    with LlmServer([hang(), reply("At last.")]) as server:
+    with LlmServer([hang(), reply(SAID)]) as server:
         result = with_llm(server, LLM_READ_TIMEOUT_S="1").ask(IN_SCOPE)
-    assert result.json["answer"] == "At last."
+    assert result.json["answer"] == SAID
 
 
 @pytest.mark.parametrize("in_headers", [False, True])
@@ -194,7 +194,7 @@ def test_a_refused_request_is_no_case_for_the_last_resort(with_llm: Start) -> No
 
 
 def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
-    with LlmServer([error(400), reply("Better now.")]) as server:
+    with LlmServer([error(400), reply(SAID)]) as server:
         api = with_llm(server)
         assert api.ask(IN_SCOPE).status == 500
-        assert api.ask(IN_SCOPE).json["answer"] == "Better now."
+        assert api.ask(IN_SCOPE).json["answer"] == SAID

@@ -24,7 +24,7 @@ CITATION_KEYS = {
 }  # fmt: skip
 METADATA_KEYS = {
     "query", "profile", "chunksRetrieved", "chunksUsed", "latencyMs", "model", "finishReason", "cached", "degraded",
-    "trail", "skipped", "timings", "usage",
+    "statements", "trail", "skipped", "timings", "usage",
 }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def serve(case: Case, waypoint_index: Path, clockify_index: Path, tmp_path: Path
 
 
 def vote(api: Api, question: str, helpful: bool) -> None:
-    bodies = [api.ask(question).json for _ in range(FULL_VOICES)]
+    bodies = [api.ask(question, sessionId=f"a-reader-of-{number:012}").json for number in range(FULL_VOICES)]
     for body in bodies:
         assert api.vote(body["responseId"], helpful).status == 202
 
@@ -161,7 +161,7 @@ def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve
 def test_a_vote_against_a_cached_answer_ends_it(case: Case, serve: Serve) -> None:
     api = serve(**CACHES)
     api.ask(case.question)
-    again = api.ask(case.question)
+    again = api.ask(case.question, sessionId="a-session-of-the-caller-s-own")
     assert cached(again)
     api.vote(again.json["responseId"], False)
     assert [cached(api.ask(case.question)) for _ in range(2)] == [False] * 2

@@ -24,6 +24,7 @@ ANSWER_METRICS = {
     "LlmRetries": "Count",
     "PromptTokens": "Count",
     "CompletionTokens": "Count",
+    "UnsupportedStatements": "Count",
 }
 
 

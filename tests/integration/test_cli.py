@@ -241,11 +241,11 @@ def test_a_question_that_cannot_be_admitted_is_bad_usage(run: Run, index: Path) 
 
 
 def test_ask_uses_the_llm_that_is_configured(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with LlmServer([reply("Yes, you do. [Import Permits > Plants]")]) as server:
+    with LlmServer([reply("Importing plants needs a permit. [Import Permits > Plants]")]) as server:
         monkeypatch.setenv("LLM_BASE_URL", server.url)
         body = json_of(run("ask", IN_SCOPE, "--index", index, "--json"))
 
-    assert body["answer"] == "Yes, you do. [Import Permits > Plants]"
+    assert body["answer"] == "Importing plants needs a permit. [Import Permits > Plants]"
     assert body["citations"][0]["docId"] == "REG-1"
 
 

@@ -68,7 +68,7 @@ def test_health_answers_while_another_worker_waits_for_the_llm(index: Path) -> N
     def wait(exchange: Exchange) -> None:
         asked.set()
         released.wait(STOP_S)
-        reply("Yes. [Import Permits > Plants]")(exchange)
+        reply("Importing plants needs a permit. [Import Permits > Plants]")(exchange)
 
     with LlmServer([wait]) as llm, serving(index, "--workers", "2", LLM_BASE_URL=llm.url) as server:
         answers: list[tuple[int, Any]] = []
@@ -84,7 +84,7 @@ def test_health_answers_while_another_worker_waits_for_the_llm(index: Path) -> N
 
     assert health == [200, 200, 200]
     assert answered_meanwhile == []
-    assert answers[0][1]["answer"] == "Yes. [Import Permits > Plants]"
+    assert answers[0][1]["answer"] == "Importing plants needs a permit. [Import Permits > Plants]"
 
 
 def test_ctrl_c_does_not_wait_for_the_llm(index: Path, tmp_path: Path) -> None:

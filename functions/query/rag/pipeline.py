@@ -13,15 +13,17 @@ from rag.ledger import Ledger
 from rag.ports import Retriever, SmallTalk, Writer
 from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.after.feedback_log import FeedbackLog, grounds
+from rag.stages.after.route import escalated
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
+from rag.stages.check.support import Checked
 from rag.stages.cite.marks import Cited, removed_note
 from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.score.contract import begins_with_decline, held_to_citations, says_nothing
+from rag.stages.score.contract import begins_with_decline, held_to_sources, says_nothing
 from rag.values.answer import (
     Answer,
     Citation,
@@ -49,6 +51,7 @@ type Gate = Callable[[Found, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
 type Cite = Callable[[str, tuple[Hit, ...]], Cited]
 type Polish = Callable[[str, Context], Polished]
+type Check = Callable[[Completion, Cited, Context], Checked]
 type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
 type Route = Callable[[Answer], Routing]
 
@@ -61,8 +64,8 @@ class Pipeline:
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
     ``new_id`` makes response ids. ``small_talk`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
-    in order: no vote moves the gate. ``conversation``, ``cache``, ``learn``, ``rerank`` and ``feedback`` may fail: see
-    ``Answer.skipped``.
+    in order: no vote moves the gate. ``check`` holds each statement against what it cites. ``conversation``, ``cache``,
+    ``learn``, ``rerank``, ``check`` and ``feedback`` may fail: see ``Answer.skipped``.
     """
 
     profile: str
@@ -83,6 +86,7 @@ class Pipeline:
     write: Writer
     polish: tuple[Polish, ...] = ()
     cite: Cite
+    check: Check | None = None
     score: Score
     route: Route | None = None
     feedback: FeedbackLog | None = None
@@ -104,7 +108,7 @@ class Pipeline:
             draft = self.prepare(question, ledger)
             completion = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger)
-        self._remember(draft, answer, ledger)
+        self._remember(draft, answer, question.session_id, ledger)
         timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
         skipped = tuple(dict.fromkeys(ledger.skipped))
         return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
@@ -147,7 +151,8 @@ class Pipeline:
             answer = self._declined(draft)
         else:
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
-        return replace(answer, routing=self.route(answer)) if self.route and answer.routing is None else answer
+        routing = answer.routing or escalated(answer) or (self.route(answer) if self.route else None)
+        return replace(answer, routing=routing)
 
     def _answered(self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger) -> Answer:
         wrote, trail = made, draft.query.trail
@@ -155,13 +160,16 @@ class Pipeline:
             wrote, notes = ledger.time("polish", polish_completion, polish, wrote, context)
             trail = (*trail, *notes)
         cited = ledger.time("citation", cite_completion, self.cite, wrote, context)
-        text = self.decline_text if says_nothing(cited.text) else cited.text
+        checked = self._checked(wrote, cited, context, ledger)
+        text = self.decline_text if says_nothing(checked.cited.text) else checked.cited.text
         refused = begins_with_decline(text, self.decline_text)
-        citations = () if refused else cited.citations  # a refusal may cite where it did not find the answer
+        citations = () if refused else checked.cited.citations  # a refusal may cite where it did not find the answer
         confidence = NOT_ANSWERED
         if not refused:
             score = ledger.time("confidence", self.score, text, evidence, citations)
-            confidence = held_to_citations(score, cited=cited.valid, removed=cited.removed)
+            confidence = held_to_sources(
+                score, cited=cited.valid, removed=cited.removed, statements=checked.statements, doubt=checked.doubt
+            )
         return Answer(
             text=text,
             question=draft.question,
@@ -170,12 +178,20 @@ class Pipeline:
             confidence=confidence,
             refused=refused,
             citations=citations,
+            statements=checked.statements,
             sources=build_sources(citations),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
-            trail=(*trail, *removed_note(cited.removed)),
+            trail=(*trail, *removed_note(cited.removed), *checked.notes),
         )
+
+    def _checked(self, wrote: Completion, cited: Cited, context: Context, ledger: Ledger) -> Checked:
+        """What is cited, checked; a refusal states nothing."""
+        same = Checked(cited)
+        if self.check is None or says_nothing(cited.text) or begins_with_decline(cited.text, self.decline_text):
+            return same
+        return ledger.soft("check", partial(self.check, wrote, cited, context), same)
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
@@ -222,13 +238,13 @@ class Pipeline:
             trail=(*draft.query.trail, *reason),
         )
 
-    def _remember(self, draft: Draft, answer: Answer, ledger: Ledger) -> None:
+    def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         if self.conversation and not draft.reply:
             ledger.soft("memory", partial(self.conversation.remember, answer), None)
-        if self.cache and draft.key and isinstance(draft.decision, Proceed):
+        if self.cache and draft.key and isinstance(draft.decision, Proceed) and "check" not in ledger.skipped:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
             ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
-        if self.feedback:
-            ledger.soft("feedback", partial(self.feedback.record, answer, rests_on, draft.key, draft.cached), None)
+        if log := self.feedback:
+            ledger.soft("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from rag.values.answer import (
+    Borne,
     Chunk,
+    Claim,
     Completion,
     Context,
     Deadline,
@@ -68,6 +70,15 @@ class OpenIndex(Protocol):
         Raises:
             IndexMismatch: the index has no token vectors.
             SearchFailed: the query failed.
+        """
+        ...
+
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+        """How likely each of ``claims`` is borne out by its own chunks, and by each of the chunks ``among``.
+
+        Raises:
+            IndexMismatch: the index has no token vectors.
+            SearchFailed: there is no such chunk.
         """
         ...
 
@@ -199,11 +210,11 @@ class FeedbackStore(Protocol):
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
-    ) -> None:
+    ) -> bool:
         """Let ``voter``'s vote on ``response`` be ``helpful``; None withdraws it.
 
         All or nothing, and idempotent. The vote with the latest ``at`` stands, whatever order they arrive in; of two
-        at one moment the one that arrives last.
+        at one moment the one that arrives last. Whether ``voter`` had no vote yet that was against or withdrawn.
         """
         ...
 
@@ -216,5 +227,6 @@ class FeedbackStore(Protocol):
         ...
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response of this cache key stands that was given at ``since`` or later."""
+        """Whether votes against responses of this cache key stand that were given at ``since`` or later: one of a
+        session, or those of anonymous voters on responses of ``HOURS_AGAINST`` different hours."""
         ...

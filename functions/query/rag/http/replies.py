@@ -15,7 +15,15 @@ from rag.errors import (
     RagError,
     StoreUnavailable,
 )
-from rag.http.schema import CitationReply, ErrorReply, HealthReply, MetadataReply, QueryReply, QuestionReply
+from rag.http.schema import (
+    CitationReply,
+    ErrorReply,
+    HealthReply,
+    MetadataReply,
+    QueryReply,
+    QuestionReply,
+    StatementReply,
+)
 from rag.stages.after.route import ConfidenceRouter
 from rag.text.labels import make_label
 from rag.values.answer import Answer, Citation, Completion
@@ -108,6 +116,15 @@ def _metadata(answer: Answer) -> MetadataReply:
         "finish_reason": completion.finish_reason,
         "cached": answer.cached,
         "degraded": completion.degraded,
+        "statements": [
+            StatementReply(
+                text=statement.text,
+                citations=list(statement.citations),
+                support=statement.support,
+                score=statement.chance,
+            )
+            for statement in answer.statements
+        ],
         "trail": answer.trail,
         "skipped": answer.skipped,
         "timings": timings_ms(answer),

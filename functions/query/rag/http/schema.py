@@ -141,6 +141,18 @@ class UsageReply(Reply):
     total_tokens: int
 
 
+class StatementReply(Reply):
+    """One statement of the answer without its marks, the marks, and how far the cited passages bear it out.
+
+    Score (0..1) is the chance that they do. What was taken out of the answer is here too.
+    """
+
+    text: str
+    citations: list[str]
+    support: Literal["supported", "partial", "unsupported"]
+    score: float
+
+
 class MetadataReply(Reply):
     """How the answer came about. Timings are milliseconds, by slot."""
 
@@ -153,6 +165,9 @@ class MetadataReply(Reply):
     finish_reason: str | None
     cached: bool
     degraded: bool
+    statements: Annotated[
+        list[StatementReply], Field(description="Empty on a decline, and where the index has no token vectors.")
+    ]
     trail: list[str]
     skipped: list[str]
     timings: dict[str, float]

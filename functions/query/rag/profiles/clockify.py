@@ -6,7 +6,7 @@ from pydantic import field_validator
 
 from rag.config.knobs import Source
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import OURS, answer_cache, conversation
 from rag.stages.admit.admission import StrictAdmission
@@ -126,6 +126,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         write=inputs.writer,
         polish=(polish_html,),
         cite=cite_ids,
+        check=check(knobs, inputs.index, cite_ids),
         score=rules.score,
         route=ConfidenceRouter(knobs.escalate_below),
         feedback=inputs.services.feedback_log(),

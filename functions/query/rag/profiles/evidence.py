@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rag.config.knobs import Env, Source
-from rag.pipeline import Gate, QueryStage, Refine, Score
+from rag.pipeline import Cite, Gate, QueryStage, Refine, Score
 from rag.ports import Index, Retriever, SmallTalk
 from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
+from rag.stages.check.support import SupportCheck
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.retrieve.hybrid import HybridRetriever
@@ -55,6 +56,13 @@ class EvidenceKnobs(ServiceKnobs):
         0.7, "HYBRID_DENSE_WEIGHT", "Weight of dense search against BM25 in the hybrid retriever."
     )
 
+    unsupported: Literal["mark", "remove", "keep"] = DESIGN.knob(
+        "mark",
+        "UNSUPPORTED",
+        "What becomes of a statement that no passage supports: mark it, remove it, or keep it as it is. Under "
+        "SEED_RULES=on nothing is checked.",
+    )
+
     def threshold_or[T](self, otherwise: T) -> float | T:
         """The threshold that a person set, else ``otherwise``."""
         return otherwise if self.threshold == "auto" else self.threshold
@@ -89,6 +97,11 @@ def decide(knobs: EvidenceKnobs, index: Index, seed: Rules) -> Rules:
         small_talk=small_talk,
         query_stages=(leave_out_small_talk,),
     )
+
+
+def check(knobs: EvidenceKnobs, index: Index, cite: Cite) -> SupportCheck | None:
+    """The citation check; the seeds had none."""
+    return None if knobs.seed_rules else SupportCheck(index=index, cite=cite, unsupported=knobs.unsupported)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, OURS, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
@@ -80,6 +80,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         bar=bar,
     )
     rules = decide(knobs, inputs.index, seed)
+    cite = UrlCiter(knobs.draws_on)
     return Pipeline(
         profile="gacounts",
         top_k=knobs.top_k,
@@ -104,7 +105,8 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         pack=UrlPacker(knobs.context_tokens),
         write=inputs.writer,
         polish=(polish_html,),
-        cite=UrlCiter(knobs.draws_on),
+        cite=cite,
+        check=check(knobs, inputs.index, cite),
         score=rules.score,
         feedback=services.feedback_log(),
         categories={},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
@@ -76,6 +76,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         bar=(least + 1) / 2,
     )
     rules = decide(knobs, inputs.index, seed)
+    cite = TitleCiter(knobs.min_dice, knobs.min_contained)
     return Pipeline(
         profile="waypoint",
         top_k=knobs.top_k,
@@ -92,7 +93,8 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
         write=inputs.writer,
         polish=(polish_html,),
-        cite=TitleCiter(knobs.min_dice, knobs.min_contained),
+        cite=cite,
+        check=check(knobs, inputs.index, cite),
         score=rules.score,
         feedback=inputs.services.feedback_log(),
         categories=CATEGORIES,

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from knowledge.types import Asked as Asked
+from knowledge.types import Borne as Borne
 from knowledge.types import Chunk as Chunk
+from knowledge.types import Claim as Claim
 from knowledge.types import Embedder as Embedder
 from knowledge.types import Evidence as Evidence
 from knowledge.types import Found as Found
@@ -28,6 +30,8 @@ from rag.values.chat import Quote as Quote
 from rag.values.chat import Usage as Usage
 
 type Level = Literal["High", "Medium", "Low"]
+
+type Support = Literal["supported", "partial", "unsupported"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +153,26 @@ class Citation:
     also: tuple[Hit, ...] = ()
     source_urls: tuple[str, ...] = ()
     chunk_id: str | None = None
-    support: Literal["supported", "partial", "unsupported"] | None = None
+    support: Support | None = None
 
     @property
     def hits(self) -> tuple[Hit, ...]:
         """All chunks of the source that the answer draws on, the one that it is about first."""
         return (self.hit, *self.also)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement of an answer, and how far the knowledge base bears it out.
+
+    ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer.
+    ``chance`` (0..1) is how likely it is that the passages that it cites say so; ``support`` is the same in a word.
+    """
+
+    text: str
+    citations: tuple[str, ...]
+    support: Support
+    chance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +221,7 @@ class Routing:
 class Answer:
     """Everything that the service says of one question.
 
+    ``statements`` are those that the citation check found in it, none where it could not look.
     ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
     slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole
     request used of LLMs, rewriting and re-ranking included. ``skipped`` names optional stages that failed, ``events``
@@ -216,6 +235,7 @@ class Answer:
     confidence: Confidence
     refused: bool
     citations: tuple[Citation, ...] = ()
+    statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()
     routing: Routing | None = None

@@ -21,6 +21,7 @@ from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import ServiceKnobs
 from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
+from rag.stages.check.statements import warm as warm_cutting
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.health import Health, IndexState, LlmState
@@ -76,6 +77,7 @@ class Service:
         """Import what an answer will need, without calling anybody or reading a secret."""
         if self.chat:
             self.chat.warm()
+            warm_cutting()
         if self.stores:
             self.stores.warm()
         if self.remote:

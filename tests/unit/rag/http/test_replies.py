@@ -33,6 +33,7 @@ from rag.values.answer import (
     RelatedDoc,
     Routing,
     Source,
+    Statement,
     Usage,
 )
 
@@ -77,6 +78,9 @@ def test_a_whole_answer() -> None:
             degraded=True,
         ),
         cached=True,
+        statements=(
+            Statement(text="Five dollars.", citations=("[Import permits > Fees]",), support="partial", chance=0.61),
+        ),
         trail=("reframed",),
         skipped=("cache",),
         timings={"retrieval": 1.2345, "generation": 2.0, "citation": 0.1, "total": 3.456, "pack": 0.014},
@@ -117,6 +121,9 @@ def test_a_whole_answer() -> None:
             "cached": True,
             "degraded": True,
             "trail": ["reframed"],
+            "statements": [
+                {"text": "Five dollars.", "citations": ["[Import permits > Fees]"], "support": "partial", "score": 0.61}
+            ],
             "skipped": ["cache"],
             "timings": {"retrievalMs": 1.23, "generationMs": 2.0, "citationMs": 0.1, "totalMs": 3.46, "packMs": 0.01},
             "usage": {"promptTokens": 9, "completionTokens": 4, "totalTokens": 13},

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rag.stages.score.contract import nothing_supported
 from rag.values.answer import Answer, Routing
 
 ESCALATE_BELOW = 40.0
 """Clockify's seed's, and that of the profiles whose seed routes nothing."""
+
+
+def escalated(answer: Answer) -> Routing | None:
+    """To a person with what cites no source that was found, and with what its sources do not support.
+
+    None for every other answer, and for what its writer declined.
+    """
+    if not answer.refused and not answer.citations:
+        return Routing("escalate", "No statement of the answer cites a source that was found")
+    if nothing_supported(answer.statements):
+        return Routing("escalate", "The sources support none of the statements that were made")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +36,8 @@ class ConfidenceRouter:
             return Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")
         if answer.refused:
             return Routing("escalate", "The documents found do not answer the question")
-        if not answer.citations:
-            return Routing("escalate", "No statement of the answer cites a source that was found")
+        if routing := escalated(answer):
+            return routing
         score = answer.confidence.score
         if score < self.escalate_below:
             return Routing("escalate", f"Confidence {score:g} is below {self.escalate_below:g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rag.stages.cite.addresses import source_urls
-from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
+from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, Mark, grouped, mask_code, rewrite_marks
 from rag.stages.pack.by_id import heading
 from rag.values.answer import Citation, Hit
 
@@ -31,11 +31,13 @@ def cite_ids(answer: str, hits: tuple[Hit, ...]) -> Cited:
         return Left(" ".join(f"[id_{number}]" for number in kept), removed) if removed else None
 
     text, removed = rewrite_marks(answer, _GROUP, left)
-    cited = [(number, mark) for mark in _MARK.finditer(mask_code(text)) for number in _numbers(mark)]
+    marks = list(_MARK.finditer(mask_code(text)))
+    cited = [(number, mark) for mark in marks for number in _numbers(mark)]
     found: dict[int, Citation] = {}
     for number, mark in cited:
         found.setdefault(number, _citation(mark, by_number[number]))
-    return Cited(text, tuple(found.values()), len(cited), removed)
+    means = (Mark(*mark.span(), tuple(by_number[number] for number in _numbers(mark))) for mark in marks)
+    return Cited(text, tuple(found.values()), len(cited), removed, tuple(means))
 
 
 def _numbers(mark: re.Match[str]) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rag.stages.cite.addresses import source_urls
-from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, grouped, mask_code, rewrite_marks
+from rag.stages.cite.marks import CLOSE, OPEN, Cited, Left, Mark, grouped, mask_code, rewrite_marks
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 from rag.values.answer import Citation, Hit
@@ -55,13 +55,17 @@ class TitleCiter:
         match = cache(lambda label: self._match(label, hits))  # what is said again is matched once
         text, removed = rewrite_marks(answer, _GROUP, lambda group: _left(group, hits, match))
         citations: dict[str, Citation] = {}
+        marks: list[Mark] = []
         valid = 0
         for mark in _MARK.finditer(mask_code(text)):
+            meant: list[Hit] = []
             for label in _labels(mark[0], hits, match):
                 if place := match(label):
                     citations.setdefault(_key(place[0].chunk.title), _citation(mark, label, place))
+                    meant += _all_of(place, hits)
                     valid += 1
-        return Cited(text, tuple(citations.values()), valid, removed)
+            marks += [Mark(*mark.span(), tuple(meant))] if meant else []
+        return Cited(text, tuple(citations.values()), valid, removed, tuple(marks))
 
     def _match(self, label: _Label, hits: tuple[Hit, ...]) -> tuple[Hit, str] | None:
         """The hit that ``label`` means, and its section where it has that."""
@@ -142,6 +146,13 @@ def _by_section(section: str, hits: list[Hit]) -> tuple[Hit, str]:
         if hit := next(same, None) or next(alike, None):
             return hit, section
     return hits[0], ""
+
+
+def _all_of(place: tuple[Hit, str], hits: tuple[Hit, ...]) -> list[Hit]:
+    """The hits of the same title, and of the same section where one was matched: a label means all of them."""
+    hit, section = place
+    same = [other for other in hits if _key(other.chunk.title) == _key(hit.chunk.title)]
+    return [other for other in same if not section or other.chunk.section == hit.chunk.section]
 
 
 def _path(section: str) -> str:

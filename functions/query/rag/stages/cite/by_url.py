@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from rag.stages.cite.addresses import source_name, source_url
-from rag.stages.cite.marks import Cited, Left, rewrite_marks
+from rag.stages.cite.marks import Cited, Left, Mark, rewrite_marks
 from rag.text.labels import safe
 from rag.values.answer import Citation, Hit
 
@@ -60,7 +60,8 @@ class UrlCiter:
 
         text, removed = rewrite_marks(answer, _SOURCE_MARK, left)
         citations = tuple(self._named(text, passages)) or tuple(self._drawn_on(text, passages))
-        return Cited(text, citations, max(len(citations), sum(1 for _ in _mentions(text, known))), removed)
+        valid = max(len(citations), sum(1 for _ in _mentions(text, known)))
+        return Cited(text, citations, valid, removed, tuple(_marks(text, hits, known)))
 
     def _drawn_on(self, answer: str, passages: _Passages) -> Iterable[Citation]:
         found: dict[str, Citation] = {}
@@ -147,6 +148,16 @@ def _mentions(answer: str, known: Container[str]) -> Iterator[tuple[str, str, in
             raw = address[0].rstrip(_TRAILING)
             if _key(raw) in known:
                 yield raw, raw, match.start() + address.start()
+
+
+def _marks(answer: str, hits: tuple[Hit, ...], known: Mapping[str, tuple[int, ...]]) -> Iterator[Mark]:
+    """The marks of known sources; one that names several of them means the chunks of all."""
+    for match in _MARK.finditer(answer):
+        places = [place for _, name, _ in _mentions(match[0], known) for place in known[_key(name)]]
+        if places:
+            said = None if match["source"] else match[0][1:].partition("](")[0] if match["link"] else ""
+            end = match.start() + len(match[0].rstrip(_TRAILING) if match["bare"] else match[0])
+            yield Mark(match.start(), end, tuple(hits[place] for place in dict.fromkeys(places)), said)
 
 
 def _key(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rag.values.answer import Citation
+from rag.values.answer import Citation, Hit
 
 OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
 """Square brackets and both kinds of full-width ones, which some models write."""
@@ -22,16 +22,31 @@ _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A citation mark: the characters ``start`` to ``end`` of an answer, and all chunks that it may mean.
+
+    ``said`` is None where it stands beside its sentence, else what it says as a part of it: the text of a link.
+    """
+
+    start: int
+    end: int
+    hits: tuple[Hit, ...]
+    said: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cited:
     """An answer's ``text`` without marks of what was not found, and its ``citations``, one for each source.
 
     ``valid`` counts the names that stand in its marks, repeated ones too, ``removed`` those that were taken out.
+    ``marks`` are all that are left, in the order of the text.
     """
 
     text: str
     citations: tuple[Citation, ...]
     valid: int
     removed: int = 0
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

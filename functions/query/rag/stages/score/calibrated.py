@@ -5,7 +5,8 @@ A logistic regression over three things that the search knows (``signals``):
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
 
 ``tools/research/confidence.py`` fitted it on three corpora that nobody here wrote, and tells how it does on each of
-them when fitted on the other two.
+them when fitted on the other two. The exponent is stretched and shifted where the index's owner has labelled questions
+(``Evidence.odds``, ``ragctl calibrate``): whoever changes a number here raises ``CALIBRATION_RECIPE``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ MOST_LEAD, MOST_COSINE = 0.2, 0.6
 """Beyond these a lead, or a cosine, says no more: how far apart unrelated passages are differs between corpora."""
 
 
+def level_of(score: float) -> Level:
+    """The level of a score (0..100) that is 100 times a chance."""
+    return "High" if score >= 100 * HIGH else "Medium" if score >= 100 * MEDIUM else "Low"
+
+
 def signals(asked: Asked, cited: Sequence[Hit], found: Sequence[Hit]) -> dict[str, float]:
     """What a chance is read off, by name, for an answer that cites ``cited`` of the hits ``found``.
 
@@ -49,10 +55,22 @@ def signals(asked: Asked, cited: Sequence[Hit], found: Sequence[Hit]) -> dict[st
     }
 
 
-def chance(asked: Asked, cited: Sequence[Hit], found: Sequence[Hit]) -> float:
-    """The chance (0..1) that ``cited`` answers the question; see ``signals``."""
+def log_odds(asked: Asked, cited: Sequence[Hit], found: Sequence[Hit]) -> float:
+    """The logarithm of the odds that ``cited`` answers the question; see ``signals``."""
     values = signals(asked, cited, found)
-    return 1 / (1 + math.exp(-INTERCEPT - sum(WEIGHTS[name] * value for name, value in values.items())))
+    return INTERCEPT + sum(WEIGHTS[name] * value for name, value in values.items())
+
+
+def chance(asked: Asked, cited: Sequence[Hit], found: Sequence[Hit], odds: tuple[float, float] = (1.0, 0.0)) -> float:
+    """The chance (0..1) that ``cited`` answers the question; see ``signals``. ``odds`` are a slope and a shift."""
+    slope, shift = odds
+    return 1 / (1 + math.exp(-slope * log_odds(asked, cited, found) - shift))
+
+
+def judged(evidence: Proceed, citations: Sequence[Citation]) -> list[Hit]:
+    """The hits of ``citations`` whose tokens are known, else those of ``evidence``: what a chance is read off."""
+    cited = [hit for citation in citations for hit in citation.hits if hit.match]
+    return cited or [hit for hit in evidence.hits if hit.match]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +85,14 @@ class CalibratedConfidence:
     def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
         """The confidence in an answer that rests on ``evidence`` and cites ``citations``."""
         own = self.raw(answer, evidence, citations)
-        cited = [hit for citation in citations for hit in citation.hits if hit.match] or [
-            hit for hit in evidence.hits if hit.match
-        ]
+        cited = judged(evidence, citations)
         if evidence.evidence is None or not cited:
             return own
         asked = evidence.evidence.asked
-        chances = chance(asked, cited, evidence.hits)
+        chances = chance(asked, cited, evidence.hits, evidence.evidence.odds)
         absent = not_mentioned(asked, evidence.hits)
         chances = min(chances, MOST_UNMENTIONED) if absent else chances
-        level: Level = "High" if chances >= HIGH else "Medium" if chances >= MEDIUM else "Low"
+        level = level_of(100 * chances)
         reason = own.reason
         if own.level != level:  # its words would contradict the level
             sources = f"{len(citations)} source{'s' * (len(citations) != 1)} cited"

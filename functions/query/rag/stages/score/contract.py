@@ -6,16 +6,20 @@ The prompts fix both. What a model says beside that, in whatever English, is not
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from unicodedata import normalize
 
 from rag.stages.cite.marks import CLOSE, OPEN
-from rag.values.answer import Confidence, Level
+from rag.stages.score.calibrated import level_of
+from rag.values.answer import Confidence, Level, Statement
 
 UNCITED_SCORE = 35.0
 """Highest confidence (0..100) of an answer without a valid citation: below every profile's bar for routing it back."""
 UNCITED = "no statement cites a source that was found"
+UNSUPPORTED = "the sources cited support no statement"
 
+_LEVELS: Sequence[Level] = ("Low", "Medium", "High")
 _BESIDE = re.compile(r"[\s*_>#\"\u201c\u201d]+")
 _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u2032`]")
 _MARK = re.compile(rf"{OPEN}[^\[\]\u3010\u3011\uff3b\uff3d\n]*{CLOSE}|\(Source:[^()\n]*\)", re.IGNORECASE)
@@ -33,27 +37,49 @@ def says_nothing(text: str) -> bool:
     return not any(character.isalnum() for character in _MARK.sub("", text))
 
 
-def held_to_citations(confidence: Confidence, *, cited: int, removed: int) -> Confidence:
-    """``confidence`` as far as the answer's citations bear it out.
+def held_to_sources(
+    confidence: Confidence, *, cited: int, removed: int, statements: Sequence[Statement] = (), doubt: float = 0.0
+) -> Confidence:
+    """``confidence`` as far as the answer's citations, and what they say, bear it out.
 
     Args:
         confidence: what the profile's formula says.
         cited: citations in the answer of what was found.
         removed: citations of what was not, which were taken out.
+        statements: those of the answer, checked.
+        doubt: the share of them (0..1) that is not borne out.
 
     Returns:
-        Without a valid citation Low, at most ``UNCITED_SCORE``. Else the score times the valid share of the citations;
-        no more than Medium where one was removed, Low where half or more were.
+        Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
+        score times the smaller one of two shares, that of the citations that are valid and that of the statements that
+        are borne out. No more than Medium where one citation was removed or one statement has no support; Low where
+        that is so of half or more; and never above the level of that score, where it is a chance.
     """
-    if not cited:
+    unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
+    reasons = [confidence.reason]
+    if not cited or nothing_supported(statements):
+        reasons.append(UNSUPPORTED if cited else UNCITED)
         score = min(confidence.score, UNCITED_SCORE)
-        return replace(confidence, level="Low", score=score, reason=f"{confidence.reason}, {UNCITED}")
-    if not removed:
-        return confidence
+        return replace(confidence, level="Low", score=score, reason=", ".join(reasons))
     total = cited + removed
-    level: Level = "Low" if confidence.level == "Low" or 2 * removed >= total else "Medium"
-    reason = f"{confidence.reason}, {removed} of {total} citations named nothing that was found"
-    return replace(confidence, level=level, score=round(confidence.score * cited / total, 1), reason=reason)
+    if removed:
+        reasons.append(f"{removed} of {total} citations named nothing that was found")
+    if unsupported:
+        reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
+    if in_part:
+        reasons.append(f"{in_part} of {len(statements)} supported in part")
+    score = round(confidence.score * min(cited / total, 1 - doubt), 1)
+    levels = [confidence.level if confidence.raw is None else level_of(score)]
+    if removed or unsupported:
+        half = 2 * removed >= total or (unsupported and 2 * unsupported >= len(statements))
+        levels.append("Low" if half else "Medium")
+    level = min(levels, key=_LEVELS.index)
+    return replace(confidence, level=level, score=score, reason=", ".join(reasons))
+
+
+def nothing_supported(statements: Sequence[Statement]) -> bool:
+    """Whether there are ``statements``, and not one of them is supported, not even in part."""
+    return statements != () and all(statement.support == "unsupported" for statement in statements)
 
 
 def _normalised(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from fakes import make_hit
 from fakes_evidence import make_asked, make_evidence, matched
 
-from rag.stages.score.calibrated import MOST_COSINE, MOST_LEAD, CalibratedConfidence, chance, signals
+from rag.stages.score.calibrated import MOST_COSINE, MOST_LEAD, CalibratedConfidence, chance, log_odds, signals
 from rag.values.answer import Citation, Confidence, Hit, Proceed
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
@@ -48,6 +49,18 @@ def test_what_is_cited_decides() -> None:
     assert right.score == pytest.approx(100 * chance(make_asked(question), [good], [good, other]), abs=0.06)
     assert right.score > 75 > 50 > wrong.score
     assert (right.raw, right.reason) == (61.0, "3 relevant sources")
+
+
+def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
+    good, other = hit(ANSWERS, "permit days", 0.6), hit(TEA, "permit days", 0.5, 2)
+    citations = (Citation(raw="[x]", title="x", section="", position=0, hit=good),)
+    evidence = make_evidence("permit days")
+    by_labels = replace(evidence, odds=(0.5, -1.0))
+
+    shipped = log_odds(evidence.asked, [good], [good, other])
+    found = CONFIDENCE("", Proceed((good, other), 2, by_labels), citations)
+
+    assert found.score == pytest.approx(100 / (1 + math.exp(1 - 0.5 * shipped)), abs=0.06)
 
 
 def test_a_low_one_names_what_is_not_mentioned() -> None:

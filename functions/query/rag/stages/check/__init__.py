@@ -1,0 +1,1 @@
+"""Do the passages that an answer cites bear out what it says?"""

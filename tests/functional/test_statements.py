@@ -1,0 +1,86 @@
+"""What a model says, statement by statement: held against the sources, cited anew, marked or taken out."""
+
+from __future__ import annotations
+
+from fakes_llm import LlmServer, reply
+from functional.harness import IN_SCOPE, SAID, Json, Start
+
+GUIDE = "Singapore Import Permits and TradeNet"
+DOCUMENTS = f"[{GUIDE} > Documents needed for import customs clearance]"
+APPLICANT = f"[{GUIDE} > Who applies for the permit]"
+TRUE = f"You need a commercial invoice, a packing list and a bill of lading or an air waybill {DOCUMENTS}."
+INVENTED = "Our Bangkok office also asks for a signed photograph of every driver."
+NOT_FOUND = "*(not found in the sources)*"
+
+
+def said(start: Start, text: str, **settings: str) -> Json:
+    """The reply's body when the model says ``text``."""
+    with LlmServer([reply(text)]) as server:
+        return start(server, **settings).ask(IN_SCOPE).json
+
+
+def verdicts(body: Json) -> list[str]:
+    return [statement["support"] for statement in body["metadata"]["statements"]]
+
+
+def test_an_invented_statement_is_marked_and_costs_confidence(with_llm: Start) -> None:
+    sound, mixed = said(with_llm, TRUE), said(with_llm, f"{TRUE} {INVENTED}")
+    assert (sound["answer"], verdicts(sound)) == (TRUE, ["supported"])
+    assert mixed["answer"] == f"{TRUE} {INVENTED} {NOT_FOUND}"
+    assert verdicts(mixed) == ["supported", "unsupported"]
+    assert mixed["confidence"]["score"] == round(sound["confidence"]["score"] / 2, 1)
+    assert mixed["confidence"]["level"] == "Low"
+    assert "1 of 2 statements not found in the sources" in mixed["confidence"]["reason"]
+
+
+def test_an_invented_statement_is_removed_or_kept_where_somebody_says_so(with_llm: Start) -> None:
+    text = f"{TRUE}\n\n- {INVENTED}"
+    removed, kept = (said(with_llm, text, UNSUPPORTED=what) for what in ("remove", "keep"))
+    assert removed["answer"].strip() == TRUE
+    assert kept["answer"] == text
+    assert verdicts(removed) == verdicts(kept) == ["supported", "unsupported"]
+    assert removed["confidence"] == kept["confidence"]
+
+
+def test_a_wrong_citation_is_replaced_by_the_passage_that_says_so(with_llm: Start) -> None:
+    body = said(with_llm, TRUE.replace(DOCUMENTS, APPLICANT))
+    assert body["answer"] == TRUE
+    assert [citation["section"] for citation in body["citations"]] == ["Documents needed for import customs clearance"]
+    assert body["citations"][0]["support"] == "supported"
+    assert body["metadata"]["statements"][0]["citations"] == [DOCUMENTS]
+    note = f"statement 1 is now cited to {DOCUMENTS}: what it cited does not support it"
+    assert note in body["metadata"]["trail"]
+
+
+def test_a_true_statement_that_cites_nothing_is_cited_and_counts_half(with_llm: Start) -> None:
+    uncited = TRUE.replace(f" {DOCUMENTS}", "")
+    sound, body = said(with_llm, TRUE), said(with_llm, uncited)
+    assert body["answer"] == f"{uncited} {DOCUMENTS}"
+    assert f"statement 1 is now cited to {DOCUMENTS}: it cited nothing" in body["metadata"]["trail"]
+    assert body["confidence"]["score"] < sound["confidence"]["score"]
+
+
+def test_what_the_sources_do_not_support_at_all_goes_to_a_person_in_every_profile(with_llm: Start) -> None:
+    body = said(with_llm, f"{INVENTED[:-1]} {DOCUMENTS}.")
+    assert (body["confidence"]["level"], body["routing"]["action"]) == ("Low", "escalate")
+    assert body["confidence"]["score"] <= 35
+    assert body["citations"][0]["support"] == "unsupported"
+
+
+def test_a_number_that_the_source_does_not_have_is_seen(with_llm: Start) -> None:
+    assert verdicts(said(with_llm, SAID)) == ["supported"]
+    assert verdicts(said(with_llm, SAID.replace("three papers", "seven papers"))) == ["unsupported"]
+
+
+def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
+    with LlmServer([reply(f"Yes {APPLICANT}.")]) as server:
+        body = with_llm(server).ask("Does the importer of record apply for the import permit through TradeNet?").json
+    assert body["answer"] == f"Yes {APPLICANT}."
+    assert verdicts(body) == ["partial"]
+
+
+def test_the_seeds_check_nothing(with_llm: Start) -> None:
+    body = said(with_llm, f"{TRUE} {INVENTED}", SEED_RULES="on")
+    assert body["answer"] == f"{TRUE} {INVENTED}"
+    assert body["metadata"]["statements"] == []
+    assert body["citations"][0]["support"] is None
