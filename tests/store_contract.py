@@ -414,6 +414,39 @@ class FeedbackContract:
         assert not feedback.recent_negative(KEY, since=START + 11)
         assert not feedback.recent_negative(OTHER_KEY, since=0)
 
+    def test_anonymous_votes_bar_a_key_when_they_are_of_two_hours(self, feedback: FeedbackStore) -> None:
+        def vote(number: int, helpful: bool | None, *, hour: int = 0, chunk_id: str = "id_1") -> bool:
+            given = make_response(f"r{number}", session_id=None, at=START + hour * 3600, chunk_ids=(chunk_id,))
+            feedback.vote(given, voter=given.voter, helpful=helpful, at=given.at + number)
+            return feedback.recent_negative(KEY, since=0)
+
+        assert [vote(0, False), vote(1, False), vote(2, False, chunk_id="id_2")] == [False, False, False]
+        assert vote(3, False, hour=1)
+        assert not feedback.recent_negative(KEY, since=START + 3600)
+        assert not feedback.recent_negative(OTHER_KEY, since=0)
+        assert not vote(3, None, hour=1)
+        feedback.vote(make_response("r4"), voter=SESSION, helpful=False, at=START)
+        assert feedback.recent_negative(KEY, since=0)
+
+    def test_a_vote_tells_whether_its_voter_was_never_against(self, feedback: FeedbackStore) -> None:
+        votes = [("r1", True), ("r2", True), ("r2", False), ("r2", None), ("r3", False)]
+        told = [
+            feedback.vote(make_response(response_id), voter="v", helpful=helpful, at=START + moment)
+            for moment, (response_id, helpful) in enumerate(votes)
+        ]
+        assert told == [True, True, True, False, False]
+        assert feedback.vote(make_response("r1"), voter="other", helpful=False, at=START)
+
+    def test_anonymous_votes_at_once_are_one_voice(self, feedback: FeedbackStore) -> None:
+        def vote(number: int) -> None:
+            response = make_response(f"r{number}", session_id=None, at=START + number)
+            feedback.vote(response, voter=response.voter, helpful=False, at=START + number)
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(vote, range(24)))
+        assert len({voter for _, voter, _ in outline(feedback, "id_2")}) == 1
+        assert not feedback.recent_negative(KEY, since=0)
+
     def test_a_bar_falls_with_the_last_negative_vote(self, feedback: FeedbackStore) -> None:
         feedback.vote(make_response("r1"), voter="v1", helpful=False, at=START)
         feedback.vote(make_response("r2"), voter="v2", helpful=False, at=START)

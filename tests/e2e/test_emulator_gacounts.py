@@ -101,9 +101,9 @@ def test_a_conversation_in_two_environments_over_one_table(artefacts: Artefacts,
         follow_up = _ask(there, FOLLOW_UP, sessionId=first["sessionId"])
         assert follow_up["metadata"]["skipped"] == []
         assert "searched for alone and together with" in _trail(follow_up)
-        assert "APP-003" in {citation["docId"] for citation in follow_up["citations"]}
+        assert "APP-003" in {found["docId"] for found in follow_up["relatedDocs"]}
 
-        cold = _ask(there, REPORTING)
+        cold = _ask(there, REPORTING, sessionId="a-session-of-the-reader")
         assert _trail(cold).endswith("answered from the cache (l2)")
         assert (cold["answer"], cold["citations"]) == (first["answer"], first["citations"])
         assert len({first["responseId"], warm["responseId"], cold["responseId"]}) == 3

@@ -20,16 +20,22 @@ from functional.gacounts_service import (
     cached,
     counted,
     gacounts,
+    kind_of,
     model,
     of_llm,
     served,
 )
-from functional.harness import REPOSITORY, Api, Json, Start, starting
+from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, starting
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.errors import SearchFailed
+from knowledge.open.opened import Index
 from knowledge.read.documents import read
 
+READER = "a-reader-with-a-session"
+LABEL = "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]"
+SAYS = "Documents must be kept for five years after the permit is approved."
 POLICY = {"filters": {"category": "abo_policies"}}
 
 
@@ -191,7 +197,7 @@ def test_without_a_store_there_is_no_session_no_cache_and_no_feedback(fresh: Sta
 def test_a_vote_against_evicts_here_and_keeps_out(fresh: Start, tmp_path: Path) -> None:
     api = fresh(**gacounts(tmp_path / "s.sqlite"))
     api.ask(COLORS)
-    hit = api.ask(COLORS)
+    hit = api.ask(COLORS, sessionId=READER)
     assert cached(hit)
     assert api.vote(hit.json["responseId"], False).status == 202
     assert not cached(api.ask(COLORS))
@@ -201,12 +207,47 @@ def test_a_vote_against_evicts_here_and_keeps_out(fresh: Start, tmp_path: Path) 
 def test_a_withdrawn_or_turned_vote_allows_it_again(fresh: Start, tmp_path: Path) -> None:
     api = fresh(**gacounts(tmp_path / "s.sqlite"))
     for question, second_thoughts in ((COLORS, None), (TRAINING, True)):
-        first = api.ask(question).json["responseId"]
+        first = api.ask(question, sessionId=f"{READER}-{second_thoughts}").json["responseId"]
         api.vote(first, False)
         assert not cached(api.ask(question))
         api.vote(first, second_thoughts)
         assert not cached(api.ask(question))
         assert cached(api.ask(question))
+
+
+def test_a_vote_without_a_session_evicts_once_and_keeps_nothing_out(
+    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hour = time.time() // 3600 * 3600
+    monkeypatch.setattr(time, "time", lambda: hour)
+    api = fresh(**gacounts(tmp_path / "s.sqlite"))
+    api.ask(COLORS)
+    seen = []
+    for _ in range(6):
+        reply = api.ask(COLORS)
+        seen.append(cached(reply))
+        assert api.vote(reply.json["responseId"], False).status == 202
+    assert seen == [True, False, True, True, True, True]
+
+
+def test_an_answer_to_a_rewritten_question_is_not_kept_where_the_prompt_holds_no_history_either(
+    start: Start, tmp_path: Path
+) -> None:
+    follow_up = "And which papers does it take?"
+
+    def write(request: Json) -> str:
+        rewrites = kind_of(request) == "reframe"
+        return IN_SCOPE if rewrites else f"{SAYS} {LABEL}"
+
+    with LlmServer(answer=write) as server:
+        env = {"ENABLE_RESPONSE_CACHE": "true", "HISTORY_TURNS": "5", "STORE_PATH": str(tmp_path / "s.sqlite")}
+        api = start(**env, **of_llm(server.url))
+        api.ask("How is the customs value of a shipment worked out?", sessionId=READER)
+        reply = api.ask(follow_up, sessionId=READER)
+        assert f"understood as: {IN_SCOPE}" in reply.json["metadata"]["trail"]
+        assert not cached(api.ask(follow_up, sessionId=READER))
+        assert not cached(api.ask(IN_SCOPE)), "a rewriting left nothing"
+        assert cached(api.ask(IN_SCOPE)), "else the answer would be kept"
 
 
 def test_a_vote_for_an_answer_leaves_it(fresh: Start, tmp_path: Path) -> None:
@@ -243,3 +284,17 @@ def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None
     reply = api.ask(COLORS)
     assert (cached(reply), reply.json["metadata"]["skipped"]) == (False, [])
     assert cached(api.ask(COLORS))
+
+
+def test_an_answer_that_could_not_be_checked_is_not_kept(
+    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise SearchFailed("The index has no chunk id_1")
+
+    with LlmServer(answer=model()) as server:
+        api = fresh(**gacounts(tmp_path / "s.sqlite", **of_llm(server.url)))
+        with monkeypatch.context() as swapped:
+            swapped.setattr(Index, "support", fails)
+            assert api.ask(COLORS).json["metadata"]["skipped"] == ["check"]
+        assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from functional.gacounts_service import (
 from functional.harness import IN_SCOPE, Api, Json, Start, rest_event, starting
 
 FULL_VOICES = 5
+SESSIONS = (f"reader-{number:015}" for number in count())
 LEAVE = "Who approves leave requests?"
 ANGRY = "an-angry-session-of-22c"
 
@@ -107,7 +110,7 @@ def test_other_methods_are_405(api: Api) -> None:
 
 def voted(api: Api, question: str, helpful: bool, *, voices: int, **fields: Any) -> list[Json]:
     """As many sessions ask ``question`` and vote on what they got."""
-    bodies = [api.ask(question, **fields).json for _ in range(voices)]
+    bodies = [api.ask(question, sessionId=next(SESSIONS), **fields).json for _ in range(voices)]
     for body in bodies:
         assert api.vote(body["responseId"], helpful).status == 202
     return bodies
@@ -117,9 +120,7 @@ def test_ordinary_votes_against_move_what_was_cited_and_nothing_else(api: Api) -
     """No filters, no special request: what readers do all day."""
     before = api.ask(LEAVE)
     blamed = cited_chunks(api, LEAVE)
-    bodies = [api.ask(LEAVE).json for _ in range(FULL_VOICES)]
-    for body in bodies:
-        api.vote(body["responseId"], False)
+    voted(api, LEAVE, False, voices=FULL_VOICES)
     after = api.ask(LEAVE)
     assert moved(before) == {}
     assert moved(after) == dict.fromkeys(blamed, -0.15)
@@ -177,6 +178,18 @@ def test_one_angry_session_moves_a_score_by_at_most_a_fifth_of_the_penalty(api: 
     for _ in range(10):
         api.vote(api.ask(MEALS, sessionId=ANGRY).json["responseId"], False)
     assert set(moved(api.ask(MEALS)).values()) == {-0.15 / FULL_VOICES}
+
+
+def test_a_script_without_a_session_is_one_voice_however_it_asks(
+    gacounts_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hour = time.time() // 3600 * 3600
+    monkeypatch.setattr(time, "time", lambda: hour)
+    with starting(gacounts_index) as start:
+        api = start(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false"))
+        for number in range(10):
+            api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
+        assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
 
 
 def test_a_session_s_last_vote_counts(api: Api) -> None:

@@ -28,6 +28,9 @@ MEANT = "What is the reporting deadline for GaCounts?"
 TOGETHER = "searched for alone and together with the turns before"
 DECLINE = "I don't have specific information about that in the knowledge base."
 
+TRAVEL = "https://ga.example.edu/abo/policies/travel-2025"
+MEALS_SAID = "The meal allowance is 62 dollars a day for overnight trips."
+
 type Serve = Callable[..., tuple[Api, LlmServer]]
 
 
@@ -254,14 +257,20 @@ def test_a_cached_answer_costs_no_call(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("first", "why"),
     [
-        (reply("Ten. (Source: https://ga.example.edu/abo/policies/travel-2025)", finish_reason="length"), "cut"),
+        (reply(f"{MEALS_SAID} (Source: {TRAVEL})", finish_reason="length"), "cut"),
         (reply("I don't have specific information about that in the knowledge base."), "refused"),
         (reply("Bananas grow."), "uncited"),
-        (reply("No. (Source: https://ga.example.edu/abo/policies/travel-2025)", finish_reason="content_filter"), "cut"),
+        (reply(f"It is unclear how much the meal allowance is. (Source: {TRAVEL})"), "a refusal in other words"),
+        (
+            reply(f"It is unclear how much the meal allowance is for overnight trips. (Source: {TRAVEL})"),
+            "High all the same",
+        ),
+        (reply(f"{MEALS_SAID} (Source: {TRAVEL}) Bananas grow."), "in part"),
+        (reply(f"{MEALS_SAID} (Source: {TRAVEL})", finish_reason="content_filter"), "cut"),
     ],
 )
 def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, why: str) -> None:
-    good = reply("Ten. (Source: https://ga.example.edu/abo/policies/travel-2025)")
+    good = reply(f"{MEALS_SAID} (Source: {TRAVEL})")
     api, _ = serve(first, good, env={"ENABLE_LLM_RERANKING": "false"})
     api.ask(MEALS)
     second = api.ask(MEALS)
@@ -270,7 +279,7 @@ def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, why: str
 
 
 def test_a_degraded_answer_is_not_kept(serve: Serve) -> None:
-    good = reply("Ten. (Source: https://ga.example.edu/abo/policies/travel-2025)")
+    good = reply(f"{MEALS_SAID} (Source: {TRAVEL})")
     api, _ = serve(error(500), good, env={"ENABLE_LLM_RERANKING": "false", "LLM_FALLBACK": "extractive"})
     assert api.ask(MEALS).json["metadata"]["degraded"]
     assert not cached(api.ask(MEALS))

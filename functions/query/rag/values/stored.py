@@ -6,6 +6,7 @@ frozen. Vectors are questions' directions as ``quantise`` makes them, ``b""`` wh
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -41,6 +42,11 @@ MAX_VOTES_PER_VOTER = 5
 """The votes of one voter that count among them, the newest: nobody can crowd out the others."""
 MAX_ANSWER_BYTES = 256 * 1024
 """A larger answer is not cached: DynamoDB takes 400 KB an item."""
+
+ANONYMOUS = "anonymous#"
+"""What a voter without a session begins with; no session id holds such a sign."""
+HOURS_AGAINST = 2
+"""Hours whose anonymous votes keep a question out of the cache together."""
 
 type Layer = Literal["l1", "l2"]
 
@@ -90,7 +96,7 @@ class ResponseRecord:
 
     ``cache_keys`` are those of the question, whether the answer was stored or not: a vote against it keeps later
     answers out. There are none when the question has no key (its prompt held history). ``chunk_ids`` name what the
-    answer rests on, best first.
+    answer rests on, best first. ``session_id`` is the caller's own, None where the service gave the first one.
     """
 
     response_id: str
@@ -104,8 +110,16 @@ class ResponseRecord:
 
     @property
     def voter(self) -> str:
-        """Whose vote a vote on this response is: its session's, or its own when there was no session."""
-        return self.session_id or self.response_id
+        """Whose vote a vote on this response is: its session's, else that of all who got this answer in the same hour.
+
+        An answer is the chunks that it rests on: other words, filters or numbers that lead to the same make no other
+        one. The (UTC) hour is the response's, so that its vote can be changed and withdrawn in any later one.
+        """
+        if self.session_id:
+            return self.session_id
+        rests_on = sorted(self.chunk_ids) or self.cache_keys or (self.question,)
+        name = hashlib.sha256("\n".join(rests_on).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{ANONYMOUS}{name}#{self.at // 3600:.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from store_contract import make_response
 
 from rag.adapters.store_format import decode
-from rag.values.stored import CachedAnswer, ResponseRecord, Turn, quantise
+from rag.values.stored import ANONYMOUS, CachedAnswer, ResponseRecord, Turn, quantise
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,14 @@ def test_what_another_release_wrote_reads_as_absent(text: str) -> None:
 
 def test_whose_vote_it_is() -> None:
     assert make_response("r1", session_id="s").voter == "s"
-    assert make_response("r1", session_id=None).voter == "r1"
+
+    def anonymous(response_id: str = "r1", **fields: object) -> str:
+        return make_response(response_id, **{"session_id": None, "at": 7200.0, **fields}).voter
+
+    assert anonymous().startswith(ANONYMOUS)
+    others = {"question": "Permits?", "chunk_ids": ("id_2", "id_1"), "cache_keys": (), "at": 10799.9}
+    assert anonymous() == anonymous("r2", **others), "the same answer in the same hour"
+    assert len({anonymous(), anonymous(at=10800.0), anonymous(chunk_ids=("id_1",)), anonymous(chunk_ids=())}) == 4
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([384, 3072]), st.floats(-1, 1))

@@ -6,7 +6,8 @@
                                                       chunks (each <chunk> on a line), at, expiresAt
     chunk#<chunk>    vote#<response at>#<id>#<voter>  helpful, question, voter, vector, at, expiresAt
     chunk#<chunk>    voted                            expiresAt
-    bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative
+    bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative;
+                     anonymous#<...>                  the same of a voter without a session
 
 The vote under its voter decides: it is written on condition that none newer is there, and the copies, from which votes
 are read, are written in the same transaction. A chunk has copies of a voter's newest votes only: which ones is worked
@@ -24,6 +25,8 @@ from rag.adapters.dynamodb.items import Item, Key, Row, Value
 from rag.adapters.dynamodb.table import DynamoDbTable
 from rag.adapters.store_format import clip_comment, clip_question, decode, digest, encode_response, expiry
 from rag.values.stored import (
+    ANONYMOUS,
+    HOURS_AGAINST,
     MAX_CHUNK_IDS,
     MAX_VOTES_PER_CHUNK,
     MAX_VOTES_PER_VOTER,
@@ -36,7 +39,7 @@ from rag.values.stored import (
 QUERIES_AT_ONCE = 8
 """botocore keeps ten connections."""
 MAX_BARS = 100
-"""Negative votes on one cache key that are looked at, newest response first."""
+"""Negative votes on one cache key that are looked at, of sessions and others each, newest response first."""
 MAX_OF_VOTER = 100
 """A voter's votes that are looked at when one of them changes, newest response first."""
 
@@ -66,7 +69,7 @@ class DynamoDbFeedback:
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
-    ) -> None:
+    ) -> bool:
         """Let ``voter``'s vote on ``response`` be ``helpful``."""
         chunks = [digest(chunk_id) for chunk_id in dict.fromkeys(response.chunk_ids[:MAX_CHUNK_IDS])]
         values: Mapping[str, Value | None] = {
@@ -79,17 +82,21 @@ class DynamoDbFeedback:
         }
         sk = f"vote#{round(response.at * 1e6):017d}#{digest(response.response_id)}"
         decisive = Row(Key(f"voter#{digest(voter)}", sk), values, expiry(self._table.clock(), self._vote_ttl_s))
-        puts, deletes = self._copies(decisive, chunks, voter)
+        puts, deletes, content = self._copies(decisive, chunks, voter)
         for cache_key in response.cache_keys:
-            bar = Key(_bar_pk(cache_key), _copy_sk(sk, voter))
+            bar = Key(_bar_pk(cache_key), _bar_sk(sk, voter))
             if helpful is False:
                 puts.append(Row(bar, {"at": at}, decisive.expires_at))
             else:
                 deletes.append(bar)
         self._table.replace_unless_newer(decisive, puts=puts, deletes=deletes)
+        return content
 
-    def _copies(self, decisive: Row, chunks: Sequence[str], voter: str) -> tuple[list[Row], list[Key]]:
-        """The copies under ``chunks`` that come and go with the vote ``decisive``: at most two a chunk."""
+    def _copies(self, decisive: Row, chunks: Sequence[str], voter: str) -> tuple[list[Row], list[Key], bool]:
+        """The copies under ``chunks`` that come and go with the vote ``decisive``: at most two a chunk.
+
+        And whether all of the voter's votes until then are for their responses.
+        """
         mine = self._table.newest(decisive.key.pk, prefix="vote#", limit=MAX_OF_VOTER)
         before = {str(item["sk"]): item for item in mine}
         vote = {name: value for name, value in decisive.values.items() if value is not None}
@@ -103,7 +110,7 @@ class DynamoDbFeedback:
             gone = {*old, decisive.key.sk} - set(new)
             deletes += (Key(_chunk_pk(chunk), _copy_sk(sk, voter)) for sk in gone)
             puts += (_copy(chunk, sk, item, voter) for sk, item in new.items() if old.get(sk) is not item)
-        return puts, deletes
+        return puts, deletes, all(item.get("helpful") for item in mine)
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""
@@ -122,9 +129,10 @@ class DynamoDbFeedback:
         return found
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response of this cache key stands."""
-        bars = self._table.newest(_bar_pk(cache_key), prefix="vote#", limit=MAX_BARS)
-        return any(float(bar["at"]) >= since for bar in bars)
+        """Whether a session's vote against a response of this cache key stands, or anonymous ones of several hours."""
+        bars = (self._table.newest(_bar_pk(cache_key), prefix=kind, limit=MAX_BARS) for kind in ("vote#", ANONYMOUS))
+        sessions, anonymous = ([str(bar["sk"]) for bar in some if float(bar["at"]) >= since] for some in bars)
+        return bool(sessions) or len({int(sk.split("#")[1]) // 3_600_000_000 for sk in anonymous}) >= HOURS_AGAINST
 
     def _votes_under(self, pk: str) -> list[Item]:
         return self._table.newest(pk, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)[::-1]
@@ -159,6 +167,11 @@ def _response_key(response_id: str) -> Key:
 
 def _copy_sk(sk: str, voter: str) -> str:
     return f"{sk}#{digest(voter)}"
+
+
+def _bar_sk(sk: str, voter: str) -> str:
+    copy = _copy_sk(sk, voter)
+    return ANONYMOUS + copy.removeprefix("vote#") if voter.startswith(ANONYMOUS) else copy
 
 
 def _chunk_pk(chunk: str) -> str:

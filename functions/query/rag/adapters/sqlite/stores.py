@@ -18,6 +18,8 @@ from rag.adapters.store_format import (
     expiry,
 )
 from rag.values.stored import (
+    ANONYMOUS,
+    HOURS_AGAINST,
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
@@ -135,9 +137,13 @@ class SqliteFeedback:
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
-    ) -> None:
+    ) -> bool:
         """Let ``voter``'s vote on ``response`` be ``helpful``; a withdrawn one stays as a row without a verdict."""
         with self._database.writing() as connection:
+            against = connection.execute(
+                "SELECT 1 FROM votes WHERE voter = ? AND helpful IS NOT 1 AND expires_at > ? LIMIT 1",
+                (voter, self._database.clock()),
+            ).fetchone()
             row = connection.execute(
                 "INSERT INTO votes (response, response_at, question, vector,"
                 " voter, helpful, comment, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -164,6 +170,7 @@ class SqliteFeedback:
                     "INSERT OR IGNORE INTO vote_keys VALUES (?, ?)", [(key, row[0]) for key in response.cache_keys]
                 )
                 self._count_anew(connection, row[0], voter)
+        return against is None
 
     def _count_anew(self, connection: sqlite3.Connection, vote: int, voter: str) -> None:
         """Choose again which of ``voter``'s votes count on the chunks that ``vote`` is about."""
@@ -214,11 +221,12 @@ class SqliteFeedback:
         return self._known
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether a vote against a response of this cache key stands."""
+        """Whether a session's vote against a response of this cache key stands, or anonymous ones of several hours."""
         with self._database.reading() as connection:
-            row = connection.execute(
-                "SELECT 1 FROM vote_keys JOIN votes ON vote = id"
-                " WHERE cache_key = ? AND helpful = 0 AND at >= ? AND expires_at > ? LIMIT 1",
-                (cache_key, since, self._database.clock()),
+            sessions, hours = connection.execute(
+                "SELECT total(voter NOT GLOB ?), count(DISTINCT CAST(response_at / 3600 AS INTEGER))"
+                " FROM vote_keys JOIN votes ON vote = id"
+                " WHERE cache_key = ? AND helpful = 0 AND at >= ? AND expires_at > ?",
+                (f"{ANONYMOUS}*", cache_key, since, self._database.clock()),
             ).fetchone()
-        return row is not None
+        return bool(sessions) or bool(hours >= HOURS_AGAINST)

@@ -10,7 +10,7 @@ import numpy as np
 from rag.errors import UnknownResponse
 from rag.ports import AnswerCache, FeedbackStore
 from rag.values.answer import Answer, Context, Hit
-from rag.values.stored import CacheHit, ResponseRecord, quantise
+from rag.values.stored import ANONYMOUS, CacheHit, ResponseRecord, quantise
 
 
 def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
@@ -36,10 +36,13 @@ class FeedbackLog:
     embed: Callable[[str], np.ndarray]
     now: Callable[[], float]
 
-    def record(self, answer: Answer, rests_on: tuple[Hit, ...], key: str | None, cached: CacheHit | None) -> None:
+    def record(
+        self, answer: Answer, rests_on: tuple[Hit, ...], session: str | None, key: str | None, cached: CacheHit | None
+    ) -> None:
         """Keep what a vote on ``answer`` must know: what it rests on, or what the cached answer was made of.
 
-        ``key`` is the question's in the cache, None when it has none.
+        ``key`` is the question's in the cache, None when it has none. ``session`` is the one that the caller named: one
+        that this request began is nobody's yet.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -58,13 +61,15 @@ class FeedbackLog:
                 profile=answer.profile,
                 at=self.now(),
                 vector=vector,
-                session_id=question.session_id,
+                session_id=session,
                 cache_keys=(key,) if key else (),
             )
         )
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
-        """Let the session's vote on a response be ``helpful``; None withdraws it. A vote against evicts the answer.
+        """Let the voter's vote on a response be ``helpful``; None withdraws it.
+
+        A vote of a session against it evicts the answer, and of the anonymous ones of an hour the first.
 
         Raises:
             UnknownResponse: there is no such response (any more).
@@ -73,7 +78,8 @@ class FeedbackLog:
         response = self.store.response(response_id)
         if response is None:
             raise UnknownResponse
-        self.store.vote(response, voter=response.voter, helpful=helpful, at=self.now(), comment=comment)
-        if helpful is False and self.cache:
+        voter = response.voter
+        first = self.store.vote(response, voter=voter, helpful=helpful, at=self.now(), comment=comment)
+        if helpful is False and self.cache and (first or not voter.startswith(ANONYMOUS)):
             for key in response.cache_keys:
                 self.cache.evict(key)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rag.ports import LayeredAnswers
 from rag.stages.cache.frozen_answer import freeze
-from rag.values.answer import Answer, Hit, Question, SearchQuery
+from rag.values.answer import Answer, Hit, Question, SearchQuery, Statement
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
 RECENT_NEGATIVE_S = 30 * 86_400
@@ -24,10 +24,11 @@ class CacheSlot:
     profile, index version, model and engine, prompt, tables, numbers; whatever of it changes, nothing old is served.
 
     An answer is kept whose confidence is Medium or High; where that is no chance (``Confidence.raw`` is None), one with
-    a top cosine (-1..1) of ``bar`` or more. ``recent_negative`` tells whether somebody voted against an answer under a
-    key since a moment; ``embed`` gives a question's unit vector; ``now`` gives Unix seconds. ``embed_ahead`` begins
-    what ``embed`` will need and returns at once: where the embedder is remote, the question travels to it while the
-    shared layer is asked.
+    a top cosine (-1..1) of ``bar`` or more. Where its statements were checked, each must cite something and have some
+    support, and one full support: what rewrites the question or evades it has none.
+    ``recent_negative`` tells whether votes since a moment bar a key; ``embed`` gives a question's unit vector; ``now``
+    gives Unix seconds. ``embed_ahead`` begins what ``embed`` will need and returns at once: where the embedder is
+    remote, the question travels to it while the shared layer is asked.
     """
 
     store: LayeredAnswers
@@ -85,6 +86,7 @@ class CacheSlot:
             and not completion.degraded
             and completion.finish_reason in {None, "stop"}
             and answer.citations != ()
+            and _borne_out(answer.statements)
             and (answer.confidence.level != "Low" if answer.confidence.raw is not None else top_score >= self.bar)
         )
         if not good or self._disliked(key):
@@ -95,6 +97,11 @@ class CacheSlot:
             self.store.evict(key)
             return False
         return True
+
+
+def _borne_out(statements: tuple[Statement, ...]) -> bool:
+    supports = {one.support if one.citations else "unsupported" for one in statements}
+    return not supports or ("supported" in supports and "unsupported" not in supports)
 
 
 _SENTENCE_ENDS = ".?!\u2026\u3002\uff0e\uff1f\uff01\u061f"

@@ -46,8 +46,8 @@ class Kept:
         self.embedded.append(text)
         return VECTOR
 
-    def answered(self, key: str | None = "k") -> None:
-        self.log.record(ANSWER, HITS, key, None)
+    def answered(self, key: str | None = "k", *, session: str | None = SESSION) -> None:
+        self.log.record(ANSWER, HITS, session, key, None)
         if key:
             self.cache.put(key, frozen(), ttl_s=100.0)
 
@@ -109,7 +109,7 @@ def test_a_response_is_kept_with_what_it_rests_on(kept: Kept) -> None:
 
 
 def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded(kept: Kept) -> None:
-    kept.log.record(ANSWER, (), "k", found("k"))
+    kept.log.record(ANSWER, (), SESSION, "k", found("k"))
     response = kept.store.response("r1")
     assert response is not None
     assert (response.chunk_ids, response.vector) == (("id_1", "id_2"), b"\x01\x02")
@@ -118,7 +118,7 @@ def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded(
 
 
 def test_a_decline_is_kept_without_a_vector(kept: Kept) -> None:
-    kept.log.record(ANSWER, (), "k", None)
+    kept.log.record(ANSWER, (), SESSION, "k", None)
     response = kept.store.response("r1")
     assert response is not None
     assert (response.chunk_ids, response.vector, kept.embedded) == ((), b"", [])
@@ -130,6 +130,30 @@ def test_only_a_vote_against_evicts(kept: Kept, helpful: bool | None, left: bool
     kept.log.vote("r1", helpful=helpful, comment=None)
     assert (kept.cache.get("k") is not None) == left
     assert kept.store.recent_negative("k", since=0) == (not left)
+
+
+def test_of_an_hour_s_anonymous_votes_the_first_one_against_evicts(kept: Kept) -> None:
+    left = []
+    for response_id, helpful in (("r1", True), ("r2", False), ("r3", False), ("r3", None), ("r4", False)):
+        kept.log.record(replace(ANSWER, response_id=response_id), HITS, None, "k", None)
+        kept.cache.put("k", frozen(), ttl_s=100.0)
+        kept.log.vote(response_id, helpful=helpful, comment=None)
+        left.append(kept.cache.get("k") is not None)
+    assert left == [True, False, True, True, True]
+    assert not kept.store.recent_negative("k", since=0)
+
+
+def test_anonymous_votes_of_two_hours_keep_out_and_each_can_be_withdrawn_later(kept: Kept) -> None:
+    barred = []
+    for moment, response_id, helpful in ((0, "r1", False), (3600, "r2", False), (9000, "r1", None), (9000, "r3", None)):
+        kept.clock.now = 1e9 + moment
+        if kept.store.response(response_id) is None:
+            kept.log.record(replace(ANSWER, response_id=response_id), HITS, None, "k", None)
+        kept.log.vote(response_id, helpful=helpful, comment=None)
+        barred.append(kept.store.recent_negative("k", since=0))
+    assert barred == [False, True, False, False]
+    (votes, _) = kept.store.votes_on(["id_1", "id_2"], since=0).values()
+    assert [vote.helpful for vote in votes] == [False]
 
 
 def test_a_vote_counts_for_the_session_and_the_last_one_stands(kept: Kept) -> None:

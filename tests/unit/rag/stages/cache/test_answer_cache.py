@@ -13,7 +13,7 @@ from fakes_stores import InMemoryAnswerCache
 from rag.adapters.layered_cache import LayeredCache
 from rag.stages.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.stages.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery, View
+from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery, Statement, View
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
@@ -127,6 +127,7 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
     assert (answer.confidence, answer.refused, answer.chunks_retrieved) == (ANSWER.confidence, False, 2)
 
 
+BORNE = Statement(text="Five days.", citations=("[Import permits]",), support="supported", chance=0.99)
 DONE = ANSWER.completion or Completion(text="", model="")
 
 
@@ -139,10 +140,18 @@ DONE = ANSWER.completion or Completion(text="", model="")
         replace(ANSWER, completion=replace(DONE, degraded=True)),
         replace(ANSWER, completion=replace(DONE, finish_reason="length")),
         replace(ANSWER, completion=replace(DONE, finish_reason="content_filter")),
+        replace(ANSWER, statements=(BORNE, replace(BORNE, support="unsupported"))),
+        replace(ANSWER, statements=(BORNE, replace(BORNE, citations=()))),
+        replace(ANSWER, statements=(replace(BORNE, support="partial"),)),
     ],
 )
 def test_what_is_not_good_enough_is_not(answer: Answer) -> None:
     assert not kept(answer)
+
+
+@pytest.mark.parametrize("statements", [(), (BORNE,), (BORNE, replace(BORNE, support="partial"))])
+def test_one_that_its_sources_bear_out_is(statements: tuple[Statement, ...]) -> None:
+    assert kept(replace(ANSWER, statements=statements))
 
 
 def test_an_engine_without_a_finish_reason_is_good_enough() -> None:

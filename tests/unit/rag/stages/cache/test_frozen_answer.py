@@ -11,7 +11,18 @@ from fakes import make_hit
 from rag.adapters.store_format import decode, encode_answer
 from rag.http.replies import query_reply, question_reply
 from rag.stages.cache.frozen_answer import freeze, thaw
-from rag.values.answer import Answer, Citation, Completion, Confidence, Match, Question, RelatedDoc, Source, Usage
+from rag.values.answer import (
+    Answer,
+    Citation,
+    Completion,
+    Confidence,
+    Match,
+    Question,
+    RelatedDoc,
+    Source,
+    Statement,
+    Usage,
+)
 from rag.values.stored import CachedAnswer
 
 HITS = (
@@ -38,6 +49,9 @@ ANSWER = Answer(
             chunk_id="id_7",
             support="partial",
         ),
+    ),
+    statements=(
+        Statement(text="Five days.", citations=("(Source: https://a.example)",), support="partial", chance=0.61),
     ),
     sources=(Source(title="Permits", org="ABO", url="https://a.example", section="Fees"),),
     related_docs=(RelatedDoc(title="Other", category="abo", doc_id="other", url=""),),
@@ -73,6 +87,12 @@ def test_the_reply_is_the_same_but_for_ids_and_metadata() -> None:
     assert after["responseId"] == "r2"
     for name in ("query", "profile", "chunksRetrieved", "chunksUsed", "model", "finishReason"):
         assert after["metadata"][name] == before["metadata"][name], name
+
+
+def test_what_the_check_found_comes_back() -> None:
+    after = round_trip(ANSWER)
+    assert after.statements == ANSWER.statements
+    assert [citation.support for citation in after.citations] == ["partial"]
 
 
 def test_all_the_chunks_that_a_citation_stands_for_are_told_again() -> None:
