@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.build.ingest import LOCK_NAME, Summary, ingest
+from knowledge.build.ingest import Summary, ingest
+from knowledge.build.lock import LOCK_NAME
 from knowledge.build.write import EMBED_BATCH_TEXTS
 from knowledge.cut import chunking
 from knowledge.errors import IndexLocked, IndexMismatch, SourceUnreadable

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ragctl.ask import ask
+from ragctl.calibrate import calibrate
 from ragctl.console import emit_json, note
 from ragctl.doctor import doctor
 from ragctl.evaluate import evaluate
@@ -22,7 +23,7 @@ from ragctl.serve import serve
 from ragctl.show import show
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
-for command in (ingest, search, ask, show, serve, doctor, evaluate):
+for command in (ingest, search, ask, show, serve, doctor, evaluate, calibrate):
     app.command()(command)
 
 

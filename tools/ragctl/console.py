@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.console import Console, RenderableType
 
 
@@ -33,9 +36,20 @@ def note(sentence: str) -> None:
     sys.stderr.flush()
 
 
-def error_console() -> Console:
-    """A rich console on stderr, for progress."""
-    return _console(error=True)
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr that says ``what`` is done, when that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = _console(error=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def on_progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        yield on_progress
 
 
 def _console(*, error: bool) -> Console:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragctl.console import emit_json, error_console, note, show
+from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import INTERRUPTED, CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from knowledge.build.ingest import Summary
     from knowledge.read.documents import Reading
     from knowledge.types import Failure
     from rag.config.settings import Settings
 
 COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
+LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"
 
 
 def ingest(
@@ -42,10 +39,13 @@ def ingest(
     if as_json:
         counts = {name: getattr(summary, name) for name in COUNTS}
         seconds = round(summary.seconds, 3)
-        emit_json({**counts, "failed": failed, "warnings": warnings, "seconds": seconds})
+        older = {"note": LABELS_OLDER} if summary.labels_older else {}
+        emit_json({**counts, "failed": failed, "warnings": warnings, "seconds": seconds, **older})
     else:
         _report(failed, warnings)
         _print_summary(summary, settings.index_place, failed=len(failed))
+        if summary.labels_older:
+            note(f"Note: {LABELS_OLDER}")
 
 
 def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
@@ -60,7 +60,7 @@ def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
     reading = read(paths, readers=readers())
     target = folder_of(settings.index_place)
     try:
-        with for_documents(settings, target) as embedder, progress() as on_progress:
+        with for_documents(settings, target) as embedder, progress("Embedding") as on_progress:
             summary = build(
                 reading.documents,
                 target=target,
@@ -94,22 +94,6 @@ def _report(failed: list[dict[str, str]], warnings: list[dict[str, str]]) -> Non
     for what, problems in (("Failed", failed), ("Warning", warnings)):
         for problem in problems:
             note(f"{what}: {problem['path']}: {problem['error']}")
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr, when that is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("Embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = error_console()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None, visible=False)
-
-        def on_progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
-
-        yield on_progress
 
 
 def _print_summary(summary: Summary, place: str, *, failed: int) -> None:

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -36,18 +35,17 @@ from rag.stages.score.calibrated import signals
 from rag.stages.score.support import not_mentioned
 from rag.stages.write.quoting import excerpts
 from ragctl.beir import read_qrels, read_queries
+from ragctl.measure.intervals import above
+from research.logistic import Floats, calibration_error, probability
 
 SETS = ("clapnq_dev", "squad_v11_dev", "covid_faq")
 QUESTIONS, FAR = 400, 120
 MIX = {"asked": 0.68, "near": 0.2, "far": 0.12}
 SAME, SIMILAR = 0.8, 0.7
 TOP_K, CONTEXT_CHARS = 10, 8000
-BINS = 10
 NAMES = ("coverage", "lead", "cosine")
 COLUMNS = ("AUROC", "but far", "ECE", "right>50", "right>75", "near>50", "far>50", "right n.m.", "near n.m.")
 """Right against all others, far ones aside; shares of a chance of 50 or 75 %; of "do not mention" in the answer."""
-
-type Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +190,14 @@ def _fit(sets: list[list[Case]]) -> Floats:
 
 def _row(cases: list[Case], weights: Floats) -> str:
     rows, right, counts = _table(cases)
-    chance = 1 / (1 + np.exp(-rows @ weights))
+    chance = probability(rows @ weights)
     kinds = np.array([case.kind for case in cases])
     absent = np.array([case.absent for case in cases])
     good = right > 0
-    bins = np.minimum((chance * BINS).astype(int), BINS - 1)
-    error = sum(abs(float((counts * (chance - right))[bins == place].sum())) for place in range(BINS))
     figures = (
-        _auroc(chance[good], chance[~good]),
-        _auroc(chance[good], chance[~good & (kinds != "far")]),
-        error,
+        above(chance[good], chance[~good]),
+        above(chance[good], chance[~good & (kinds != "far")]),
+        calibration_error(chance, right, counts),
         np.mean(chance[good] >= 0.5),
         np.mean(chance[good] >= 0.75),
         np.mean(chance[kinds == "near"] >= 0.5),
@@ -210,11 +206,6 @@ def _row(cases: list[Case], weights: Floats) -> str:
         np.mean(absent[kinds == "near"]),
     )
     return "  ".join(f"{figure:9.3f}" for figure in figures)
-
-
-def _auroc(good: Floats, bad: Floats) -> float:
-    """How often one of ``good`` is above one of ``bad``; equals count half."""
-    return float(np.mean((good[:, None] > bad) + 0.5 * (good[:, None] == bad)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from knowledge.build.ingest import LOCK_NAME
+from knowledge.build.lock import LOCK_NAME
 from ragctl import jobs as module
 from ragctl.jobs import IngestJobs, with_ingest
 

@@ -10,19 +10,19 @@ import secrets
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
+from knowledge.build.labels import carried, is_whole, labels_older
+from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Previous, embed_key, plan
 from knowledge.build.reading import Known, stored_tokens, texts_of
 from knowledge.build.write import Settings, describe, embed_chunks, switch, write_data
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.errors import IndexLocked, IndexMismatch, IndexUnavailable, SourceUnreadable
+from knowledge.errors import IndexMismatch, IndexUnavailable, SourceUnreadable
 from knowledge.open.collection import SQLITE_NAME, Collection
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
@@ -37,15 +37,14 @@ from knowledge.types import Chunk, Document, Embedder, Failure, TokenEmbedder
 if TYPE_CHECKING:
     from knowledge.types import Vector
 
-LOCK_NAME = ".lock"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
 
     ``changed`` are those whose digest is another one; ``empty`` are the paths of documents without any text;
-    ``failed`` names documents that could not be cut, which the index does not hold.
+    ``failed`` names documents that could not be cut, which the index does not hold. ``labels_older`` says whether the
+    owner's calibration was kept from another version of the index.
     """
 
     documents: int
@@ -59,6 +58,7 @@ class Summary:
     failed: tuple[Failure, ...]
     version: str
     seconds: float
+    labels_older: bool = False
 
 
 def ingest(
@@ -84,7 +84,7 @@ def ingest(
     """
     started = time.perf_counter()
     target.mkdir(parents=True, exist_ok=True)
-    with _locked(target):
+    with locked(target):
         old = _read(target)
         before = old.manifest
         settings = _wanted(embedder, collection, max_chars, overlap)
@@ -102,7 +102,7 @@ def ingest(
         data = target / f"data-{secrets.token_hex(6)}"
         try:
             written = write_data(data, planned.chunks, embedded, collection, embedder)
-            manifest = describe(data, planned, settings, written)
+            manifest = carried(describe(data, planned, settings, written), before)
         except BaseException:
             shutil.rmtree(data, ignore_errors=True)
             raise
@@ -116,19 +116,6 @@ class _Old:
 
     manifest: Manifest | None
     salvage: Salvage
-
-
-@contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    lock = FileLock(target / LOCK_NAME)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as exc:
-        raise IndexLocked(f"Another process is writing the index in {str(target)!r} ({LOCK_NAME} is held)") from exc
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _read(target: Path) -> _Old:
@@ -155,7 +142,7 @@ def _wanted(embedder: Embedder, collection: str, max_chars: int, overlap: int) -
 
 def _settings(manifest: Manifest) -> Settings:
     m = manifest
-    recipes = map(_recipe, (m.lexical, m.tokens, m.calibration))
+    recipes = (_recipe(m.lexical), _recipe(m.tokens), CALIBRATION_RECIPE if is_whole(m) else 0)
     return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, *recipes)
 
 
@@ -242,6 +229,7 @@ def _summary(
         failed=failed,
         version=now.version,
         seconds=time.perf_counter() - started,
+        labels_older=labels_older(now),
     )
 
 

@@ -44,7 +44,8 @@ class FileRecord:
 class Manifest:
     """What an index holds.
 
-    ``version`` is a hash of the content (equal content, equal version, whenever it was built). ``built_at`` is
+    ``version`` is a hash of the content and of what its owner's labels gave (equal ones, equal version, whenever it was
+    built). ``built_at`` is
     ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to. ``recipe`` numbers
     the way in which a chunk becomes the text that is embedded. ``documents`` counts those that gave chunks.
     ``next_number`` is the first chunk number never used. ``fields`` gives each metadata field's type.

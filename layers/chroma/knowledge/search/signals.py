@@ -7,6 +7,7 @@ regression joins them: the score is the log of the odds that the index answers t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CALIBRATION_RECIPE = 3
-"""Raise it when a signal, a weight or a background question changes: every index is then measured anew."""
+"""Raise it when a signal, a weight (those of the service's confidence too) or a background question changes.
+
+Every index is then measured anew, and what its owner's labels gave is dropped: it was fitted to the old ones.
+"""
 
 BEST_COSINE = "best_cosine"
 """Cosine of the question with the nearest chunk."""
@@ -71,12 +75,14 @@ def measure(
 class Calibration:
     """How the background questions fare in an index: mean and deviation of each signal.
 
-    ``bar`` is the score that ``QUANTILE`` of them stay below.
+    ``bar`` is the score that ``QUANTILE`` of them stay below, or the one that the owner's labelled questions gave.
+    ``odds`` are the slope (>= 0) and the shift that those gave the log odds of the confidence.
     """
 
     means: Mapping[str, float]
     stds: Mapping[str, float]
     bar: float
+    odds: tuple[float, float] = (1.0, 0.0)
 
     @classmethod
     def of(cls, observed: Sequence[Mapping[str, float]]) -> Self:
@@ -98,13 +104,19 @@ class Calibration:
             return None
         try:
             signals: Mapping[str, Mapping[str, float]] = record["signals"]  # type: ignore[assignment]
-            return cls(
+            labels: Mapping[str, float] = record.get("labels") or {}  # type: ignore[assignment]
+            found = cls(
                 means={name: float(signals[name]["mean"]) for name in WEIGHTS},
                 stds={name: max(float(signals[name]["std"]), LEAST_STD) for name in WEIGHTS},
-                bar=float(record["bar"]),  # type: ignore[arg-type]
+                bar=float(labels.get("bar", record["bar"])),  # type: ignore[arg-type]
+                odds=(float(labels.get("slope", 1)), float(labels.get("shift", 0))),
             )
-        except (KeyError, TypeError, ValueError) as exc:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise IndexDamaged(f"The index's calibration is not whole ({exc!r}). Run: ragctl ingest PATH") from exc
+        if not all(map(math.isfinite, (found.bar, *found.odds))) or found.odds[0] < 0:
+            said = f"bar {found.bar:g}, slope {found.odds[0]:g}, shift {found.odds[1]:g}"
+            raise IndexDamaged(f"The index's calibration is not whole ({said}). Run: ragctl ingest PATH")
+        return found
 
     def record(self, questions: int) -> Mapping[str, object]:
         """What ``load`` reads; ``questions`` is how many background questions were asked."""

@@ -73,6 +73,17 @@ def test_a_record_gives_the_same_scores() -> None:
     assert Calibration.load(record) == calibration
 
 
+def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds() -> None:
+    record = Calibration.of(observed()).record(400)
+    found = Calibration.load({**record, "labels": {"bar": -1.5, "slope": 0.5, "shift": 2}})
+
+    assert found is not None
+    assert (found.bar, found.odds) == (-1.5, (0.5, 2.0))
+    only_odds = Calibration.load({**record, "labels": {"slope": 0.5, "shift": 2}})
+    assert only_odds is not None
+    assert only_odds.bar == record["bar"]
+
+
 @pytest.mark.parametrize("record", [None, {"recipe": CALIBRATION_RECIPE + 1, "signals": {}}])
 def test_no_record_or_one_of_another_recipe_is_no_calibration(record: Mapping[str, object] | None) -> None:
     assert Calibration.load(record) is None
@@ -80,7 +91,17 @@ def test_no_record_or_one_of_another_recipe_is_no_calibration(record: Mapping[st
 
 @pytest.mark.parametrize(
     "change",
-    [{"bar": None}, {"bar": "high"}, {"signals": {}}, {"signals": None}, {"signals": {BEST_COSINE: {"mean": 0.2}}}],
+    [
+        {"labels": {"bar": "low"}},
+        {"labels": [1]},
+        {"labels": {"bar": math.nan}},
+        {"labels": {"slope": -1}},
+        {"bar": None},
+        {"bar": "high"},
+        {"signals": {}},
+        {"signals": None},
+        {"signals": {BEST_COSINE: {"mean": 0.2}}},
+    ],
 )
 def test_a_broken_record_is_damage(change: Mapping[str, object]) -> None:
     record = {**Calibration.of(observed()).record(400), **change}

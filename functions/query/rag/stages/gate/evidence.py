@@ -15,7 +15,8 @@ class EvidenceGate:
     """Proceeds when the best chunk's plain cosine reaches the threshold that a person set, in the request or here.
 
     Where nobody set one (``threshold`` is None) the index's own bar decides: the score that 95 % of questions about
-    nothing stay below in it. An index in which that was not measured asks for a cosine of ``UNMEASURED_BAR``.
+    nothing stay below in it, or what its owner's labels gave. An index in which that was not measured asks for a cosine
+    of ``UNMEASURED_BAR``.
     """
 
     threshold: float | None = None

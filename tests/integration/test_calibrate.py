@@ -1,0 +1,300 @@
+"""ragctl calibrate on a small index with the real embedding model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from knowledge.build import write
+from knowledge.build.lock import LOCK_NAME
+from knowledge.open.manifest import Manifest, loads
+from rag.values.answer import Deadline, Question
+from rag.wiring import build_service
+from ragctl import cli
+from ragctl.options import read_settings
+
+PAGES = {
+    "Returns": "Boots may be sent back within 30 days if they were not worn outside. We refund the price in five days.",
+    "Shipping": "Parcels leave our warehouse at noon. Delivery to islands takes two days longer and costs 9 euros.",
+    "Resoling": "Our cobbler glues a new rubber sole on any model with a stitched welt for 65 euros.",
+    "Sizes": "Measure the foot in the evening and add 8 millimetres. Half sizes exist from 37 to 44.",
+    "Waxing": "Rub beeswax into dry leather with a cloth, wait an hour, and brush it until it shines.",
+    "Vouchers": "A gift voucher is valid for three years and can be spent in several orders.",
+    "Guarantee": "Seams and eyelets are guaranteed for two years. Worn laces and insoles are not.",
+    "Wholesale": "Dealers order twelve pairs or more and pay within 45 days after the invoice.",
+    "Newsletter": "The newsletter comes on the first Monday of the month; a link at its foot ends it.",
+    "Workshop": "In the workshop in Porto visitors see how a last is carved. Tours begin at 15:00.",
+}
+ANSWERED = {
+    "Returns": ["how long can i send boots back", "when do I get my refund?", "may worn boots be sent back?"],
+    "Shipping": ["what does delivery to an island cost", "When do parcels leave the warehouse?"],
+    "Resoling": ["new sole price", "can you glue a rubber sole on my boots"],
+    "Sizes": ["do you have half sizes", "how do i measure my foot"],
+    "Waxing": ["how do i wax the leather", "how long must beeswax stay on leather"],
+    "Vouchers": ["how long is a voucher valid?", "can I spend a gift voucher in several orders"],
+    "Guarantee": ["are laces covered by the guarantee", "for how long are seams guaranteed"],
+    "Wholesale": ["how many pairs must a dealer order", "when must dealers pay the invoice"],
+    "Newsletter": ["how do i stop the newsletter"],
+    "Workshop": ["when do tours of the workshop start"],
+}
+SLOPPY = "i want my money again"
+FAR = ["how do i reset the router", "What is the population of Chile?", "write a haiku about spring", "play some jazz"]
+
+type Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process; what it prints as JSON, or (exit status, stdout, stderr)."""
+    ours = [name for name in os.environ if name.startswith(("LLM_", "RAG_", "CHROMA_", "HYBRID_"))]
+    for name in [*ours, "INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER"]:
+        monkeypatch.setenv(name, "")
+
+    def run(*arguments: object) -> Any:
+        capsys.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
+
+    return run
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for title, text in PAGES.items():
+        (folder / f"{title}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def index(run: Run, pages: Path, tmp_path: Path) -> Path:
+    run("ingest", pages, "--index", tmp_path / "index", "--json")
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """Twenty questions that the pages answer, one of them far from their words, and four that they do not."""
+    lines = [{"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts]
+    lines += [{"question": SLOPPY, "expected": "Returns"}]
+    lines += [{"question": text, "answerable": False} for text in FAR]
+    return questions(tmp_path / "asked.jsonl", lines)
+
+
+def questions(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def manifest(index: Path) -> Manifest:
+    return loads((index / "manifest.json").read_bytes())
+
+
+def test_a_question_that_was_refused_is_answered_afterwards_by_a_service_that_was_running(
+    run: Run, index: Path, asked: Path
+) -> None:
+    service = build_service(read_settings(index=str(index), profile=None))
+
+    def refused(text: str) -> bool:
+        return service.pipeline.run(Question(text=text), deadline=Deadline.after(60, service.pipeline.clock)).refused
+
+    before = manifest(index)
+    assert [refused(SLOPPY), *map(refused, FAR)] == [True] * 5
+
+    told = run("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
+
+    assert told["questions"] == {"answerable": 20, "unanswerable": 4}
+    assert told["threshold"]["taken"]
+    assert told["threshold"]["before"]["falseRefusals"] == 0.05
+    assert told["threshold"]["bound"] == {"mean": round(1 / 21, 4), "surely": round(1 - 0.05 ** (1 / 20), 4)}
+    assert told["bar"]["inUse"] < told["bar"]["measured"]
+    assert told["confidence"]["verdict"].endswith("more answers labelled right or wrong are needed")
+    assert not refused(SLOPPY)
+    assert refused(FAR[0])
+    with service.index.lease() as opened:
+        assert opened.version == told["version"] != before.version  # no answer that was cached before is served
+
+    again = run("calibrate", "--questions", asked, "--index", index, "--json")
+    assert (again["written"], again["bar"]["inUse"]) == (False, told["bar"]["inUse"])
+
+    assert run("calibrate", "--reset", "--index", index, "--json")["written"]
+    assert manifest(index) == before
+
+
+def test_without_being_asked_to_it_changes_nothing_that_is_no_better(run: Run, index: Path, asked: Path) -> None:
+    there = (index / "manifest.json").read_bytes()
+    easy = [line for line in asked.read_text(encoding="utf-8").splitlines() if SLOPPY not in line]
+    asked.write_text("\n".join(easy), encoding="utf-8")
+
+    told = run("calibrate", "--questions", asked, "--index", index, "--json")
+
+    assert told["threshold"]["before"] == {"falseRefusals": 0, "falseAnswers": 0, "backgroundPassed": 0.05}
+    assert told["threshold"]["after"]["falseRefusals"] > 0
+    assert (told["threshold"]["taken"], told["written"]) == (False, False)
+    assert "no better than the one in use" in told["threshold"]["verdict"]
+    assert (index / "manifest.json").read_bytes() == there
+
+
+def test_an_index_without_a_good_threshold_is_told(run: Run, index: Path, tmp_path: Path) -> None:
+    strange = [{"question": text, "expected": "Returns"} for text in FAR]
+    known = [{"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts]
+    missing = [{"question": f"do {title.lower()} cost more on Sundays", "answerable": False} for title in PAGES]
+    asked = questions(tmp_path / "asked.jsonl", known + strange + missing)
+
+    status, out, _ = run("calibrate", "--questions", asked, "--index", index)
+
+    assert status == 0
+    assert "this index allows no good threshold" in out
+    assert "the best compromise" in out
+    assert "nothing to write" in out
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, index: Path, asked: Path) -> None:
+    there = (index / "manifest.json").read_bytes()
+    arguments = ("calibrate", "--questions", asked, "--threshold-for", "both", "--index", index, "--json")
+
+    told = run(*arguments, "--dry-run")
+
+    assert (told["written"], told["dryRun"], told["threshold"]["taken"]) == (False, True, True)
+    assert (index / "manifest.json").read_bytes() == there
+    done = run(*arguments)
+    assert done["written"]
+    assert {**done, "written": False, "dryRun": True} == told
+
+
+def test_too_few_labels_say_how_many_are_missing(run: Run, index: Path, tmp_path: Path) -> None:
+    few = [{"question": texts[0], "expected": title} for title, texts in list(ANSWERED.items())[:5]]
+    asked = questions(tmp_path / "few.jsonl", [*few, {"question": "thanks!"}, {"question": "why?"}])
+
+    told = run("calibrate", "--questions", asked, "--index", index, "--json")
+
+    assert told["threshold"]["verdict"] == "14 more answerable questions are needed (19 in all); the bar stays"
+    assert told["confidence"]["verdict"] == "44 more answers labelled right or wrong are needed"
+    assert told["notes"] == ["2 of 7 questions count for nothing: not labelled, or nothing asked"]
+    assert not told["written"]
+    false_answers = run(
+        "calibrate", "--questions", asked, "--threshold-for", "false-answers", "--index", index, "--json"
+    )
+    assert false_answers["threshold"]["verdict"].startswith("19 more unanswerable questions are needed")
+
+
+def test_without_questions_it_tells_the_bar_and_what_labels_would_give(
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0.3")
+    there = (index / "manifest.json").read_bytes()
+
+    told = run("calibrate", "--index", index, "--json")
+
+    assert told["bar"]["inUse"] == told["bar"]["measured"]
+    assert told["notes"][0].startswith("a threshold of 0.3 is set")
+    assert told["notes"][1].startswith("With 19 or more answerable questions")
+    assert (index / "manifest.json").read_bytes() == there
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"question": "a?", "expected": "b"}\n{"question": 3}\n', ":2 is no question"),
+        ('{"question": "a?", "expe', ":1 is no question"),
+        ("\n", "holds no question"),
+        ('{"question": "a?"}\n', "None of the questions is labelled"),
+    ],
+)
+def test_a_damaged_file_of_questions_is_named(run: Run, index: Path, tmp_path: Path, content: str, said: str) -> None:
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(content, encoding="utf-8")
+
+    status, out, _ = run("calibrate", "--questions", wrong, "--index", index, "--json")
+
+    assert (status, json.loads(out)["code"]) == (1, "source_unreadable")
+    assert said in json.loads(out)["error"]
+
+
+def test_an_interrupted_write_leaves_the_old_manifest(
+    run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = (index / "manifest.json").read_bytes()
+
+    def stop(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    arguments = ("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
+    with monkeypatch.context() as patch:
+        patch.setattr(write.os, "replace", stop)
+        status, out, _ = run(*arguments)
+
+    assert (status, json.loads(out)["error"]) == (1, "No space left on device")
+    assert (index / "manifest.json").read_bytes() == there
+    assert run(*arguments)["written"]
+
+
+def test_it_waits_for_no_other_writer(run: Run, index: Path, asked: Path) -> None:
+    with FileLock(index / LOCK_NAME):
+        arguments = ("--questions", asked, "--threshold-for", "both", "--index", index, "--json")
+        status, out, _ = run("calibrate", *arguments)
+
+    assert (status, json.loads(out)["code"]) == (1, "index_locked")
+
+
+def test_an_ingest_keeps_what_labels_gave_and_says_that_they_are_older(
+    run: Run, index: Path, asked: Path, pages: Path
+) -> None:
+    arguments = ("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
+    told = run(*arguments)
+    (pages / "Waxing.md").write_text("# Waxing\n\nWe sell no wax any more.\n", encoding="utf-8")
+
+    status, _, err = run("ingest", pages, "--index", index)
+
+    assert (status, "run ragctl calibrate --questions again" in err) == (0, True)
+    after = run("calibrate", "--index", index, "--json")
+    assert after["bar"]["inUse"] == told["bar"]["inUse"]
+    assert after["notes"][0] == "the labels that the index has were fitted to other documents"
+    assert "run ragctl calibrate --questions again" in run("ingest", pages, "--index", index, "--json")["note"]
+    run(*arguments)
+    assert run("calibrate", "--index", index, "--json")["notes"][0].startswith("With 19")
+    assert "note" not in run("ingest", pages, "--index", index, "--json")
+
+
+def test_an_ingest_mends_damaged_labels(run: Run, index: Path, pages: Path) -> None:
+    manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
+    manifest["calibration"]["labels"] = {"bar": "low", "older": False}
+    (index / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    status, _, err = run("calibrate", "--reset", "--index", index)
+    assert (status, "Run: ragctl ingest" in err) == (1, True)
+    run("ingest", pages, "--index", index, "--json")
+    assert run("calibrate", "--index", index, "--json")["written"] is False
+    assert "labels" not in json.loads((index / "manifest.json").read_text(encoding="utf-8"))["calibration"]
+
+
+def test_a_search_without_evidence_is_told(run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETRIEVER", "dense")
+
+    status, out, _ = run("calibrate", "--questions", asked, "--index", index, "--json")
+
+    assert (status, json.loads(out)["code"]) == (1, "no_evidence")
+
+
+def test_an_index_that_has_no_bar_is_told(run: Run, index: Path) -> None:
+    body = json.loads((index / "manifest.json").read_bytes()) | {"calibration": None}
+    (index / "manifest.json").write_text(json.dumps(body), encoding="utf-8")
+
+    status, out, _ = run("calibrate", "--index", index, "--json")
+
+    assert (status, json.loads(out)["code"]) == (1, "index_mismatch")
+    assert "Run: ragctl ingest PATH" in json.loads(out)["error"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--threshold-for", "both"), ("--reset", "--questions", "q.jsonl"), ("--threshold-for", "much")]
+)
+def test_options_that_do_not_go_together(run: Run, index: Path, arguments: tuple[str, ...]) -> None:
+    assert run("calibrate", *arguments, "--index", index)[0] == 2

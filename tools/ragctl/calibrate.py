@@ -1,0 +1,190 @@
+"""ragctl calibrate: the index's bar, and with labelled questions a bar and a confidence of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragctl.console import emit_json, note, progress, show
+from ragctl.failures import CommandFailed
+from ragctl.goals import Goal
+from ragctl.options import IndexDir, Json, Profile, read_settings
+from ragctl.questions import Labelled, read_questions
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from knowledge.open.manifest import Manifest
+    from rag.config.settings import Settings
+    from rag.wiring import Service
+    from ragctl.fitting import Fitted
+    from ragctl.judged import Case
+
+UNLABELLED = (
+    "With 19 or more answerable questions of your own (--questions Q.jsonl) the bar can promise how few of them it "
+    "refuses; unanswerable ones tell how many pass; with 49 labelled answers the confidence is fitted too"
+)
+
+
+def calibrate(
+    *,
+    questions: Annotated[
+        Path | None,
+        typer.Option(metavar="Q.jsonl", help="Your questions: {question, expected?, answer?, answerable?} a line."),
+    ] = None,
+    threshold_for: Annotated[
+        Goal | None,
+        typer.Option(help="Set the bar for this, whatever it does to the rest. Default: only where it is better."),
+    ] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget what labels gave: the measured bar again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
+    profile: Profile = None,
+    index: IndexDir = None,
+    as_json: Json = False,
+) -> None:
+    """Fit the index's bar and its confidence to your own questions, and say what that promises."""
+    if questions is None and threshold_for is not None:
+        raise typer.BadParameter("it needs --questions", param_hint="--threshold-for")
+    if questions is not None and reset:
+        raise typer.BadParameter("give either --questions or --reset")
+    labelled = read_questions(questions) if questions else []
+    settings = read_settings(index=index, profile=profile)
+    told = _calibrate(settings, labelled, goal=threshold_for, reset=reset, dry_run=dry_run)
+    if as_json:
+        emit_json(told.fields())
+    else:
+        show(*told.shown())
+    for sentence in told.notes:
+        note(f"Note: {sentence}")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said in the end: ``measured`` is the bar of the background questions, ``bar`` the one in use then.
+
+    After a dry run it is the one that would be in use.
+    """
+
+    index: str
+    version: str
+    measured: float
+    bar: float
+    fitted: Fitted | None
+    written: bool
+    dry_run: bool
+    notes: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "index": self.index,
+            "version": self.version,
+            "bar": {"measured": round(self.measured, 4), "inUse": round(self.bar, 4)},
+            **(self.fitted.fields() if self.fitted else {}),
+            "written": self.written,
+            "dryRun": self.dry_run,
+            "notes": list(self.notes),
+        }
+
+    def shown(self) -> list[RenderableType]:
+        """For people."""
+        done = "nothing written" if self.dry_run else "written" if self.written else "nothing to write"
+        used = "would be in use" if self.dry_run else "in use"
+        first = f"Index {self.index}: bar {self.bar:.2f} {used}, {self.measured:.2f} measured; {done}"
+        if self.fitted is None:
+            return [first]
+        labelled = f"{self.fitted.answerable} answerable and {self.fitted.unanswerable} unanswerable questions"
+        return [f"{first}. {labelled}", *(line for part in self.fitted.tables() for line in _table(*part))]
+
+
+def _table(sentence: str, rows: list[list[str]]) -> Iterator[RenderableType]:
+    from rich.table import Table
+
+    yield f"\n{sentence}"
+    if rows:
+        table = Table(*rows[0], box=None)
+        for row in rows[1:]:
+            table.add_row(*row)
+        yield table
+
+
+def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | None, reset: bool, dry_run: bool) -> Told:
+    import numpy as np
+
+    from knowledge.build.labels import labelled as with_labels
+    from knowledge.build.labels import labels_of
+    from knowledge.build.recalibrate import background_scores, recalibrate
+    from knowledge.open.source import folder_of
+    from knowledge.search.signals import QUANTILE, Calibration
+    from rag.wiring import build_service
+    from ragctl.fitting import fitted
+
+    service = build_service(settings)
+    with service.index.lease() as index:
+        far, manifest = background_scores(index), index.manifest
+    known = Calibration.load(manifest.calibration) if manifest else None
+    assert manifest is not None and known is not None  # noqa: S101, PT018 - or there would be no scores
+    found, notes = None, [*_notes(service, manifest)]
+    labels = labels_of(manifest)
+    wanted: Mapping[str, object] | None = None if reset else labels
+    if labelled:
+        cases, unjudged = _ask(service, labelled)
+        found = fitted(cases, far, known, labels or {}, goal)
+        wanted = found.labels
+        if unjudged:
+            notes.append(f"{unjudged} of {len(labelled)} questions count for nothing: not labelled, or nothing asked")
+    elif not reset:
+        notes.append(UNLABELLED)
+    now = with_labels(manifest, wanted)
+    if now != manifest and not dry_run:
+        now = recalibrate(folder_of(settings.index_place), wanted, version=manifest.version)
+    after = Calibration.load(now.calibration)
+    return Told(
+        index=settings.index_place,
+        version=now.version,
+        measured=float(np.quantile(far, QUANTILE)),
+        bar=after.bar if after else known.bar,
+        fitted=found,
+        written=now != manifest and not dry_run,
+        dry_run=dry_run,
+        notes=tuple(notes),
+    )
+
+
+def _ask(service: Service, labelled: list[Labelled]) -> tuple[list[Case], int]:
+    """The cases, and how many questions are none."""
+    from ragctl.judged import Asker
+
+    cases = []
+    with progress("Asking") as on_progress:
+        for done, case in enumerate(Asker(service.pipeline).cases(labelled), start=1):
+            on_progress(done, len(labelled))
+            if case is not None:
+                cases.append(case)
+    if not any(one.answerable is not None for one in labelled):
+        sentence = "None of the questions is labelled: say what each expects, its answer, or whether it is answerable"
+        raise CommandFailed(sentence, code="source_unreadable")
+    if not cases:
+        sentence = "No question got evidence from the index: unset RETRIEVER and SEED_RULES, which search without it"
+        raise CommandFailed(sentence, code="no_evidence")
+    return cases, len(labelled) - len(cases)
+
+
+def _notes(service: Service, manifest: Manifest) -> list[str]:
+    from knowledge.build.labels import labels_older
+    from rag.stages.gate.evidence import EvidenceGate
+
+    gate, notes = service.pipeline.gate, []
+    if not isinstance(gate, EvidenceGate):
+        notes.append("SEED_RULES=on: the seed's rules decide, and no bar")
+    elif gate.threshold is not None:
+        notes.append(
+            f"a threshold of {gate.threshold:g} is set, and decides in place of the bar until it is auto again"
+        )
+    if labels_older(manifest):
+        notes.append("the labels that the index has were fitted to other documents")
+    return notes
