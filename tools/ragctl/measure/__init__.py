@@ -1,0 +1,1 @@
+"""Measuring a service on questions whose answers somebody knows."""

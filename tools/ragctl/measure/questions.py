@@ -1,0 +1,170 @@
+"""Measures the service on a file of questions: asks, judges, prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragctl.console import emit_json, note, show
+from ragctl.failures import CommandFailed
+from ragctl.options import read_settings
+from ragctl.questions import Labelled, read_questions
+
+if TYPE_CHECKING:
+    from rag.wiring.service import Service
+    from ragctl.measure.compare import Change
+    from ragctl.measure.judge import Judged
+    from ragctl.measure.record import Report
+
+BELOW_LIMIT = "below_limit"
+ALL_FAILED = "all_failed"
+NAMED = 5
+"""So many of a list are named in a note."""
+
+
+def measure_questions(
+    path: Path,
+    *,
+    html: Path | None,
+    compare: Path | None,
+    fail_under: Sequence[str],
+    limit: int | None,
+    seed: int,
+    fresh: bool,
+    profile: str | None,
+    index: str | None,
+    as_json: bool,
+) -> None:
+    """Ask the service the questions in ``path`` and print what was right; the options are the command's.
+
+    Raises:
+        CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
+        typer.BadParameter: a limit is none.
+    """
+    from ragctl.measure.floors import broken, parse_limits
+    from ragctl.measure.record import as_json as record
+    from ragctl.measure.record import read_old
+
+    limits = parse_limits(fail_under)
+    questions = _drawn(read_questions(path), limit, seed)
+    old = read_old(compare) if compare else None
+    service = quiet_service(profile=profile, index=index)
+    report = _report(service, questions, seed=seed, fresh=fresh)
+    changes = _changes(report, *old) if old else []
+    if html:
+        _write_page(html, report, changes)
+    missed = broken(limits, report.figures)
+    body = record(report, changes) if as_json else {}
+    if not as_json:
+        from ragctl.measure.table import tables
+
+        show(*tables(report, changes))
+    if missed:
+        raise CommandFailed(f"Not kept: {'; '.join(missed)}", code=BELOW_LIMIT, **body)
+    if as_json:
+        emit_json(body)
+
+
+def quiet_service(*, profile: str | None, index: str | None) -> Service:
+    """The service of the settings, without what earlier questions leave behind: kept answers, memory and votes.
+
+    Raises:
+        KnowledgeError: there is no usable index.
+    """
+    settings = read_settings(index=index, profile=profile)
+
+    from rag.wiring import build_service
+
+    service = build_service(settings.model_copy(update={"store_path": "", "table_name": ""}))
+    with service.index.lease():
+        service.warm()
+    return service
+
+
+def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+    from ragctl.measure.figures import label_notes, measure
+    from ragctl.measure.judge import judge
+    from ragctl.measure.place import place_of
+    from ragctl.measure.prices import read_prices
+    from ragctl.measure.record import Report
+    from ragctl.measure.run import ask_all, asker
+
+    kept = place_of(service)
+    if fresh:
+        kept.unlink(missing_ok=True)
+    told = ask_all([one.question for one in questions], asker(service), kept)
+    _check_failed([one.failed for one in told])
+    judged = judge(questions, told, read_prices())
+    with service.index.lease() as index:
+        version = index.version
+    notes = [*_failed_note(judged), *_label_notes(service, questions), *label_notes(judged), *_cost_note(judged)]
+    models = Counter(
+        str(one.reply["metadata"]["model"]) for one in told if one.reply and one.reply["metadata"]["model"]
+    )
+    return Report(
+        profile=service.settings.profile,
+        index=service.settings.index_place,
+        version=version,
+        model=", ".join(models) or "nobody",
+        seed=seed,
+        kept=str(kept),
+        figures=measure(judged, seed=seed),
+        judged=judged,
+        notes=notes,
+    )
+
+
+def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[Labelled]:
+    """``limit`` of the questions, drawn without returning them, in their order; None for all."""
+    if limit is None or limit >= len(questions):
+        return list(questions)
+    import numpy as np
+
+    places = np.random.default_rng(seed).choice(len(questions), limit, replace=False)
+    return [questions[place] for place in sorted(places.tolist())]
+
+
+def _changes(report: Report, values: dict[str, float], judged: Sequence[Judged]) -> list[Change]:
+    from ragctl.measure.compare import compare
+
+    return compare(report.figures, report.judged, values, judged, seed=report.seed)
+
+
+def _write_page(html: Path, report: Report, changes: Sequence[Change]) -> None:
+    from ragctl.measure.page import page
+
+    html.write_text(page(report, changes), encoding="utf-8")
+    note(f"The page: {html}")
+
+
+def _check_failed(codes: Sequence[str]) -> None:
+    if all(codes):
+        said = ", ".join(f"{code} ({count})" for code, count in Counter(codes).most_common())
+        sentence = f"Every question failed, of {len(codes)}: {said}. Run: ragctl doctor"
+        raise CommandFailed(sentence, code=ALL_FAILED)
+
+
+def _failed_note(judged: Sequence[Judged]) -> Iterator[str]:
+    codes = Counter(one.failed for one in judged if one.failed)
+    if codes:
+        said = ", ".join(f"{code} ({count})" for code, count in codes.most_common())
+        yield f"{codes.total()} of {len(judged)} questions failed: {said}. The same command asks them again."
+
+
+def _cost_note(judged: Sequence[Judged]) -> Iterator[str]:
+    if unknown := sum(one.cost_usd is None and not one.failed for one in judged):
+        yield f"The cost of {unknown} questions is not known: their model has no price in prices.json."
+
+
+def _label_notes(service: Service, questions: Sequence[Labelled]) -> Iterator[str]:
+    from ragctl.measure.retrieval import unknown_names
+
+    if drafts := sum(one.draft for one in questions):
+        yield f'{drafts} questions are drafts that nobody has corrected: take "draft" out of a line when you have.'
+    with service.index.lease() as index:
+        unknown = unknown_names(index.iter_chunks(), questions)
+    if unknown:
+        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        yield f"Nothing in the index is named {', '.join(map(repr, unknown[:NAMED]))}{more}: see expected."
