@@ -1,4 +1,4 @@
-"""Generated documentation: docs/configuration.md from the settings, docs/openapi.json from the schema."""
+"""Generated documentation: docs/configuration.md from the settings, docs/openapi.json from the schema, docs/cost.md."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rag.http.schema import (
     QuestionRequest,
 )
 from rag.profiles import PROFILES
+from ragctl.cost_page import cost_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -183,7 +184,11 @@ def _json(model: type[BaseModel]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 
 
-GENERATED: dict[str, Callable[[], str]] = {"docs/configuration.md": configuration, "docs/openapi.json": openapi}
+GENERATED: dict[str, Callable[[], str]] = {
+    "docs/configuration.md": configuration,
+    "docs/openapi.json": openapi,
+    "docs/cost.md": cost_page,
+}
 
 
 def write(root: Path = ROOT) -> list[str]:
