@@ -11,7 +11,7 @@ import re
 from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
 from rag.profiles import clockify, waypoint
-from rag.stages.score.contract import begins_with_decline, held_to_citations
+from rag.stages.score.contract import begins_with_decline, held_to_sources
 from rag.values.answer import Confidence
 
 WORDINGS = json_lines(REPOSITORY / "tests" / "golden" / "refusals.jsonl")
@@ -28,7 +28,7 @@ def _refused(text: str) -> bool:
 def _confident(text: str) -> bool:
     """Whether ``text``, its citations taken for valid, could come back as anything but Low."""
     marks = len(_CITES.findall(text))
-    return held_to_citations(Confidence("High", 100.0, ""), cited=marks, removed=0).level != "Low"
+    return held_to_sources(Confidence("High", 100.0, ""), cited=marks, removed=0).level != "Low"
 
 
 def test_no_answer_is_taken_for_a_refusal() -> None:

@@ -26,9 +26,9 @@ class Case:
 
 CASES = (
     Case("waypoint", "documents shown", answered=0.9, declined=0.9),
-    Case("gacounts", "documents cited", answered=0.95, declined=0.9),
+    Case("gacounts", "documents cited", answered=0.93, declined=0.9),
     Case(
-        "clockify", "sections cited", answered=0.95, declined=0.85
+        "clockify", "sections cited", answered=0.93, declined=0.75
     ),  # of fourteen: a near miss, and "the PIN of my bank card" at Low
 )
 

@@ -11,14 +11,14 @@ from bench.paths import KEPT, ROOT
 
 def main() -> int:
     """Print the tables; those of the built function only where there is a build."""
-    from bench import coldstart, handler, retrieval
+    from bench import checking, coldstart, handler, retrieval
     from emulator.errors import NotBuilt
     from emulator.session import built
 
     lines = (ROOT / "samples/waypoint/questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [row["question"] for row in map(json.loads, lines)]
     index = ROOT / ".index/waypoint"
-    print(retrieval.retrieval(index, questions), flush=True)
+    print(retrieval.retrieval(index, questions), "", checking.checking(index, questions), "", sep="\n", flush=True)
     rows = {"in process": handler.in_process(questions, index)}
     try:
         ours = built()

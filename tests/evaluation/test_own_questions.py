@@ -1,0 +1,109 @@
+"""``ragctl evaluate --questions``, as a user runs it, over the samples and over public sets: floors for its figures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import real_model
+from evaluation.rates import json_lines, public_data
+
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
+from knowledge.read.documents import read
+from ragctl import cli
+from ragctl.beir import read_qrels
+
+pytestmark = pytest.mark.slow
+
+MAX_PASSAGES, MAX_ASKED, MAX_FAR = 300, 100, 50
+
+
+@dataclass(frozen=True)
+class Case:
+    """Questions over an index, and what ``--fail-under`` holds their figures to."""
+
+    name: str
+    floors: str
+
+
+SAMPLES = (
+    Case("waypoint", "right=.5,ndcg=.86,falseRefusals=.22,sureFalseAnswers=.2"),
+    Case("gacounts", "right=.45,ndcg=.81,falseRefusals=.35,sureFalseAnswers=.35"),
+    Case("clockify", "right=.42,ndcg=.81,falseRefusals=.35,sureFalseAnswers=.2"),
+)
+"""Asked by somebody who has read the documents and not the code: short, misspelt, several at once, near misses."""
+
+PUBLIC = (
+    Case("squad_v11_dev", "right=.78,falseRefusals=.06,falseAnswers=.1,ece=.25"),
+    Case("clapnq_dev", "right=.95,falseRefusals=.04,falseAnswers=.16,ece=.15"),
+    Case("covid_faq", "right=.65,falseRefusals=.04,falseAnswers=.15,ece=.2"),
+)
+
+
+@pytest.fixture
+def evaluate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Runs the command over questions and an index, prints its table, and fails with what it says."""
+    for name in [name for name in os.environ if name.startswith(("LLM_", "RAG_", "STORE_", "INDEX_", "RETRIEVER"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+    def run(questions: Path, index: Path, profile: str, floors: str) -> None:
+        names = ("--questions", questions, "--index", index, "--profile", profile, "--fail-under", floors)
+        out, err = StringIO(), StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            status = cli.run([str(part) for part in ("evaluate", *names)])
+        print(f"{questions.name}, {out.getvalue().partition('Where the time goes')[0]}")
+        assert status == 0, err.getvalue()
+
+    yield run
+    for name in ("RAG_PROFILE", "INDEX_URI"):  # which the command sets for the service that it starts
+        os.environ.pop(name, None)
+
+
+@pytest.mark.parametrize("case", SAMPLES, ids=lambda case: case.name)
+def test_what_people_ask_the_samples(
+    case: Case,
+    evaluate: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = real_model.SAMPLES / case.name
+    for variable, file in (("ACRONYMS_FILE", "acronyms.json"), ("FILTER_RULES_FILE", "filters.json")):
+        if (folder / file).exists():
+            monkeypatch.setenv(variable, str(folder / file))
+    index = real_model.sample_index(case.name, tmp_path_factory)
+    evaluate(folder / "asked.jsonl", index, case.name, case.floors)
+
+
+@pytest.mark.parametrize("case", PUBLIC, ids=lambda case: case.name)
+def test_what_public_sets_ask(case: Case, evaluate: Callable[..., None], embedder: MiniLM, tmp_path: Path) -> None:
+    data = public_data(case.name)
+    passages = read([data / "corpus.jsonl"]).documents[:MAX_PASSAGES]
+    ingest(passages, target=tmp_path / "index", embedder=embedder)
+    asked = tmp_path / f"{case.name}.jsonl"
+    lines = _asked(data, {passage.doc_id for passage in passages})
+    asked.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    evaluate(asked, tmp_path / "index", "waypoint", case.floors)
+
+
+def _asked(data: Path, there: set[str]) -> Iterator[dict[str, object]]:
+    """The questions that the passages ``there`` answer, the set's near misses, and far ones."""
+    qrels = read_qrels(data / "qrels.tsv")
+    spans = data.name.startswith("squad")  # the others' answers are written freely
+    gold = {line["_id"]: line["answers"][0] for line in json_lines(data / "answers.jsonl")} if spans else {}
+    known = [line for line in json_lines(data / "queries.jsonl") if qrels.get(line["_id"], {}).keys() & there]
+    for line in known[:: max(1, len(known) // MAX_ASKED)]:
+        expected = sorted(qrels[line["_id"]].keys() & there)
+        yield {"question": line["text"], "expected": expected, "answer": gold.get(line["_id"], "")}
+    near = data / "unanswerable.jsonl"
+    for line in json_lines(near)[:MAX_FAR] if near.exists() else ():
+        yield {"question": line["text"], "answerable": False}
+    far = (public_data("out_of_scope") / "queries.txt").read_text(encoding="utf-8").splitlines()
+    yield from ({"question": text, "answerable": False} for text in far[:MAX_FAR])
