@@ -13,8 +13,10 @@ import pytest
 from functional.golden import differences
 from functional.harness import SETTINGS, Api
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+README_PATH = Path(__file__).resolve().parents[2] / "README.md"
+README = README_PATH.read_text(encoding="utf-8")
 ASKED = re.findall(r'ragctl ask "([^"\n]*)"\n\n```text\n(.*?)```', README, re.DOTALL)
+[(MEASURED, MEASURE)] = re.findall(r"(ragctl evaluate --questions \S+).*?```text\n(.*?)```", README, re.DOTALL)
 RAGCTL = "from ragctl.cli import main; main()"
 
 
@@ -27,6 +29,17 @@ def test_ragctl_ask_prints_what_is_shown(waypoint_index: Path, question: str, sh
     assert list(differences(_steady(said), _steady(shown))) == []
 
 
+@pytest.mark.slow
+def test_ragctl_evaluate_prints_the_lines_that_are_shown(waypoint_index: Path, tmp_path: Path) -> None:
+    """Figures aside, which move a little with the processor."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    questions = README_PATH.parent / MEASURED.split()[-1]
+    command = [sys.executable, "-c", RAGCTL, *MEASURED.split()[1:-1], str(questions), "--index", str(waypoint_index)]
+    said = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = _lines(said.replace(str(waypoint_index), ".index/waypoint"))
+    assert [line for line in _lines(MEASURE) if line not in printed] == []
+
+
 def test_the_reply_has_what_is_shown_of_it(api: Api) -> None:
     asked = re.search(r"""-d '(\{"query": .*?\})'""", README)
     block = re.search(r"```json\n(.*?)```", README, re.DOTALL)
@@ -35,6 +48,10 @@ def test_the_reply_has_what_is_shown_of_it(api: Api) -> None:
     shown = json.loads(block[1])
     said = api.ask(json.loads(asked[1])["query"]).json
     assert list(differences(_shortened(said, shown), shown)) == []
+
+
+def _lines(text: str) -> list[str]:
+    return [" ".join(re.sub(r"[\d.]+", "#", line).split()) for line in text.splitlines()]
 
 
 def _steady(text: str) -> str:
