@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Run, runner
 from filelock import FileLock
+from shop import PAGES
 
 from knowledge.build import write
 from knowledge.build.lock import LOCK_NAME
 from knowledge.open.manifest import Manifest, loads
 from rag.values.answer import Deadline, Question
 from rag.wiring import build_service
-from ragctl import cli
 from ragctl.options import read_settings
 
-PAGES = {
-    "Returns": "Boots may be sent back within 30 days if they were not worn outside. We refund the price in five days.",
-    "Shipping": "Parcels leave our warehouse at noon. Delivery to islands takes two days longer and costs 9 euros.",
-    "Resoling": "Our cobbler glues a new rubber sole on any model with a stitched welt for 65 euros.",
-    "Sizes": "Measure the foot in the evening and add 8 millimetres. Half sizes exist from 37 to 44.",
-    "Waxing": "Rub beeswax into dry leather with a cloth, wait an hour, and brush it until it shines.",
-    "Vouchers": "A gift voucher is valid for three years and can be spent in several orders.",
-    "Guarantee": "Seams and eyelets are guaranteed for two years. Worn laces and insoles are not.",
-    "Wholesale": "Dealers order twelve pairs or more and pay within 45 days after the invoice.",
-    "Newsletter": "The newsletter comes on the first Monday of the month; a link at its foot ends it.",
-    "Workshop": "In the workshop in Porto visitors see how a last is carved. Tours begin at 15:00.",
-}
 ANSWERED = {
     "Returns": ["how long can i send boots back", "when do I get my refund?", "may worn boots be sent back?"],
     "Shipping": ["what does delivery to an island cost", "When do parcels leave the warehouse?"],
@@ -46,23 +33,10 @@ ANSWERED = {
 SLOPPY = "i want my money again"
 FAR = ["how do i reset the router", "What is the population of Chile?", "write a haiku about spring", "play some jazz"]
 
-type Run = Callable[..., Any]
-
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process; what it prints as JSON, or (exit status, stdout, stderr)."""
-    ours = [name for name in os.environ if name.startswith(("LLM_", "RAG_", "CHROMA_", "HYBRID_"))]
-    for name in [*ours, "INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER"]:
-        monkeypatch.setenv(name, "")
-
-    def run(*arguments: object) -> Any:
-        capsys.readouterr()
-        status = cli.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

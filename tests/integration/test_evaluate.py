@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Run, runner
 from fakes_embedding import HashingEmbedder
 
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
-from ragctl import cli
 from ragctl.evaluate import score
 
 CORPUS = {
@@ -33,23 +30,10 @@ QUERIES = {
 QRELS = [("q1", "permits", 1), ("q2", "errors", 2), ("q3", "reefers", 1), ("nothing", "permits", 0), ("gone", "x", 1)]
 MODES = ("dense", "bm25", "hybrid", "late")
 
-type Run = Callable[..., Any]
-
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process; what it prints as JSON, or (exit status, stdout, stderr)."""
-    ours = [name for name in os.environ if name.startswith(("LLM_", "RAG_", "CHROMA_", "HYBRID_"))]
-    for name in [*ours, "INDEX_URI", "RAG_PROFILE"]:
-        monkeypatch.setenv(name, "")
-
-    def run(*arguments: object) -> Any:
-        capsys.readouterr()
-        status = cli.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

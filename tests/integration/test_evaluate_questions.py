@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Run, runner
 from fakes_llm import LlmServer, error, reply
 
 from ragctl import cli
 from ragctl.measure import run as asking
-
-type Run = Callable[..., Any]
 
 DOCUMENTS = {
     "permits.md": "# Import permits\n\n## Cost\n\nAn import permit costs SGD 45 for each shipment.\n\n"
@@ -38,19 +36,8 @@ QUESTIONS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path) -> Run:
-    """Runs a command in this process in a folder with an index; what it prints as JSON, or (status, stdout, stderr)."""
-    ours = [name for name in os.environ if name.startswith(("LLM_", "RAG_", "CHROMA_", "STORE_", "TABLE_"))]
-    for name in [*ours, "INDEX_URI", "RAG_PROFILE", "RETRIEVER"]:
-        monkeypatch.setenv(name, "")
     monkeypatch.chdir(home)
-
-    def run(*arguments: object) -> Any:
-        capsys.readouterr()
-        status = cli.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

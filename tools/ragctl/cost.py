@@ -25,8 +25,18 @@ DAYS_A_MONTH = 30
 
 @cache
 def prices() -> Table:
-    """prices.json."""
-    made: Table = json.loads((HERE / "prices.json").read_text(encoding="utf-8"))
+    """prices.json.
+
+    Raises:
+        CommandFailed: somebody changed it, and it is not as it should be.
+    """
+    try:
+        made: Table = json.loads((HERE / "prices.json").read_text(encoding="utf-8"))
+        for price in made["llm"].values():
+            float(price["inputPerMillionUsd"]), float(price["outputPerMillionUsd"])
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        shape = '{"llm": {model: {"inputPerMillionUsd": number, "outputPerMillionUsd": number}}}'
+        raise CommandFailed(f"prices.json is not as it should be: {shape}", code="source_unreadable") from exc
     return made
 
 

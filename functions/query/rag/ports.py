@@ -74,7 +74,7 @@ class OpenIndex(Protocol):
         ...
 
     def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
-        """How likely each of ``claims`` is borne out by its own chunks, and by each of the chunks ``among``.
+        """How likely each of ``claims`` is borne out by its own chunks together, else by each of those ``among``.
 
         Raises:
             IndexMismatch: the index has no token vectors.

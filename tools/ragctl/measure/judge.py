@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ragctl.measure.prices import cost_usd
+from ragctl.cost import Table, llm_usd
 from ragctl.measure.retrieval import rank_scores
 from ragctl.measure.words import contains, token_f1, without_marks
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ragctl.measure.run import Told
     from ragctl.questions import Labelled
 
-type Prices = Mapping[str, tuple[float, float]]
 
 SAID_CHARS = 200
 _TABLE_LINES = re.compile(r"\|(?:[ :]*-+[ :]*\|)+|\|")
@@ -68,7 +67,7 @@ class Judged:
         return not self.failed and not self.refused
 
 
-def judge(questions: Sequence[Labelled], told: Sequence[Told], prices: Prices) -> list[Judged]:
+def judge(questions: Sequence[Labelled], told: Sequence[Told], prices: Table) -> list[Judged]:
     """Each of ``questions`` with its result in ``told``, in their order."""
     places = [place for place, one in enumerate(questions) if one.expected and not told[place].failed]
     scores = rank_scores([(told[place].found, questions[place].expected) for place in places])
@@ -79,7 +78,7 @@ def judge(questions: Sequence[Labelled], told: Sequence[Told], prices: Prices) -
     ]
 
 
-def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], prices: Prices) -> Judged:
+def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], prices: Table) -> Judged:
     known: dict[str, Any] = {
         "question": labelled.question,
         "expected": labelled.expected,
@@ -146,8 +145,10 @@ def _support(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cost(told: Told, prices: Prices) -> float | None:
+def _cost(told: Told, prices: Table) -> float | None:
     if not told.llm.get("calls"):
         return 0.0
     read, written = told.llm.get("promptTokens", 0), told.llm.get("completionTokens", 0)
-    return cost_usd(prices, told.reply["metadata"]["model"] or "", read=read, written=written)
+    model = told.reply["metadata"]["model"]
+    known = model in prices["llm"]
+    return llm_usd(prices, model, prompt_tokens=read, completion_tokens=written) if known else None

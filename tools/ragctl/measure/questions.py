@@ -84,10 +84,10 @@ def quiet_service(*, profile: str | None, index: str | None) -> Service:
 
 
 def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+    from ragctl.cost import prices
     from ragctl.measure.figures import label_notes, measure
     from ragctl.measure.judge import judge
     from ragctl.measure.place import place_of
-    from ragctl.measure.prices import read_prices
     from ragctl.measure.record import Report
     from ragctl.measure.run import ask_all, asker
 
@@ -96,7 +96,7 @@ def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh
         kept.unlink(missing_ok=True)
     told = ask_all([one.question for one in questions], asker(service), kept)
     _check_failed([one.failed for one in told])
-    judged = judge(questions, told, read_prices())
+    judged = judge(questions, told, prices())
     with service.index.lease() as index:
         version = index.version
     notes = [*_failed_note(judged), *_label_notes(service, questions), *label_notes(judged), *_cost_note(judged)]

@@ -17,7 +17,7 @@ from rag.pipeline import Cite, Gate, QueryStage, Refine, Score
 from rag.ports import Index, Retriever, SmallTalk
 from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
-from rag.stages.check.support import SupportCheck
+from rag.stages.check.support import SupportCheck, Unsupported
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.retrieve.hybrid import HybridRetriever
@@ -56,7 +56,7 @@ class EvidenceKnobs(ServiceKnobs):
         0.7, "HYBRID_DENSE_WEIGHT", "Weight of dense search against BM25 in the hybrid retriever."
     )
 
-    unsupported: Literal["mark", "remove", "keep"] = DESIGN.knob(
+    unsupported: Unsupported = DESIGN.knob(
         "mark",
         "UNSUPPORTED",
         "What becomes of a statement that no passage supports: mark it, remove it, or keep it as it is. Under "

@@ -24,13 +24,12 @@ from knowledge.cut.spans import (
     trim,
 )
 from knowledge.cut.units import Source
-from knowledge.search.units import Kind
+from knowledge.search.units import ITEM_MARKER, Kind
 
 LEAD_CHARS = 300
 """An item or line longer than this introduces what is below it by its last sentence alone."""
 
 
-_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 _GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
 
 
@@ -152,7 +151,7 @@ class _Reader:
 
     def _item_parts(self, span: Span) -> list[Span]:
         """The sentences of an item, the first with the marker: the point of ``1.`` ends none."""
-        marker = _MARKER.match(self._text, *span)
+        marker = ITEM_MARKER.match(self._text, *span)
         first, *others = sentences(self._source, (marker.end() if marker else span[0], span[1]), quoted=self._quoted)
         return [(span[0], first[1]), *others]
 

@@ -7,6 +7,7 @@ lead's. Tokens count from the first one of the title on, as in ``Match.similarit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ class Kind(IntEnum):
     CODE = 3
     HEADING = 4
 
+
+ITEM_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
+"""What an item begins with."""
 
 LARGEST = np.iinfo(np.uint16).max
 

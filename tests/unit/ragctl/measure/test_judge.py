@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from ragctl.cost import llm_usd
 from ragctl.measure.figures import Figure, label_notes, measure, worst, wrong
 from ragctl.measure.judge import Judged, beginning, judge
-from ragctl.measure.prices import cost_usd
 from ragctl.measure.retrieval import ranking
 from ragctl.measure.run import Told
 from ragctl.questions import Labelled
 
-PRICES = {"small": (1.0, 2.0)}
+PRICES = {"llm": {"small": {"inputPerMillionUsd": 1.0, "outputPerMillionUsd": 2.0}}}
 
 
 def told(question: str, answer: str = "", **more: Any) -> Told:
@@ -139,7 +139,7 @@ def test_costs_are_told_only_where_every_price_is_known() -> None:
     assert figures([known])["usdPer1000"].value == pytest.approx(4)
     assert figures([known, unknown])["usdPer1000"].value is None
     assert figures([known, unknown])["promptTokens"].value == 3000
-    assert cost_usd(PRICES, "small", read=1_000_000, written=0) == 1
+    assert llm_usd(PRICES, "small", prompt_tokens=1_000_000, completion_tokens=0) == 1
 
 
 def test_a_failure_counts_as_one_and_nowhere_else() -> None:

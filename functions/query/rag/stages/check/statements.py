@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from knowledge.search.units import Kind
+from knowledge.search.units import ITEM_MARKER, Kind
 from rag.stages.cite.marks import Mark
 
 if TYPE_CHECKING:
     from knowledge.cut.quotable import Quotable
 
-_ITEM_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 _BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
-_WORD = re.compile(r"[^\W_]")
 _ALL_BOLD = re.compile(r"(\*\*|__)(?:(?!\1).)+\1:?")
 """A line of a model that heads what is below it."""
 _BLANK_LINE = re.compile(r"\n[ \t\r>]*\n")
@@ -86,9 +84,9 @@ def _names_sources(bare: str, unit: Quotable, own: Sequence[Mark]) -> bool:
     """Whether a unit says nothing beside its marks: "Sources:" before them, or an item that is a link."""
     colon = bare.rfind(":", unit.start, unit.end)
     if colon >= 0 and all(mark.start > colon for mark in own):
-        return not _WORD.search(bare, colon, unit.end)
+        return not any(map(str.isalnum, bare[colon : unit.end]))
     spoken = _without(bare, [replace(mark, said=None) for mark in own])[unit.start : unit.end]
-    return not _WORD.search(_ITEM_MARKER.sub("", spoken, count=1))
+    return not any(map(str.isalnum, ITEM_MARKER.sub("", spoken, count=1)))
 
 
 def _without(text: str, marks: Sequence[Mark]) -> str:
@@ -123,7 +121,7 @@ def _part(bare: str, unit: Quotable, own: Sequence[Mark], marks: Sequence[Mark],
     lead = (unit.lead_start, unit.lead_end) if leads else (0, 0)
     led = [mark for mark in marks if lead[0] <= mark.start < lead[1]]
     said = bare[unit.start : unit.end]
-    said = _ITEM_MARKER.sub("", said, count=1) if unit.kind == Kind.ITEM else said
+    said = ITEM_MARKER.sub("", said, count=1) if unit.kind == Kind.ITEM else said
     words = _BEFORE_STOP.sub("", " ".join(f"{bare[slice(*lead)]} {said}".split()))
     cells = " ".join(said.replace("|", " ").split())  # a header names what its passage may call otherwise
     return Part(

@@ -19,7 +19,8 @@ from rag.stages.check.statements import Part, cut
 from rag.stages.cite.marks import Cited
 from rag.values.answer import Borne, Citation, Claim, Completion, Context, Hit, Passage, Statement, Support
 
-type Unsupported = Literal["mark", "remove", "keep"]
+Unsupported = Literal["mark", "remove", "keep"]
+"""What becomes of a statement that nothing supports."""
 
 NOT_FOUND = "*(not found in the sources)*"
 """Stands behind a statement that nothing supports."""

@@ -1,0 +1,31 @@
+"""ragctl in this process, with nobody's settings around it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ragctl import cli
+
+type Run = Callable[..., Any]
+
+PREFIXES = ("LLM_", "RAG_", "CHROMA_", "HYBRID_", "STORE_", "TABLE_")
+OTHERS = ("INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER")
+
+
+def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command; what it prints as JSON where it was asked to, or (exit status, stdout, stderr)."""
+    for name in [*(name for name in os.environ if name.startswith(PREFIXES)), *OTHERS]:
+        monkeypatch.setenv(name, "")
+
+    def run(*arguments: object) -> Any:
+        capsys.readouterr()
+        status = cli.run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
+
+    return run
