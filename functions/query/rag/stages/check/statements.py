@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 _BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
 _ALL_BOLD = re.compile(r"(\*\*|__)(?:(?!\1).)+\1:?")
-"""A line of a model that heads what is below it."""
+"""A line of a model that heads what is below it: of all that 805 replies of GPT-4o and of Llama 3 to AlpacaEval's
+instructions say, 2.0 and 8.1 % are such lines."""
+_BEHIND_SIGN = " \t\r\n*_"
+"""May stand behind the sign that ends a unit, as in "1. **Kicking:**": 4.8 and 3.3 % of the same units are leads in
+which the colon is under emphasis."""
 _BLANK_LINE = re.compile(r"\n[ \t\r>]*\n")
 
 
@@ -57,7 +61,7 @@ def cut(text: str, marks: Sequence[Mark], *, question: str = "") -> tuple[Part, 
     bare = _without(text, marks)
     units = quotable(bare)
     owned, apart = _owned(text, units, marks)
-    ends = {unit.end: bare[unit.start : unit.end].rstrip()[-1:] for unit in units}
+    ends = {unit.end: bare[unit.start : unit.end].rstrip(_BEHIND_SIGN)[-1:] for unit in units}
     leads = {unit.lead_end for unit in units if ends.get(unit.lead_end) == ":"}
     sources = {unit.end for unit, own in zip(units, owned, strict=True) if own and _names_sources(bare, unit, own)}
     sources -= leads
@@ -86,7 +90,7 @@ def _names_sources(bare: str, unit: Quotable, own: Sequence[Mark]) -> bool:
     if colon >= 0 and all(mark.start > colon for mark in own):
         return not any(map(str.isalnum, bare[colon : unit.end]))
     spoken = _without(bare, [replace(mark, said=None) for mark in own])[unit.start : unit.end]
-    return not any(map(str.isalnum, ITEM_MARKER.sub("", spoken, count=1)))
+    return not any(map(str.isalnum, _unmarked(spoken)))
 
 
 def _without(text: str, marks: Sequence[Mark]) -> str:
@@ -121,8 +125,8 @@ def _part(bare: str, unit: Quotable, own: Sequence[Mark], marks: Sequence[Mark],
     lead = (unit.lead_start, unit.lead_end) if leads else (0, 0)
     led = [mark for mark in marks if lead[0] <= mark.start < lead[1]]
     said = bare[unit.start : unit.end]
-    said = ITEM_MARKER.sub("", said, count=1) if unit.kind == Kind.ITEM else said
-    words = _BEFORE_STOP.sub("", " ".join(f"{bare[slice(*lead)]} {said}".split()))
+    said = _unmarked(said) if unit.kind == Kind.ITEM else said
+    words = _BEFORE_STOP.sub("", " ".join(f"{_unmarked(bare[slice(*lead)])} {said}".split()))
     cells = " ".join(said.replace("|", " ").split())  # a header names what its passage may call otherwise
     return Part(
         start=unit.start,
@@ -133,6 +137,12 @@ def _part(bare: str, unit: Quotable, own: Sequence[Mark], marks: Sequence[Mark],
         marks=tuple({mark.start: mark for mark in [*led, *own]}.values()),
         lead=lead,
     )
+
+
+def _unmarked(said: str) -> str:
+    """Without the marker of an item."""
+    marker = ITEM_MARKER.match(said)
+    return said[marker.end() :] if marker else said
 
 
 def _with_shared(text: str, parts: Sequence[Part], apart: Sequence[Mark]) -> list[Part]:

@@ -124,6 +124,13 @@ def test_a_list_or_table_shares_the_marks_of_its_last_line() -> None:
     assert [part.claim for part in parts[2:]] == ["Air 2", "Sea 9"]
 
 
+def test_a_colon_introduces_under_emphasis_too_and_the_number_of_an_item_is_none() -> None:
+    assert stated("1. **Kicking:**\n   - The pitcher rolls the ball to the plate.\n2. Out:\n   - A caught ball.") == [
+        ("**Kicking:** The pitcher rolls the ball to the plate.", []),
+        ("Out: A caught ball.", []),
+    ]
+
+
 def test_a_line_in_bold_is_a_heading() -> None:
     assert [text for text, _ in stated("**Weekdays**\n\nThe office opens at half past eight.")] == [
         "The office opens at half past eight."
