@@ -144,7 +144,8 @@ class UsageReply(Reply):
 class StatementReply(Reply):
     """One statement of the answer without its marks, the marks, and how far the cited passages bear it out.
 
-    Score (0..1) is the chance that they do. What was taken out of the answer is here too.
+    Score (0..1) is the chance that they do; of a statement that cites nothing, that the best other passage does. What
+    was taken out of the answer is here too.
     """
 
     text: str

@@ -166,7 +166,8 @@ class Statement:
     """One statement of an answer, and how far the knowledge base bears it out.
 
     ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer.
-    ``chance`` (0..1) is how likely it is that the passages that it cites say so; ``support`` is the same in a word.
+    ``chance`` (0..1) is how likely it is that the passages that it cites say so, or where it cites nothing the best
+    other one; ``support`` is the same in a word.
     """
 
     text: str
