@@ -8,6 +8,7 @@ KnowledgeError
 ├── IndexLocked           index_locked      another process is writing this index
 ├── SearchFailed          pipeline_error    a query on an open index failed
 ├── ModelMissing          model_missing     the embedding model's files are not there or not the right ones
+├── RemovalsRefused       removals_refused  an ingest would remove most of what the index holds
 └── SourceUnreadable      source_unreadable a path or a file given to ingest cannot be used
 
 Messages name what was wrong and what to do; ``code`` is stable.
@@ -68,6 +69,12 @@ class ModelMissing(KnowledgeError):
     """The embedding model's files are not there, or not the right ones."""
 
     code = "model_missing"
+
+
+class RemovalsRefused(KnowledgeError):
+    """An ingest would remove more of the index's documents than it may without being told to."""
+
+    code = "removals_refused"
 
 
 class SourceUnreadable(KnowledgeError):

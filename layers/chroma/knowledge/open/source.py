@@ -8,20 +8,20 @@ elsewhere all is copied: only our own vectors are known to be flushed.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
 
 from knowledge.errors import IndexDamaged, IndexMissing, IndexUnavailable
 from knowledge.open.collection import SQLITE_NAME
-from knowledge.open.manifest import MANIFEST_NAME, FileRecord, Manifest, loads
+from knowledge.open.manifest import FileRecord, Manifest
+from knowledge.open.place import folder_of as folder_of
+from knowledge.open.place import manifest_bytes
+from knowledge.open.place import read_manifest as read_manifest
+from knowledge.open.scratch import SCRATCH_PREFIX as SCRATCH_PREFIX
+from knowledge.open.scratch import Scratch
 
 CHROMA_FOLDER = "chroma"
-SCRATCH_PREFIX = "index-"
 COPY_BLOCK_BYTES = 1 << 20
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -35,45 +35,22 @@ class Prepared:
     is None for a Chroma folder that was made elsewhere. ``digest`` is the sha256 (hex) of the database.
     """
 
-    def __init__(self, *, chroma: Path, data: Path, manifest: Manifest | None, digest: str) -> None:
-        self.chroma = chroma
+    def __init__(self, *, scratch: Scratch, data: Path, manifest: Manifest | None, digest: str) -> None:
+        self.chroma = scratch.path
         self.data = data
         self.manifest = manifest
         self.digest = digest
-        # Runs at close(), or at the end of the process, whichever comes first, and once.
-        self._remove = weakref.finalize(self, _remove, chroma, os.getpid())
+        self._scratch = scratch
 
     def close(self) -> None:
         """Remove the private folder. Closing twice is allowed."""
-        self._remove()
+        self._scratch.close()
 
 
-def folder_of(uri: str | Path) -> Path:
-    """The local folder that ``uri`` (a path or a ``file://`` URI) names.
-
-    Raises:
-        IndexMissing: it is a URI of another kind.
-    """
-    if isinstance(uri, Path) or "://" not in uri:
-        return Path(uri)
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        raise IndexMissing(f"The index address {uri!r} cannot be opened: give a folder or a file:/// URI")
-    return Path(unquote(parts.path))
-
-
-def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest in ``folder``, None when there is none.
-
-    Raises:
-        IndexDamaged, IndexMismatch: it cannot be used (see ``manifest.loads``).
-    """
-    text = _manifest_bytes(folder)
-    return None if text is None else loads(text)
-
-
-def prepare(folder: Path, *, scratch_root: Path | None = None) -> Prepared:
+def prepare(folder: Path, *, scratch_root: Path | None = None, older: bool = False) -> Prepared:
     """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
+
+    With ``older`` its manifest may be of an older format.
 
     Raises:
         IndexMissing: there is neither a manifest nor a Chroma database.
@@ -81,14 +58,14 @@ def prepare(folder: Path, *, scratch_root: Path | None = None) -> Prepared:
         IndexMismatch: the manifest has another format.
         IndexUnavailable: the private folder cannot be written.
     """
-    before = _manifest_bytes(folder)
+    before = manifest_bytes(folder)
     try:
-        return _prepare(folder, scratch_root)
+        return _prepare(folder, scratch_root, older)
     except IndexDamaged:
         # A writer that switched twice meanwhile has removed what the first manifest named.
-        if _manifest_bytes(folder) == before:
+        if manifest_bytes(folder) == before:
             raise
-        return _prepare(folder, scratch_root)
+        return _prepare(folder, scratch_root, older)
 
 
 def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
@@ -114,9 +91,9 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prepare(folder: Path, scratch_root: Path | None) -> Prepared:
+def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> Prepared:
     source = folder.resolve()
-    manifest = read_manifest(source)
+    manifest = read_manifest(source, older=older)
     if manifest is None:
         if not (source / SQLITE_NAME).is_file():
             raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(folder)!r})")
@@ -128,25 +105,25 @@ def _prepare(folder: Path, scratch_root: Path | None) -> Prepared:
         verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
         folders = _folders(manifest.files)
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=scratch_root))
+        scratch = Scratch(scratch_root)
     except OSError as exc:
         raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
     try:
-        digest = _copy_database(chroma, scratch)
+        digest = _copy_database(chroma, scratch.path)
         if manifest is not None and digest != _expected(manifest):
             raise _damaged(_DATABASE, "altered")
         for name in folders:
             if manifest is None:
-                _copy_folder(chroma / name, scratch / name)
+                _copy_folder(chroma / name, scratch.path / name)
             else:
-                (scratch / name).symlink_to(chroma / name, target_is_directory=True)
+                (scratch.path / name).symlink_to(chroma / name, target_is_directory=True)
     except OSError as exc:
-        _remove(scratch, os.getpid())
-        raise IndexUnavailable(f"The index cannot be copied to {str(scratch)!r}: {exc}") from exc
+        scratch.close()
+        raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
     except IndexUnavailable:
-        _remove(scratch, os.getpid())
+        scratch.close()
         raise
-    return Prepared(chroma=scratch, data=data, manifest=manifest, digest=digest)
+    return Prepared(scratch=scratch, data=data, manifest=manifest, digest=digest)
 
 
 def _copy_database(chroma: Path, scratch: Path) -> str:
@@ -188,20 +165,5 @@ def _folders(files: Iterable[str]) -> list[str]:
     return sorted({parts[1] for parts in paths if len(parts) > 2 and parts[0] == CHROMA_FOLDER})
 
 
-def _manifest_bytes(folder: Path) -> bytes | None:
-    try:
-        return (folder / MANIFEST_NAME).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as exc:
-        raise IndexDamaged(f"{MANIFEST_NAME} cannot be read: {exc.strerror}") from exc
-
-
 def _damaged(name: str, how: str) -> IndexDamaged:
     return IndexDamaged(f"The index is damaged: {name} is {how}. Run: ragctl ingest PATH")
-
-
-def _remove(folder: Path, owner: int) -> None:
-    # A forked child inherits the finalizer, but not the folder: its parent is still using it.
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,56 @@
+"""Where an index is, and what its manifest says; cheap to import, and to ask before anything is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from knowledge.errors import IndexDamaged, IndexMissing, IndexUnavailable
+from knowledge.open.manifest import MANIFEST_NAME, UNKNOWN, Made, Manifest, loads
+
+
+def folder_of(uri: str | Path) -> Path:
+    """The local folder that ``uri`` (a path or a ``file://`` URI) names.
+
+    Raises:
+        IndexMissing: it is a URI of another kind.
+    """
+    if isinstance(uri, Path) or "://" not in uri:
+        return Path(uri)
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        raise IndexMissing(f"The index address {uri!r} cannot be opened: give a folder or a file:/// URI")
+    return Path(unquote(parts.path))
+
+
+def manifest_bytes(folder: Path) -> bytes | None:
+    """The manifest in ``folder`` as it stands there, None when there is none.
+
+    Raises:
+        IndexDamaged: it cannot be read.
+    """
+    try:
+        return (folder / MANIFEST_NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise IndexDamaged(f"{MANIFEST_NAME} cannot be read: {exc.strerror}") from exc
+
+
+def read_manifest(folder: Path, *, older: bool = False) -> Manifest | None:
+    """The manifest in ``folder``, None when there is none; with ``older`` also one of an older format.
+
+    Raises:
+        IndexDamaged, IndexMismatch: it cannot be used (see ``manifest.loads``).
+    """
+    text = manifest_bytes(folder)
+    return None if text is None else loads(text, older=older)
+
+
+def made_of(uri: str | Path) -> Made:
+    """What the index at ``uri`` was made for; nothing is known of one that is absent, damaged or made elsewhere."""
+    try:
+        manifest = read_manifest(folder_of(uri))
+    except (IndexUnavailable, ValueError, OSError):  # such as a NUL in the path
+        return UNKNOWN
+    return manifest.made if manifest else UNKNOWN
