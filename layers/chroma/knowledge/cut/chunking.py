@@ -7,11 +7,12 @@ and words; pieces of the same section overlap. Nothing but headings without a te
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
+from knowledge.cut import anchors as ids
 from knowledge.cut import markdown as md
 from knowledge.cut.packing import Packer
 from knowledge.cut.units import Source
@@ -30,10 +31,14 @@ def is_markdown(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text. ``section`` is its heading path below the title, ``""`` above the first ``##``."""
+    """A part of a text. ``section`` is its heading path below the title, ``""`` above the first ``##``.
+
+    ``anchor`` is the id of the heading that it is under on the document's page, ``""`` where ``section`` is.
+    """
 
     section: str
     text: str
+    anchor: str = ""
 
 
 @dataclass(slots=True)
@@ -45,12 +50,19 @@ class _Section:
     start: int
     body: int
     end: int
+    anchor: str = ""
     blocks: list[md.Block] = field(default_factory=list)
     below: list[_Section] = field(default_factory=list)
 
 
 def split(
-    text: str, *, title: str = "", max_chars: int = MAX_CHARS, overlap: int = OVERLAP_CHARS, markdown: bool = True
+    text: str,
+    *,
+    title: str = "",
+    max_chars: int = MAX_CHARS,
+    overlap: int = OVERLAP_CHARS,
+    markdown: bool = True,
+    anchors: str = "github",
 ) -> tuple[Piece, ...]:
     """Cut ``text`` into pieces of 1 to ``max_chars`` characters, in the order of the text.
 
@@ -59,24 +71,44 @@ def split(
     the fence's opening line instead. ``title`` is the document's: the ``#`` heading that says the same (or the only
     one) is no part of a section's path. With ``markdown=False`` only blank lines, sentences, lines and words cut.
 
+    ``anchors`` says how the document's site makes the ids of headings (a name in ``knowledge.cut.anchors``); the id
+    that a heading states itself (``## Fees {#fees}``) goes before, and is no part of a piece's text.
+
     Raises:
         ValueError: when not 0 <= ``overlap`` < ``max_chars``.
+        KeyError: there is no such way to make anchors.
     """
     if not 0 <= overlap < max_chars:
         raise ValueError(f"overlap must be from 0 to less than max_chars, not {overlap!r} of {max_chars!r}")
-    source = Source(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not markdown:
+        source = Source(text)
         packer = Packer(source, max_chars=max_chars, overlap=overlap)
         return tuple(Piece("", part) for part in packer.pack(source.paragraphs()))
-    blocks = md.parse(source.text)
+    text, blocks, anchor_of = _anchored(text, anchors)
+    source = Source(text)
     packer = Packer(source, max_chars=max_chars, overlap=overlap, blocks=blocks)
-    root = _outline(source, blocks, title)
+    root = _outline(source, blocks, title, anchor_of)
     if _has_text(source, root):
         return tuple(_pieces(packer, root, (), ""))
     return tuple(Piece("", part) for part in packer.pack(source.from_blocks(blocks, 0, len(source.text))))
 
 
-def _outline(source: Source, blocks: tuple[md.Block, ...], title: str) -> _Section:
+def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dict[int, str]]:
+    """``text`` without the ids that its headings state, its blocks, and the anchors of headings by their first line."""
+    blocks = md.parse(text)
+    lines = text.split("\n")
+    kept, explicit = ids.take_off(lines, md.headings(blocks))
+    if kept != lines:
+        text = "\n".join(kept)
+        blocks = md.parse(text)
+    headings = list(md.headings(blocks))
+    stated = [explicit.get(heading.first, "") for heading in headings]
+    made = ids.ids_of([heading.title for heading in headings], stated, algorithm=algorithm)
+    return text, blocks, {heading.first: anchor for heading, anchor in zip(headings, made, strict=True)}
+
+
+def _outline(source: Source, blocks: tuple[md.Block, ...], title: str, anchor_of: Mapping[int, str]) -> _Section:
     """The tree of sections; a heading that is the document's title has none in it."""
     headline = _headline(blocks, title)
     root = _Section(0, "", 0, 0, len(source.text))
@@ -90,7 +122,8 @@ def _outline(source: Source, blocks: tuple[md.Block, ...], title: str) -> _Secti
         while open_sections[-1].level >= block.level:
             open_sections.pop()
         name = "" if block is headline else block.title
-        section = _Section(block.level, name, start, source.offset(block.end), len(source.text))
+        anchor = "" if block is headline else anchor_of[block.first]
+        section = _Section(block.level, name, start, source.offset(block.end), len(source.text), anchor)
         open_sections[-1].below.append(section)
         open_sections.append(section)
     return root
@@ -129,12 +162,12 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
     own = _has_own_text(source, section)
     whole = carried + source.text[section.start : _end(deeper[-1] if deeper else section)].strip()
     if (own or any(_has_text(source, part) for part in deeper)) and len(whole) <= max_chars:
-        yield Piece(label, whole)
+        yield Piece(label, whole, section.anchor)
         deeper, carried = [], ""
     elif own:
         units = source.trimmed(section.start, section.body, "heading")
         units += source.from_blocks(section.blocks, section.body, section.end)
-        yield from (Piece(label, text) for text in packer.pack(units, prefix=carried))
+        yield from (Piece(label, text, section.anchor) for text in packer.pack(units, prefix=carried))
         carried = ""
     elif heading:
         carried += heading + "\n\n"

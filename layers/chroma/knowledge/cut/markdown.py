@@ -25,7 +25,7 @@ _INLINE = MarkdownIt("commonmark")
 
 _CONTAINERS = ("bullet_list", "ordered_list", "list_item", "blockquote")
 _LEAVES = ("paragraph_open", "heading_open", "fence", "code_block", "table_open", "html_block", "hr")
-_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")  # "Heading {#anchor}", kramdown's and Pandoc's
+_ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.:][^{}]*\}\s*$")  # "Heading {#anchor}", kramdown's and Pandoc's
 
 
 @dataclass(frozen=True, slots=True)
