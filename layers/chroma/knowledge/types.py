@@ -30,7 +30,8 @@ class Document:
     ``path`` is relative to the ingested folder, with forward slashes. ``digest`` is the sha256 (hex) of
     everything that the document's chunks depend on, metadata included. ``extra`` holds the other scalar
     front-matter keys with their type (dates as ISO text). ``dated`` is how old it is as the number yyyymmdd, month and
-    day 00 where unknown, 0 when nothing tells it.
+    day 00 where unknown, 0 when nothing tells it. ``anchors`` names the way in which its headings become parts of
+    ``url`` (``knowledge.cut.anchors``), ``""``: nobody knows.
     """
 
     doc_id: str
@@ -46,6 +47,7 @@ class Document:
     last_updated: str = ""
     dated: int = 0
     url: str = ""
+    anchors: str = ""
     extra: Mapping[str, Scalar] = field(default_factory=dict)
 
 

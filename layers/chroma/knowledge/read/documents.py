@@ -8,36 +8,73 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from knowledge.errors import unexpected
 from knowledge.read.dates import stated_date
-from knowledge.read.loading import CORPUS_NAME, SUFFIXES, Entry, Reader, load, suffix
-from knowledge.read.walk import Skipped, find, readable
+from knowledge.read.loading import (
+    AS_TEXT,
+    CORPUS_NAME,
+    CORPUS_SUFFIX,
+    SUFFIXES,
+    Converted,
+    Entry,
+    LeftOut,
+    Loading,
+    Outcome,
+    load,
+    suffix,
+)
+from knowledge.read.selection import EVERYTHING, Selection
+from knowledge.read.walk import Found, Other, Skipped, find, readable
 from knowledge.types import Document, Failure
 
-__all__ = ["Reader", "Reading", "read"]
+__all__ = ["Converted", "Loading", "Reading", "Selection", "read"]
+
+type Run = Callable[[Callable[[Found], tuple[Outcome, ...]], Sequence[Found]], Iterable[tuple[Outcome, ...]]]
+"""Calls a function with each of many files and gives the results in order, perhaps from several processes."""
+
+type OnFiles = Callable[[int, int], None]
+"""Told how many files are read, and of how many."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a read found. What ``failed`` names is not among the documents; ``warnings`` are caveats about those that
-    are, and links that were not followed."""
+    are, and links that were not followed.
+
+    ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be read: what an
+    index holds of them, or of what is below them, is as good as it was. ``skipped`` counts the files that nobody asked
+    for by suffix, ``left_out`` the documents that are not to be read by the reason.
+    """
 
     documents: tuple[Document, ...]
     failed: tuple[Failure, ...] = ()
     warnings: tuple[Failure, ...] = ()
+    lost: frozenset[str] = frozenset()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def read(paths: Sequence[Path], *, readers: Mapping[str, Reader] | None = None) -> Reading:
-    """Read the documents in ``paths``: files, and folders with all that is in them but hidden files.
+def read(
+    paths: Sequence[Path],
+    *,
+    loading: Loading = AS_TEXT,
+    selection: Selection = EVERYTHING,
+    fetched: Sequence[Found] = (),
+    run: Run = map,
+    on_progress: OnFiles | None = None,
+) -> Reading:
+    """Read the documents in ``paths``: files, and folders with all that is in them and that ``selection`` takes.
 
-    Folders give ``*.md``, ``*.markdown``, ``*.txt`` and ``corpus.jsonl``, and the suffixes of ``readers`` (lower
-    case, with the dot; one given here replaces the built-in one). A corpus that is given itself may have any name in
-    ``.jsonl``.
+    Folders give ``SUFFIXES`` and ``corpus.jsonl``, and the suffixes that ``loading`` has readers for (one given there
+    replaces the built-in one). A corpus that is given itself may have any name in ``.jsonl``.
+    ``fetched`` are files besides, such as pages from the web.
 
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
     name in front if two folders would give the same, and with its suffix if that is still taken.
@@ -45,63 +82,119 @@ def read(paths: Sequence[Path], *, readers: Mapping[str, Reader] | None = None) 
     Raises:
         SourceUnreadable: one of ``paths`` does not exist.
     """
-    converters = {kind.lower(): reader for kind, reader in (readers or {}).items()}
-    kinds = {*SUFFIXES, *converters}
-    entries: list[Entry] = []
-    failed: list[Failure] = []
-    warnings: list[Failure] = []
-    for item in find(paths, wanted=lambda name: name == CORPUS_NAME or suffix(name) in kinds):
-        if isinstance(item, Skipped):
-            (failed if item.lost else warnings).append(Failure(readable(item.file), item.reason))
-            continue
-        for outcome in load(item, converters):
-            if isinstance(outcome, Entry):
-                entries.append(outcome)
-            else:
-                failed.append(outcome)
-    documents: list[Document] = []
-    for entry, doc_id in _identified(entries):
-        if isinstance(doc_id, Failure):
-            failed.append(doc_id)
-            continue
-        try:
-            documents.append(_document(entry, doc_id))
-        except Exception as exc:  # noqa: BLE001 - the other documents go on
-            failed.append(Failure(entry.shown, unexpected(exc)))
-            continue
-        warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
-    return Reading(tuple(documents), tuple(failed), tuple(warnings))
-
-
-def _identified(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str | Failure]]:
-    """Each entry with its doc_id, in order; of entries that claim the same id all but the first fail."""
-    owners: dict[str, Entry] = {}
-    for entry in entries:
-        if entry.fields.doc_id:
-            owners.setdefault(entry.fields.doc_id, entry)
-    roots: dict[str, set[Path]] = {}
-    for entry in entries:
-        roots.setdefault(_derived(entry), set()).add(entry.found.root)
-    for entry in entries:
-        doc_id = entry.fields.doc_id or _free(entry, owners, shared=len(roots[_derived(entry)]) > 1)
-        owner = owners.setdefault(doc_id, entry)
-        if owner is entry:
-            yield entry, doc_id
+    kinds = {*SUFFIXES, *loading.readers}
+    files: list[Found] = []
+    outcomes = _Outcomes()
+    for item in find(paths, wanted=lambda name: name == CORPUS_NAME or suffix(name) in kinds, selection=selection):
+        if isinstance(item, Found):
+            files.append(item)
+        elif isinstance(item, Other):
+            outcomes.skipped[item.kind] += 1
         else:
-            yield entry, Failure(entry.shown, f"has the doc_id {doc_id!r} of {owner.shown!r}")
+            outcomes.unread(item)
+    files += fetched
+    for done, (found, results) in enumerate(zip(files, run(partial(load, loading=loading), files), strict=True), 1):
+        outcomes.take(found, results)
+        if on_progress is not None:
+            on_progress(done, len(files))
+    return outcomes.reading()
 
 
-def _derived(entry: Entry) -> str:
-    return PurePosixPath(entry.found.path).with_suffix("").as_posix()
+class _Outcomes:
+    """What became of the files so far."""
+
+    def __init__(self) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+        self._files: list[Entry | Found] = []
+        self._failed: list[Failure] = []
+        self._warnings: list[Failure] = []
+        self._lost: set[str] = set()
+
+    def unread(self, item: Skipped) -> None:
+        (self._failed if item.lost else self._warnings).append(Failure(readable(item.file), item.reason))
+        if item.lost:
+            self._lost.add(item.path)
+
+    def take(self, found: Found, results: Iterable[Outcome]) -> None:
+        for outcome in results:
+            match outcome:
+                case Entry():
+                    self._files.append(outcome)
+                case LeftOut():
+                    self._left_out[outcome.reason] += 1
+                    self._warnings.append(Failure(outcome.shown, outcome.reason))
+                case Failure():
+                    self._failed.append(outcome)
+                    self._lost.add(found.path)
+                    if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
+                        self._files.append(found)
+
+    def reading(self) -> Reading:
+        documents: list[Document] = []
+        for entry, doc_id in _identified(self._files):
+            if isinstance(doc_id, Failure):
+                self._failed.append(doc_id)
+                continue
+            try:
+                documents.append(_document(entry, doc_id))
+            except Exception as exc:  # noqa: BLE001 - the other documents go on
+                self._failed.append(Failure(entry.shown, unexpected(exc)))
+                self._lost.add(entry.found.path)
+                continue
+            self._warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
+        return Reading(
+            documents=tuple(documents),
+            failed=tuple(self._failed),
+            warnings=tuple(self._warnings),
+            lost=frozenset(self._lost),
+            skipped=dict(self.skipped.most_common()),
+            left_out=dict(self._left_out.most_common()),
+        )
 
 
-def _free(entry: Entry, owners: Mapping[str, Entry], *, shared: bool) -> str:
-    """An id made of the entry's path that no other document has."""
-    root = entry.found.root.resolve()
-    front = f"{readable((root.parent if entry.found.explicit else root).name)}/" if shared else ""
-    full = front + entry.found.path
+def _identified(files: Sequence[Entry | Found]) -> Iterator[tuple[Entry, str | Failure]]:
+    """Each entry with its doc_id, in order; a file that could not be read keeps the place of its own.
+
+    Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
+    folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.
+    """
+    owners: dict[str, Entry] = {}
+    roots: dict[str, set[Path]] = {}
+    for file in files:
+        if isinstance(file, Entry) and file.fields.doc_id:
+            owners.setdefault(file.fields.doc_id, file)
+        found = file if isinstance(file, Found) else file.found
+        roots.setdefault(_derived(found), set()).add(found.root)
+    taken = set(owners)
+    for file in files:
+        found = file if isinstance(file, Found) else file.found
+        shared = len(roots[_derived(found)]) > 1
+        if isinstance(file, Found):
+            taken.add(_free(found, taken, shared=shared))
+            continue
+        claimed = file.fields.doc_id
+        owner = owners.get(claimed, file) if claimed else file
+        if owner is not file and suffix(found.path) == CORPUS_SUFFIX:
+            yield file, Failure(file.shown, f"has the doc_id {claimed!r} of {owner.shown!r}")
+            continue
+        doc_id = claimed if claimed and owner is file else _free(found, taken, shared=shared)
+        taken.add(doc_id)
+        caveat = "has a doc_id that another document has: its path stands for it"
+        yield (file if owner is file else replace(file, caveats=(*file.caveats, caveat))), doc_id
+
+
+def _derived(found: Found) -> str:
+    return PurePosixPath(found.path).with_suffix("").as_posix()
+
+
+def _free(found: Found, taken: Container[str], *, shared: bool) -> str:
+    """An id made of the file's path that no other document has."""
+    root = found.root.resolve()
+    front = f"{readable((root.parent if found.explicit else root).name)}/" if shared else ""
+    full = front + found.path
     numbered = (f"{full}-{number}" for number in count(2))
-    return next(name for name in chain((front + _derived(entry), full), numbered) if name not in owners)
+    return next(name for name in chain((front + _derived(found), full), numbered) if name not in taken)
 
 
 def _document(entry: Entry, doc_id: str) -> Document:
@@ -121,6 +214,7 @@ def _document(entry: Entry, doc_id: str) -> Document:
         last_updated=fields.last_updated,
         dated=stated_date(last_updated=fields.last_updated, extra=fields.extra, path=entry.found.path, url=fields.url),
         url=fields.url,
+        anchors=entry.anchors,
         extra=fields.extra,
     )
     canonical = json.dumps(asdict(document), sort_keys=True, separators=(",", ":"))

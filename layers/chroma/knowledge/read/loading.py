@@ -1,37 +1,99 @@
-"""One file's documents: what a suffix is read with, and what the file says of itself."""
+"""One file's documents: what a suffix is read with, and what the file says of itself. May run in another process."""
 
 from __future__ import annotations
 
-import stat
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import PurePosixPath
+from typing import Any, Protocol
 
 from knowledge.cut import markdown as md
 from knowledge.errors import SourceUnreadable, unexpected
 from knowledge.read import corpus, frontmatter
 from knowledge.read.decoding import decode
-from knowledge.read.frontmatter import Fields
+from knowledge.read.fields import Fields, left_out
+from knowledge.read.file_bytes import file_bytes
+from knowledge.read.preamble import with_preamble
+from knowledge.read.titles import title_of
 from knowledge.read.walk import Found, readable
 from knowledge.types import Failure
 
 CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
 TEXT_SUFFIX = ".txt"
-SUFFIXES = (".markdown", ".md", TEXT_SUFFIX)
+SUFFIXES = (".markdown", ".md", ".mdx", TEXT_SUFFIX)
 """What is read in folders without a converter, beside ``CORPUS_NAME``."""
 
+PAGE_SUFFIXES = (".html", ".htm")
+"""With front matter such a file is a page's source, which site generators read as they read Markdown."""
+
+WRITTEN = (".ipynb",)
+"""What is converted and holds what people wrote as Markdown all the same."""
+
+_FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
 _BEGINNING_CHARS = 64 * 1024  # where the first heading is nearly always: the rest need not be parsed for it
 
-type Reader = Callable[[bytes], str]
+type Meta = Mapping[Any, Any]
+"""What a front matter holds."""
+
+
+class NoText(ValueError):
+    """A file that is as it should be, and in which there is nothing to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What a reader made of a file: Markdown, front matter allowed, and what was not as it should be."""
+
+    text: str
+    caveats: tuple[str, ...] = ()
+
+
+type Reader = Callable[[bytes], str | Converted]
 """A file's bytes as Markdown text, front matter allowed. Raises ValueError or SourceUnreadable."""
+
+
+class SiteRules(Protocol):
+    """What is known of the site that a file is a page of; it can be sent to another process."""
+
+    def as_read(self, text: str, found: Found, meta: Meta) -> str:
+        """What a reader of the page sees of the Markdown ``text``, as Markdown."""
+        ...
+
+    def address(self, found: Found, meta: Meta) -> str:
+        """The page's URL, ``""`` where nothing tells it."""
+        ...
+
+    def anchors(self, found: Found) -> str:
+        """How its headings become parts of its URL (a name in ``knowledge.cut.anchors``); ``""``: nobody knows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """How files are read; all of it can be sent to another process.
+
+    ``readers`` convert the suffixes that they name (lower case, with the dot). ``site`` knows Markdown files as pages.
+    ``today`` tells which pages have expired; None: drafts and expired pages are read like others.
+    """
+
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+    site: SiteRules | None = None
+    today: date | None = None
+
+
+AS_TEXT = Loading()
+"""Markdown and plain text, as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A document before its identity is settled: ``fields.doc_id`` may be ``""``, ``fields.title`` is not.
 
-    ``shown`` is what messages call it; ``caveats`` say what was not as it should be.
+    ``shown`` is what messages call it; ``caveats`` say what was not as it should be. ``anchors``: see ``Document``.
     """
 
     found: Found
@@ -39,6 +101,18 @@ class Entry:
     fields: Fields
     text: str
     caveats: tuple[str, ...] = ()
+    anchors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A document that is not to be read, and why: it is a draft, it holds no text."""
+
+    shown: str
+    reason: str
+
+
+type Outcome = Entry | LeftOut | Failure
 
 
 def suffix(name: str) -> str:
@@ -46,45 +120,63 @@ def suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
-def load(found: Found, readers: Mapping[str, Reader]) -> Iterator[Entry | Failure]:
-    """The documents in a file, of which a corpus has many. ``readers`` convert the suffixes that they name.
+def shown_as(found: Found) -> str:
+    """What messages call a file: the address that it was fetched from, else its path."""
+    return found.url or readable(found.file)
 
-    Whatever reading it raises is this file's failure.
-    """
-    shown = readable(found.file)
+
+def load(found: Found, loading: Loading) -> tuple[Outcome, ...]:
+    """The documents in a file, of which a corpus has many. Whatever reading it raises is this file's failure."""
+    shown = shown_as(found)
     try:
-        yield from _documents(found, shown, readers)
+        return tuple(_documents(found, shown, loading))
     except OSError as exc:
-        yield Failure(shown, f"cannot be read: {exc.strerror or exc}")
+        return (Failure(shown, f"cannot be read: {exc.strerror or exc}"),)
+    except NoText as exc:
+        return (LeftOut(shown, str(exc)),)
     except (ValueError, SourceUnreadable) as exc:
-        yield Failure(shown, str(exc))
+        return (Failure(shown, str(exc)),)
     except Exception as exc:  # noqa: BLE001 - the other files go on
-        yield Failure(shown, unexpected(exc))
+        return (Failure(shown, unexpected(exc)),)
 
 
-def _documents(found: Found, shown: str, readers: Mapping[str, Reader]) -> Iterator[Entry | Failure]:
+def _documents(found: Found, shown: str, loading: Loading) -> Iterator[Outcome]:
     kind = suffix(found.file.name)
-    if kind not in {*SUFFIXES, CORPUS_SUFFIX, *readers}:
-        accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *readers}))
+    if kind not in {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}:
+        accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *loading.readers}))
         raise ValueError(f"has the suffix {kind!r}; accepted are {accepted}")
-    data = _bytes(found)
+    data = file_bytes(found.file)
     if not data.strip():
-        raise ValueError("is empty")
-    text, caveat = (readers[kind](data), "") if kind in readers else decode(data)
-    caveats = (caveat,) if caveat else ()
-    if kind == CORPUS_SUFFIX and kind not in readers:
+        yield LeftOut(shown, "is empty")
+        return
+    converted = kind in loading.readers and not (kind in PAGE_SUFFIXES and _FRONT_MATTER.match(data))
+    with _step("cannot be converted", "Save it in another format, or --exclude it"):
+        made = loading.readers[kind](data) if converted else _decoded(data)
+    text, caveats = (made, ()) if isinstance(made, str) else (made.text, made.caveats)
+    if kind == CORPUS_SUFFIX and not converted:
         yield from _corpus(found, shown, text, caveats)
     else:
-        yield _single(found, shown, text, caveats, plain=kind == TEXT_SUFFIX and kind not in readers)
+        written = kind in WRITTEN if converted else kind != TEXT_SUFFIX
+        yield _single(found, shown, text, caveats, loading, written=written)
 
 
-def _bytes(found: Found) -> bytes:
-    if not stat.S_ISREG(found.file.stat().st_mode):
-        raise ValueError("is not a regular file")  # reading a pipe would wait for ever
-    return found.file.read_bytes()
+@contextmanager
+def _step(trouble: str, way_out: str) -> Iterator[None]:
+    """What nobody expected in one step of reading a file, as a sentence."""
+    try:
+        yield
+    except (OSError, ValueError, SourceUnreadable):
+        raise
+    except Exception as exc:
+        raise SourceUnreadable(f"{trouble}: {unexpected(exc)}. {way_out}") from exc
 
 
-def _corpus(found: Found, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Entry | Failure]:
+def _decoded(data: bytes) -> Converted:
+    text, caveat = decode(data)
+    return Converted(text, (caveat,) if caveat else ())
+
+
+def _corpus(found: Found, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Outcome]:
     for record in corpus.records(text):
         line = f"{shown}:{record.line}"
         if isinstance(record, corpus.BadLine):
@@ -94,21 +186,36 @@ def _corpus(found: Found, shown: str, text: str, caveats: tuple[str, ...]) -> It
             caveats = ()  # said once a file
 
 
-def _single(found: Found, shown: str, text: str, caveats: tuple[str, ...], *, plain: bool) -> Entry | Failure:
-    meta, body, problem = ({}, text, "") if plain else frontmatter.split(text)
+def _single(
+    found: Found, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool
+) -> Outcome:
+    """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees."""
+    plain = suffix(found.file.name) == TEXT_SUFFIX and not loading.readers.get(TEXT_SUFFIX)
+    with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
+        meta, body, problem = ({}, text, "") if plain else frontmatter.split(text)
+        fields = frontmatter.fields(meta)
+    if loading.today and (reason := left_out(fields, loading.today)):
+        return LeftOut(shown, reason)
+    if written and loading.site:
+        with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
+            body = loading.site.as_read(body, found, meta)
+    title = fields.title or ("" if plain else _first_heading(body)) or title_of(_place(found))
+    if not plain:
+        body = with_preamble(fields, body)
     if not body.strip():
-        return Failure(shown, "has front matter but no text" if text.strip() else "holds no text")
+        return LeftOut(shown, "has front matter but no text" if text.strip() else "holds no text")
+    url = found.url or (loading.site.address(found, meta) if loading.site else "") or fields.url
+    anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*caveats, problem) if problem else caveats
-    fields = frontmatter.fields(meta)
-    title = fields.title or ("" if plain else _first_heading(body)) or _words(PurePosixPath(found.path).stem)
-    return Entry(found, shown, replace(fields, title=title), body, caveats)
+    return Entry(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
+
+
+def _place(found: Found) -> str:
+    """The path with the given folder in front, whose name a README or an index page at its top has."""
+    return found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"
 
 
 def _first_heading(text: str) -> str:
     beginning = text[: text.find("\n", _BEGINNING_CHARS) + 1]
     titles = (heading.title for part in (beginning, text) for heading in md.headings(md.parse(part)))
     return next(filter(None, titles), "")
-
-
-def _words(stem: str) -> str:
-    return " ".join(stem.replace("-", " ").replace("_", " ").split()) or stem

@@ -1,39 +1,59 @@
-"""Find the files to read in folders: in a fixed order, each once, whatever the links between them."""
+"""Find the files to read in folders: in a fixed order, each once, and none outside of what was given."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from knowledge.errors import SourceUnreadable
+from knowledge.read.selection import EVERYTHING, IGNORE_NAME, Ignored, Selection, of_programs
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: where it is, the given path that it was found in, and its path relative to that."""
+    """A file: where it is, the given path that it was found in, and its path relative to that.
+
+    ``url`` is the address that it was fetched from, ``""`` for a file of the user's.
+    """
 
     file: Path
     root: Path
     path: str
     explicit: bool
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was not looked into, and why; ``lost`` when there may have been something to read."""
+    """What was not read, and why; ``lost`` when there may have been something to read.
+
+    ``path`` is relative to the given folder, as ``Found.path`` (``""``: the folder itself).
+    """
 
     file: Path
+    path: str
     reason: str
     lost: bool
 
 
-def find(paths: Sequence[Path], *, wanted: Callable[[str], bool]) -> Iterator[Found | Skipped]:
-    """The files given, and those in the folders given whose name is ``wanted``.
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A file or folder that nobody asked for: ``kind`` is a suffix (``".png"``), or why it was left out, in words."""
 
-    Hidden files and folders are left out. A link to a folder is followed unless it leads back up or to a folder that
-    was read; real files come before linked ones, so that a file keeps its own path.
+    kind: str
+
+
+def find(
+    paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
+) -> Iterator[Found | Skipped | Other]:
+    """The files given, and those in the folders given whose name is ``wanted`` and that ``selection`` takes.
+
+    Left out are hidden files and folders, what programs build, and what a ``.ragignore`` names. A link is followed
+    unless it leads out of the given folders, back up, or to a folder that was read; real files come before linked
+    ones, so that a file keeps its own path.
 
     Raises:
         SourceUnreadable: one of ``paths`` does not exist or is out of reach.
@@ -43,7 +63,7 @@ def find(paths: Sequence[Path], *, wanted: Callable[[str], bool]) -> Iterator[Fo
             path.stat()
         except OSError as exc:
             raise SourceUnreadable(f"Cannot read {str(path)!r}: {exc.strerror}") from exc
-    walk = _Walk(wanted)
+    walk = _Walk(wanted, selection, [Path(os.path.realpath(path)) for path in paths])
     for path in paths:
         if path.is_dir():
             yield from walk.folder(path)
@@ -56,9 +76,19 @@ def readable(name: str | os.PathLike[str]) -> str:
     return os.fsencode(name).decode(errors="replace")
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder to look into, with the rules of the folders above it."""
+
+    place: Path
+    ignored: Ignored
+
+
 class _Walk:
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
+    def __init__(self, wanted: Callable[[str], bool], selection: Selection, given: Sequence[Path]) -> None:
         self._wanted = wanted
+        self._selection = selection
+        self._given = given
         self._seen: set[str] = set()
 
     def is_new(self, path: Path) -> bool:
@@ -67,48 +97,91 @@ class _Walk:
         self._seen.add(real)
         return new
 
-    def folder(self, root: Path) -> Iterator[Found | Skipped]:
-        folders = [root] if self.is_new(root) else []
-        links: list[Path] = []
+    def folder(self, root: Path) -> Iterator[Found | Skipped | Other]:
+        folders = [_Folder(root, Ignored())] if self.is_new(root) else []
+        links: list[_Folder] = []
         while folders or links:
             if not folders:
-                found = self._linked(links.pop(0), root)
-                if isinstance(found, Path):
+                link = links.pop(0)
+                found = self._linked(link, root)
+                if isinstance(found, _Folder):
                     folders.append(found)
                 elif found:
                     yield found
                 continue
             folder = folders.pop()
             try:
-                entries = sorted((e for e in os.scandir(folder) if not e.name.startswith(".")), key=lambda e: e.name)
-            except OSError as exc:
-                yield Skipped(folder, f"cannot be looked into: {exc.strerror}", lost=True)
+                below, linked, files = self._look_into(folder, root)
+            except (OSError, ValueError) as exc:  # a pattern that gitignore does not know is a ValueError
+                reason = f"cannot be looked into: {getattr(exc, 'strerror', None) or f'{IGNORE_NAME}: {exc}'}"
+                yield Skipped(folder.place, _relative(folder.place, root), reason, lost=True)
                 continue
-            below: list[Path] = []
-            for entry in entries:
-                path = folder / entry.name
-                if entry.is_symlink():
-                    links.append(path)
-                elif entry.is_dir():
-                    below += [path] if self.is_new(path) else []
-                elif self._wanted(entry.name) and self.is_new(path):
-                    yield self._found(path, root)
+            links += linked
             folders += reversed(below)
+            yield from files
 
-    def _linked(self, link: Path, root: Path) -> Path | Found | Skipped | None:
+    def _look_into(
+        self, folder: _Folder, root: Path
+    ) -> tuple[list[_Folder], list[_Folder], list[Found | Skipped | Other]]:
+        """The folders and the links in ``folder``, and its files that are read or named."""
+        ignored = folder.ignored.below(folder.place, _relative(folder.place, root))
+        with os.scandir(folder.place) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+        names = [entry.name for entry in entries]
+        below: list[_Folder] = []
+        links: list[_Folder] = []
+        files: list[Found | Skipped | Other] = []
+        for entry in entries:
+            place = folder.place / entry.name
+            path = _relative(place, root)
+            is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
+            leads = is_link and place.is_dir()
+            if reason := self._left_out(place, path, names, ignored, is_folder=is_folder or leads):
+                files.append(Other(reason))
+            elif is_link:
+                links.append(_Folder(place, ignored))
+            elif is_folder:
+                below += [_Folder(place, ignored)] if self.is_new(place) else []
+            elif not self._wanted(entry.name):
+                files.append(Other(PurePosixPath(readable(entry.name)).suffix.lower() or "without a suffix"))
+            elif self.is_new(place):
+                files.append(Found(place, root, path, explicit=False))
+        return below, links, files
+
+    def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: Ignored, *, is_folder: bool) -> str:
+        """Why nobody asked for it, ``""``: somebody did."""
+        if place.name.startswith("."):
+            return "hidden"
+        if (f"{path}/" if is_folder else path) in ignored:
+            return "in .ragignore"
+        if not (self._selection.enters(path) if is_folder else self._selection.takes(path)):
+            return "excluded"
+        return of_programs(place, beside) if is_folder else ""
+
+    def _linked(self, link: _Folder, root: Path) -> _Folder | Found | Skipped | None:
         """What a link leads to: a folder to look into (under the link's name), a file, or nothing new."""
+        place, path = link.place, _relative(link.place, root)
         try:
-            target = Path(os.path.realpath(link, strict=True))
-        except OSError:
-            return Skipped(link, "is a link that leads nowhere", lost=self._wanted(link.name))
-        if target.is_dir():
-            if Path(os.path.realpath(root)).is_relative_to(target):
-                return Skipped(link, "is a link back to a folder that it is in: not followed", lost=False)
-            if not self.is_new(target):
-                return Skipped(link, "is a link to a folder that is read already", lost=False)
-            return link
-        return self._found(link, root) if self._wanted(link.name) and self.is_new(target) else None
+            target = Path(os.path.realpath(place, strict=True))
+            is_folder = target.is_dir()
+        except OSError as exc:
+            # Without a suffix it may be a folder's: of a disk that is not there now.
+            lost = self._wanted(place.name) or (not place.suffix and exc.errno != errno.ELOOP)
+            return Skipped(place, path, "is a link that leads nowhere", lost=lost)
+        if not is_folder and not self._wanted(place.name):
+            return None
+        if is_folder and Path(os.path.realpath(root)).is_relative_to(target):
+            return Skipped(place, path, "is a link back to a folder that it is in: not followed", lost=False)
+        if not self._selection.follow_links and not any(target.is_relative_to(given) for given in self._given):
+            reason = "is a link that leads out of the folder: not followed (--follow-links follows it)"
+            return Skipped(place, path, reason, lost=False)
+        if not is_folder:
+            return Found(place, root, path, explicit=False) if self.is_new(target) else None
+        if not self.is_new(target):
+            return Skipped(place, path, "is a link to a folder that is read already", lost=False)
+        return link
 
-    @staticmethod
-    def _found(file: Path, root: Path) -> Found:
-        return Found(file, root, readable(file.relative_to(root).as_posix()), explicit=False)
+
+def _relative(place: Path, root: Path) -> str:
+    path = readable(place.relative_to(root).as_posix())
+    return "" if path == "." else path

@@ -11,7 +11,7 @@ import pytest
 
 from knowledge.errors import SourceUnreadable
 from knowledge.read import corpus, frontmatter, loading
-from knowledge.read.documents import Reading, read
+from knowledge.read.documents import Loading, Reading, Selection, read
 from knowledge.types import Document, Failure
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -60,7 +60,7 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
     assert document.source_urls == ("ftp://a.test", "https://b.test/x")
     assert document.url == "https://b.test/x"
     assert document.path == "sub/a.md"
-    assert document.text.strip() == "# Other title\n\nText."
+    assert document.text.strip() == "# Other title\n\nKeywords: a, b\n\nText."
     assert document.extra == {
         "priority": 3,
         "rate": 0.5,
@@ -68,7 +68,7 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
         "version": "7",
         "issued": "2024-01-02",
         "seen": "2024-01-02T10:00:00",
-        "date": "2016-02-06 19:32:10 -0800",
+        "date": "2016-02-06T19:32:10-08:00",
         "hs_code": "0101",
         "at": "12:30",
     }
@@ -140,28 +140,6 @@ def test_rulers_are_not_front_matter(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "block",
-    [
-        "title: a: b",
-        "title: [",
-        "\tx: 1",
-        "a: &a [x]\nb: [*a, *a]",
-        "a: !!python/object/apply:os.system [ls]",
-        "a: " + "[" * 20_000,
-        "a: !!bool maybe",
-    ],
-)
-def test_bad_front_matter_is_left_out_with_a_warning_and_the_text_kept(tmp_path: Path, block: str) -> None:
-    reading = read([write(tmp_path, {"a.md": f"---\n{block}\n---\n# Title\n\nText."})])
-
-    assert [(d.title, d.text) for d in reading.documents] == [("Title", "# Title\n\nText.")]
-    assert reading.failed == ()
-    (warning,) = reading.warnings
-    assert warning.path == str(tmp_path / "a.md")
-    assert "front matter is not valid YAML" in warning.error
-
-
-@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("---\ntitle: Never closed\npriority: 3\n\n# Heading\n\nText.", True),
@@ -176,13 +154,6 @@ def test_front_matter_that_is_never_closed_is_named(tmp_path: Path, text: str, t
     assert [warning.error for warning in reading.warnings] == (
         ["front matter has no closing '---': read as text"] if told else []
     )
-
-
-def test_of_equal_keys_the_first_counts(tmp_path: Path) -> None:
-    reading = read([write(tmp_path, {"a.md": "---\ntitle: One\ntitle: Two\n---\nText."})])
-
-    assert [document.title for document in reading.documents] == ["One"]
-    assert reading.warnings == ()
 
 
 def test_a_number_of_the_document_s_own_is_kept(tmp_path: Path) -> None:
@@ -246,10 +217,10 @@ def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
     reading = read([tmp_path])
 
     assert ids(reading) == ["good"]
+    empty = {"zero.md": "is empty", "blank.txt": "is empty", "front.md": "has front matter but no text"}
+    assert errors(reading.warnings, tmp_path) == empty
+    assert reading.left_out == {"is empty": 2, "has front matter but no text": 1}
     assert errors(reading.failed, tmp_path) == {
-        "zero.md": "is empty",
-        "blank.txt": "is empty",
-        "front.md": "has front matter but no text",
         "nul.md": "is a binary file, not text",
         "packed.md": "is a binary file, not text",
         "cyrillic.txt": "is neither UTF-8 nor Latin-1 text: save it as UTF-8",
@@ -289,14 +260,15 @@ def test_folders_are_read_in_a_fixed_order_without_hidden_and_other_files(tmp_pa
     write(
         tmp_path,
         {
-            "b.md": "b", "a/z.MD": "z", "a/b/c.markdown": "c", "d.txt": "d", ".hidden.md": "no", ".git/x.md": "no",
-            "e.json": "{}", "f.png": b"\x89PNG", "other.jsonl": "{}", "corpus.jsonl": '{"_id": "q", "text": "t"}',
+            "b.md": "b", "a/z.MD": "z", "a/b/c.markdown": "c", "d.txt": "d", "e.mdx": "e", ".hidden.md": "no",
+            ".git/x.md": "no", "e.json": "{}", "f.png": b"\x89PNG", "other.jsonl": "{}",
+            "corpus.jsonl": '{"_id": "q", "text": "t"}',
         },
     )  # fmt: skip
 
     reading = read([tmp_path])
 
-    assert ids(reading) == ["b", "q", "d", "a/z", "a/b/c"]
+    assert ids(reading) == ["b", "q", "d", "e", "a/z", "a/b/c"]
     assert (reading.failed, reading.warnings) == ((), ())
     assert reading == read([tmp_path])
 
@@ -315,14 +287,26 @@ def test_links_are_followed_but_nothing_is_read_twice(tmp_path: Path) -> None:
 
     reading = read([folder])
 
-    assert ids(reading) == ["real/a", "file", "outside/c"]
+    out = "is a link that leads out of the folder: not followed (--follow-links follows it)"
+    assert ids(reading) == ["real/a"]
+    assert ids(read([folder], selection=Selection(follow_links=True))) == ["real/a", "file", "outside/c"]
+    assert ids(read([folder, tmp_path / "out"])) == ["real/a", "file", "outside/c"]
     assert errors(reading.failed, folder) == {"gone.md": "is a link that leads nowhere"}
     assert errors(reading.warnings, folder) == {
         "copy": "is a link to a folder that is read already",
+        "file.md": out,
+        "outside": out,
         "loop": "is a link back to a folder that it is in: not followed",
         "real/up": "is a link back to a folder that it is in: not followed",
         "self": "is a link that leads nowhere",
     }
+
+
+def test_what_is_behind_a_link_to_a_folder_that_is_away_is_lost(tmp_path: Path) -> None:
+    """A disk that is not mounted takes no documents from the index."""
+    (tmp_path / "archive").symlink_to(tmp_path / "mnt" / "archive")
+
+    assert read([tmp_path]).lost == frozenset({"archive"})
 
 
 def test_a_folder_and_a_file_in_it_give_the_file_once(tmp_path: Path) -> None:
@@ -357,7 +341,7 @@ def test_a_given_file_must_have_a_known_suffix(tmp_path: Path) -> None:
 
     assert ids(reading) == ["1"]
     assert errors(reading.failed, tmp_path) == {
-        "a.docx": "has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .txt"
+        "a.docx": "has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .mdx, .txt"
     }
 
 
@@ -369,7 +353,7 @@ def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
 
     write(tmp_path, {"sub/a.HTML": "hello", "b.html": "bad"})
 
-    reading = read([tmp_path], readers={".html": upper})
+    reading = read([tmp_path], loading=Loading(readers={".html": upper}))
 
     assert [(d.doc_id, d.title, dict(d.extra)) for d in reading.documents] == [("sub/a", "HELLO", {"made": True})]
     assert errors(reading.failed, tmp_path) == {"b.html": "is encrypted"}
@@ -387,13 +371,16 @@ def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypat
     lines = '{"_id": "q", "text": "t"}\n{"_id": "r", "title": 7, "text": "t"}\n{"_id": "s", "text": "t"}'
     write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines})
 
-    reading = read([tmp_path], readers={".html": convert})
+    reading = read([tmp_path], loading=Loading(readers={".html": convert}))
 
     assert ids(reading) == ["c", "q", "s"]
-    assert errors(reading.failed, tmp_path) == {
-        "a.html": "unexpected LookupError: no such page",
-        "b.md": "unexpected AttributeError: 'int' object has no attribute 'upper'",
-        "corpus.jsonl:2": "unexpected AttributeError: 'int' object has no attribute 'upper'",
+    failed = errors(reading.failed, tmp_path)
+    no_upper = "unexpected AttributeError: 'int' object has no attribute 'upper'"
+    said = "cannot be converted: unexpected LookupError: no such page. Save it in another format, or --exclude it"
+    assert failed.pop("a.html") == said
+    assert failed == {
+        "b.md": f"has front matter that cannot be read: {no_upper}. Mend it, or --exclude the file",
+        "corpus.jsonl:2": no_upper,
     }
 
 
@@ -413,13 +400,15 @@ def test_colliding_names_in_a_folder_keep_their_suffix(tmp_path: Path) -> None:
     assert ids(read([tmp_path / "x" / "d", tmp_path / "y" / "d"])) == ["d/a", "d/a.md"]
 
 
-def test_the_second_of_two_documents_with_one_doc_id_fails(tmp_path: Path) -> None:
+def test_the_second_of_two_files_with_one_doc_id_has_one_of_its_path(tmp_path: Path) -> None:
     write(tmp_path, {"a.md": "---\nid: 7\n---\nfirst", "b.md": "---\ndoc_id: '7'\n---\nsecond", "c/7.md": "third"})
 
     reading = read([tmp_path])
 
-    assert [(d.doc_id, d.text) for d in reading.documents] == [("7", "first"), ("c/7", "third")]
-    assert errors(reading.failed, tmp_path) == {"b.md": f"has the doc_id '7' of '{tmp_path / 'a.md'}'"}
+    assert [(d.doc_id, d.text) for d in reading.documents] == [("7", "first"), ("b", "second"), ("c/7", "third")]
+    assert errors(reading.warnings, tmp_path) == {
+        "b.md": "has a doc_id that another document has: its path stands for it"
+    }
 
 
 def test_an_own_doc_id_goes_before_one_made_of_a_path(tmp_path: Path) -> None:

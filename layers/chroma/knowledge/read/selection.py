@@ -1,0 +1,117 @@
+"""Which files of a folder are read: gitignore rules of the user's, and what no author means by "documents"."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_NAME = ".ragignore"
+
+BUILD_OUTPUT = {
+    "node_modules": ("",),
+    "bower_components": ("",),
+    "__pycache__": ("",),
+    "site-packages": ("",),
+    "_site": ("_config.yml", "_config.yaml"),
+    "_build": ("conf.py", "Makefile"),
+    "site": ("mkdocs.yml", "mkdocs.yaml"),
+    "book": ("book.toml",),
+    "public": ("hugo.toml", "hugo.yaml", "hugo.json", "config.toml", "gatsby-config.js"),
+    "dist": ("package.json", "pyproject.toml", "setup.py"),
+    "build": ("package.json", "pyproject.toml", "setup.py", "docusaurus.config.js", "docusaurus.config.ts"),
+    "target": ("Cargo.toml", "pom.xml"),
+}
+"""Folders that programs write, by name, each with the files of which one must stand beside it (``""``: none).
+
+By name alone ``public``, ``build`` and ``site`` would take documents from people who have no such program.
+"""
+
+SITE_TEMPLATES = frozenset({"layouts", "archetypes", "themes"})
+SITE_CONFIGURATIONS = frozenset({"hugo.toml", "hugo.yaml", "hugo.json", "config.toml", "config.yaml"})
+"""Hugo's folders of templates count only beside one of these: 29 of 185 documents of grpc.io's repository."""
+
+TEMPLATES = frozenset({"_includes", "_layouts", "_templates", "_themes"})
+"""Folders of the pieces that site generators (Jekyll, Eleventy, Sphinx) make pages of. They are no pages: on Jekyll's
+own site 30 of 37 HTML files, half of them navigation, in Sphinx's documentation both."""
+
+ENVIRONMENT_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
+"""A folder that holds one of these is a Python environment or a cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What a user asked for, in gitignore patterns relative to each given folder.
+
+    ``include``: only what one of these matches (empty: everything). ``exclude``: not what these match.
+    ``follow_links``: links may lead out of the given folders.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    follow_links: bool = False
+
+    def takes(self, path: str) -> bool:
+        """Whether the file at ``path``, relative and with forward slashes, is asked for."""
+        return not self._excluded.match_file(path) and (not self.include or self._included.match_file(path))
+
+    def enters(self, path: str) -> bool:
+        """Whether the folder at ``path`` is looked into."""
+        return not self._excluded.match_file(f"{path}/")
+
+    @cached_property
+    def _included(self) -> GitIgnoreSpec:
+        return GitIgnoreSpec.from_lines(self.include)
+
+    @cached_property
+    def _excluded(self) -> GitIgnoreSpec:
+        return GitIgnoreSpec.from_lines(self.exclude)
+
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The rules of ``.ragignore`` files from the given folder down to the one that is looked into.
+
+    Each has the folder that it stands in, as a path relative to the given one (``""``: itself).
+    """
+
+    rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def below(self, folder: Path, path: str) -> Ignored:
+        """The rules that hold in ``folder``, whose relative path is ``path``.
+
+        Raises:
+            OSError: its ``.ragignore`` cannot be read.
+            ValueError: it is a pipe, or holds a pattern that is none.
+        """
+        if (folder / IGNORE_NAME).is_fifo():  # it would be waited for
+            raise ValueError("is a pipe")
+        try:
+            lines = (folder / IGNORE_NAME).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        except FileNotFoundError:
+            return self
+        return Ignored((*self.rules, (path, GitIgnoreSpec.from_lines(lines))))
+
+    def __contains__(self, path: str) -> bool:
+        """Whether ``path`` (a folder's with a slash behind it) is ignored; the innermost file that names it decides."""
+        for base, spec in reversed(self.rules):
+            verdict = spec.check_file(path.removeprefix(f"{base}/") if base else path).include
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def of_programs(folder: Path, beside: Sequence[str]) -> str:
+    """Why ``folder`` holds no documents, ``""``: it may; by its name, the names ``beside`` it, or what it holds."""
+    if folder.name in TEMPLATES or (folder.name in SITE_TEMPLATES and not SITE_CONFIGURATIONS.isdisjoint(beside)):
+        return "templates"
+    marks = BUILD_OUTPUT.get(folder.name, ())
+    by_name = "" in marks or not set(marks).isdisjoint(beside)
+    return "build output" if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS) else ""

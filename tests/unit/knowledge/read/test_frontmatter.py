@@ -1,0 +1,170 @@
+"""Front matter as people write it: what is read of it, what is said of the rest, and that the text stays."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.read.dates import iso
+from knowledge.read.fields import left_out
+from knowledge.read.frontmatter import Fields, fields, split
+from knowledge.read.preamble import with_preamble
+from knowledge.read.titles import title_of
+
+BODY = "# Title\n\nText."
+TODAY = date(2025, 6, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "meta", "problem"),
+    [
+        ("---\ntitle: One\n---\n", {"title": "One"}, ""),
+        ("\ufeff---\r\ntitle: One\r\n---\r\n", {"title": "One"}, ""),
+        ("\n\n---\ntitle: One\n...\n", {"title": "One"}, ""),
+        ("---\ntitle:\tOne\t\ntags:\n\t- a\n---\n", {"title": "One", "tags": ["a"]}, ""),
+        ("---\na: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\n---\n", {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}, ""),
+        ("---\na: !!python/object/apply:os.system [ls]\nb: !ENV [X, 1]\n---\n", {"a": ["ls"], "b": ["X", 1]}, ""),
+        ("---\ntitle: One\ntitle: Two\n---\n", {"title": "One"}, "of which the first counts: title (line 3)"),
+        (
+            "---\ntitle: Foo: bar\ndate: 2016-02-06\ntags:\n  - a\nby: @me\nbad: [\n---\n",
+            {"title": "Foo: bar", "date": "2016-02-06", "tags": ["a"], "by": "@me"},
+            "not valid YAML (read of it: title, date, tags, by): mapping values are not allowed here (line 2)",
+        ),
+        ("---\ntitle: {{ name }}\nid: 7\n---\n", {"id": 7}, "(read of it: id)"),
+        ("---\ntitle: [\n---\n", {}, "front matter is not valid YAML and was left out"),
+        ("---\na: !!bool maybe\n---\n", {}, "front matter is not valid YAML and was left out"),
+        (f"---\na: {'[' * 20_000}\n---\n", {}, "front matter is not valid YAML and was left out"),
+        (f"---\na: &a [x]\nb: [{', '.join(['*a'] * 17)}]\n---\n", {"a": ["x"]}, "more than 16 aliases"),
+        ('+++\ntitle = "One"\n[params]\nx = 1\n+++\n', {"title": "One", "params": {"x": 1}}, ""),
+        ("+++\ntitle = One\n+++\n", {}, "front matter is not valid TOML and was left out: Invalid value (at line 2"),
+        ('{\n  "title": "One",\n  "x": {"y": [1]}\n}\n\n', {"title": "One", "x": {"y": [1]}}, ""),
+    ],
+)
+def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
+    text: str, meta: dict[str, object], problem: str
+) -> None:
+    found, body, told = split(text + BODY)
+
+    assert (dict(found), body.strip()) == (meta, BODY)
+    assert problem in told
+    assert bool(problem) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{% raw %}\nText", ""),
+        ("{#top}\nText", ""),
+        ('{"a": 1} is an object', ""),
+        ('{\n  "title": "One",\n}\n\nText', "no valid JSON front matter: read as text"),
+        ("---\nA note: this: is prose\nof two lines.\n---\nText", "read as text"),
+        ('+++\ntitle = "never closed"\n\nText', "no closing '+++': read as text"),
+    ],
+)
+def test_what_only_begins_like_front_matter_is_text(text: str, problem: str) -> None:
+    assert split(text)[:2] == ({}, text)
+    assert problem in split(text)[2]
+
+
+@given(st.text(alphabet=st.sampled_from("-+.:{}[]&*!|>%@`\"'\n\t abc01=#,\\")), st.sampled_from(["---", "+++"]))
+def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> None:
+    found, body, _ = split(f"{fence}\n{block}\n{fence}\n{BODY}")
+
+    assert body.endswith(BODY)
+    fields(found)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2016-02-06 19:32:10 -0800", "2016-02-06T19:32:10-08:00"),
+        ("2016-02-06 9:32:10 +5:30", "2016-02-06T09:32:10+05:30"),
+        ("2016-02-06T19:32:10.123Z", "2016-02-06T19:32:10.123000+00:00"),
+        ("2016-02-06 19:32 UTC", "2016-02-06T19:32:00+00:00"),
+        ("2016-2-6", "2016-02-06"),
+        ("2016-02-06 19:32:10 America/New_York", "2016-02-06 19:32:10 America/New_York"),
+        ("2024-04-31", "2024-04-31"),
+        ("2024.1.2", "2024.1.2"),
+    ],
+)
+def test_dates_with_zones_of_every_form_are_iso(written: str, read: str) -> None:
+    assert iso(written) == read
+    assert fields(split(f"---\ndate: {written}\n---\n{BODY}")[0]).extra == {"date": read}
+
+
+def test_what_a_page_says_of_itself_has_fields_whatever_the_tool_calls_it() -> None:
+    found = fields(
+        {
+            "Title": "Append",
+            "Description": "Adds to a list.",
+            "deck": "How to &amp; why",
+            "summary": "Adds to a list.",
+            "keywords": "one, two,,one",
+            "tags": ["three", 4, {"no": "word"}],
+            "aliases": ["/old/path/", "old.html", "old-page", "other name"],
+            "params": {"functions": {"aliases": ["append"]}},
+            "priority": 3,
+        }
+    )
+
+    assert found == Fields(
+        title="Append",
+        description="Adds to a list.\n\nHow to & why",
+        keywords=("one", "two", "three", "4"),
+        aliases=("other name", "append"),
+        extra={"priority": 3},
+    )
+
+
+@pytest.mark.parametrize(
+    ("meta", "why"),
+    [
+        ({"draft": True}, "is a draft"),
+        ({"Draft": "yes"}, "is a draft"),
+        ({"published": False}, "is a draft"),
+        ({"draft": False, "published": "2024-01-01"}, ""),
+        ({"expirydate": "2025-06-15"}, "expired on 2025-06-15"),
+        ({"expiryDate": date(2025, 6, 16)}, ""),
+        ({"unpublishdate": "2020-01-01T10:00:00Z"}, "expired on 2020-01-01"),
+        ({"publishDate": "2025-06-16"}, "is to be published on 2025-06-16"),
+        ({"publishDate": "soon", "expiryDate": "never"}, ""),
+    ],
+)
+def test_pages_that_their_site_would_not_show_are_left_out(meta: dict[str, object], why: str) -> None:
+    assert left_out(fields(meta), TODAY) == why
+
+
+def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
+    stated = Fields(
+        title="Append",
+        description="Text, *here*.\n\nA sentence of its own.",
+        keywords=("one", "two"),
+        aliases=("append", "push"),
+    )
+    said = "A sentence of its own.\n\nKeywords: one, two\n\nAlso called: push"
+
+    assert with_preamble(stated, "# Append\n\nText here.\n") == f"# Append\n\n{said}\n\nText here.\n"
+    assert with_preamble(stated, "\nAppend\n===\nText here.\n") == f"Append\n===\n\n{said}\n\nText here.\n"
+    assert with_preamble(stated, "## Use\n\nText here.") == f"{said}\n\n## Use\n\nText here."
+    assert with_preamble(stated, "## Append\n\nText here.") == f"## Append\n\n{said}\n\nText here."
+    assert with_preamble(stated, "Text here.\n\n# Append\n") == f"{said}\n\nText here.\n\n# Append\n"
+    assert with_preamble(Fields(title="Append"), "\nText") == "\nText"
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("_posts/2016-02-06-my-post.md", "my post"),
+        ("1.getting-started/02-how_to.md", "how to"),
+        ("1.getting-started/index.md", "getting started"),
+        ("guide/README.md", "guide"),
+        ("_index.md", "index"),
+        ("2024-strategy.md", "2024 strategy"),
+        ("404.md", "404"),
+    ],
+)
+def test_a_file_s_name_as_a_title_is_without_what_only_sorts_it(path: str, title: str) -> None:
+    assert title_of(path) == title

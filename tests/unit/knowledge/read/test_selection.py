@@ -1,0 +1,100 @@
+"""Which files of a folder are read: gitignore rules, build output, and what is counted of the rest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from knowledge.read.documents import Reading, Selection, read
+
+
+def write(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("Some words.", encoding="utf-8")
+    return folder
+
+
+def paths(reading: Reading) -> list[str]:
+    return [document.path for document in reading.documents]
+
+
+def test_a_ragignore_holds_for_its_folder_and_those_below_and_an_inner_one_wins(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "drafts/b.md", "drafts/keep.md", "sub/private/c.md", "sub/d.tmp.md", "sub/e.md")
+    (tmp_path / ".ragignore").write_text("# not ready\ndrafts/*\nprivate/\n*.tmp.md\n", encoding="utf-8")
+    (tmp_path / "drafts" / ".ragignore").write_text("!keep.md\n", encoding="utf-8")
+
+    reading = read([tmp_path])
+
+    assert paths(reading) == ["a.md", "drafts/keep.md", "sub/e.md"]
+    assert reading.skipped["in .ragignore"] == 3
+
+
+def test_a_pipe_is_waited_for_nowhere(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "sub/b.md")
+    os.mkfifo(tmp_path / "sub" / ".ragignore")
+
+    reading = read([tmp_path])
+
+    assert paths(reading) == ["a.md"]
+    assert reading.lost == frozenset({"sub"})
+
+
+def test_a_linked_folder_is_looked_into_for_what_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, "in/a.md", "other/b.md", "other/c.txt")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "other")
+
+    reading = read([tmp_path / "in"], selection=Selection(include=("*.md",), follow_links=True))
+
+    assert paths(reading) == ["a.md", "link/b.md"]
+
+
+def test_include_and_exclude_are_gitignore_patterns(tmp_path: Path) -> None:
+    write(tmp_path, "guide/a.md", "guide/old/b.md", "guide/c.txt", "other/d.md")
+
+    reading = read([tmp_path], selection=Selection(include=("guide/**/*.md",), exclude=("old/",)))
+
+    assert paths(reading) == ["guide/a.md"]
+    assert reading.skipped["excluded"] == 3
+
+
+def test_what_is_named_itself_is_read_whatever_the_rules_say(tmp_path: Path) -> None:
+    write(tmp_path, ".hidden.md")
+
+    assert paths(read([tmp_path / ".hidden.md"], selection=Selection(exclude=("*.md",)))) == [".hidden.md"]
+
+
+def test_what_programs_build_is_left_out_and_a_folder_that_only_has_such_a_name_is_read(tmp_path: Path) -> None:
+    write(tmp_path, "node_modules/x/README.md", "site/index.md", "public/notice.md", "venv/lib/y.md", "venv/pyvenv.cfg")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Handbook", encoding="utf-8")
+
+    reading = read([tmp_path])
+
+    assert paths(reading) == ["public/notice.md"]
+    assert reading.skipped["build output"] == 3
+
+
+def test_files_that_nobody_can_read_are_counted_by_suffix(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.PNG", "c.png", "sub/d.dwg", "Makefile", ".hidden")
+
+    assert read([tmp_path]).skipped == {".png": 2, ".dwg": 1, "without a suffix": 1, "hidden": 1}
+
+
+@pytest.mark.parametrize("rules", [b"[", b"\xff\xfe a"])
+def test_a_ragignore_is_never_a_traceback(tmp_path: Path, rules: bytes) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / ".ragignore").write_bytes(rules)
+
+    assert paths(read([tmp_path])) in ([], ["a.md"])
+
+
+def test_a_folder_whose_ragignore_cannot_be_read_is_lost_not_read(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "sub/secret.md")
+    (tmp_path / "sub" / ".ragignore").mkdir()
+
+    reading = read([tmp_path])
+
+    assert (paths(reading), reading.lost) == (["a.md"], frozenset({"sub"}))
+    assert "cannot be looked into" in reading.failed[0].error
