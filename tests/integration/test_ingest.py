@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from knowledge.build.ingest import Summary, ingest
+from knowledge.build.embed import EMBED_BATCH_TEXTS
+from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
-from knowledge.build.write import EMBED_BATCH_TEXTS
+from knowledge.build.summary import Summary
 from knowledge.cut import chunking
-from knowledge.errors import IndexLocked, IndexMismatch, SourceUnreadable
+from knowledge.embedding import MiniLM
+from knowledge.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
 from knowledge.open.index import open_index
-from knowledge.types import Document, Scalar
+from knowledge.types import Document, Embedder, Reading, Scalar
 
 
 def document(name: str, *sections: str, **extra: Scalar) -> Document:
@@ -35,7 +37,11 @@ def run(target: Path, documents: list[Document], embedder: HashingEmbedder | Non
 
 
 def contents(target: Path) -> dict[int, tuple[str, str]]:
-    index = open_index(target, embedder=HashingEmbedder())
+    return contents_of(target, HashingEmbedder())
+
+
+def contents_of(target: Path, embedder: Embedder) -> dict[int, tuple[str, str]]:
+    index = open_index(target, embedder=embedder)
     try:
         return {chunk.number: (chunk.doc_id, chunk.section) for chunk in index.iter_chunks()}
     finally:
@@ -160,7 +166,7 @@ def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path, 
     if harm == "truncated manifest":
         manifest.write_text(text[: text.index('"files"')])
     elif harm == "older format":
-        manifest.write_text(text.replace('"format": 1', '"format": 0'))
+        manifest.write_text(text.replace('"format": 2', '"format": 0'))
     elif harm == "missing file":
         database.unlink()
     else:
@@ -322,3 +328,76 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path, line: 
 
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "c" / "chroma.sqlite3").exists()
+
+
+# Nothing is lost by accident
+
+
+def test_what_could_not_be_read_stays_searchable_under_its_numbers(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    before = contents(tmp_path)
+
+    summary = run(tmp_path, DOCUMENTS[:1], lost=["tariffs.md", "zones.md"])
+
+    assert contents(tmp_path) == before
+    assert (counts(summary), summary.kept, summary.embedded) == ((0, 0, 0, 3), 2, 0)
+
+
+def test_a_run_that_would_remove_too_much_changes_nothing(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    before = snapshot(tmp_path)
+
+    with pytest.raises(RemovalsRefused, match=r"remove 2 of the 3 documents .*tariffs.md.*--allow-removals"):
+        run(tmp_path, DOCUMENTS[:1], max_removed_share=0.5)
+
+    assert snapshot(tmp_path) == before
+    assert counts(run(tmp_path, DOCUMENTS[:2], max_removed_share=0.5)) == (0, 0, 1, 2)
+
+
+def test_documents_that_moved_are_not_taken_for_removed(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    moved = [replace(d, doc_id=f"new/{d.doc_id}", path=f"new/{d.path}", digest=f"new{d.digest}") for d in DOCUMENTS]
+
+    assert counts(run(tmp_path, moved, max_removed_share=0.3)) == (3, 0, 3, 0)
+
+
+def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
+    notice = "## Notice\n\nAll of this is for information only."
+    pages = [replace(page, text=f"{page.text}\n\n{notice}", digest=f"{page.digest} and notice") for page in DOCUMENTS]
+    run(tmp_path, pages)
+
+    with pytest.raises(RemovalsRefused, match="remove 2 of the 3 documents"):
+        run(tmp_path, pages[:1], max_removed_share=0.5)
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
+    run(tmp_path, DOCUMENTS)
+    before = snapshot(tmp_path)
+
+    summary = run(tmp_path, [*DOCUMENTS[:2], document("fees", "port")], dry_run=True)
+
+    assert (counts(summary), summary.documents, summary.chunks) == ((1, 0, 1, 2), 3, 5)
+    assert snapshot(tmp_path) == before
+    assert not run(tmp_path / "none", DOCUMENTS, dry_run=True).version
+    assert not (tmp_path / "none").exists()
+
+
+class Choking(MiniLM):
+    """Cannot read a text that holds the word."""
+
+    def read(self, text: str) -> Reading:
+        if "xyzzy" in text:
+            raise RuntimeError("no such shape")
+        return super().read(text)
+
+
+def test_what_the_model_cannot_read_is_one_documents_trouble(tmp_path: Path) -> None:
+    ingest([document("a", "fine"), document("b", "fine")], target=tmp_path, embedder=Choking())
+    after = [document("a", "fine", "xyzzy"), document("b", "other"), document("c", "xyzzy")]
+
+    summary = ingest(after, target=tmp_path, embedder=Choking())
+
+    assert contents_of(tmp_path, Choking()) == {1: ("a", "fine"), 4: ("b", "other")}
+    assert [failure.path for failure in summary.failed] == ["a.md", "c.md"]
+    assert summary.failed[0].error == "cannot be embedded (at 'xyzzy'): unexpected RuntimeError: no such shape"
+    assert (summary.kept, counts(summary)) == (1, (0, 1, 0, 1))

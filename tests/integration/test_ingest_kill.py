@@ -34,7 +34,7 @@ import chromadb, sqlite3
 from fakes_embedding import HashingEmbedder
 from test_ingest_kill import documents
 from knowledge.build import ingest as ingest_module
-from knowledge.build import write
+from knowledge.build import previous, write
 from knowledge.open import collection
 
 calls, kill_at = 0, 0
@@ -53,8 +53,8 @@ sqlite3.connect = counted(sqlite3.connect)
 write.write_texts, write.file_digest, write.dumps = map(counted, (write.write_texts, write.file_digest, write.dumps))
 collection.Collection.add = counted(collection.Collection.add)
 collection.Collection.close = counted(collection.Collection.close)
-ingest_module.shutil.rmtree = counted(ingest_module.shutil.rmtree)
-ingest_module.prepare = counted(ingest_module.prepare)
+write.shutil.rmtree = counted(write.shutil.rmtree)
+previous.prepare = counted(previous.prepare)
 HashingEmbedder.embed = counted(HashingEmbedder.embed)
 
 for line in sys.stdin:

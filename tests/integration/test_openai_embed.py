@@ -450,7 +450,7 @@ def test_a_failed_ingest_leaves_the_index_that_there_was(run: Run, corpus: Path,
     before = (target / "manifest.json").read_bytes()
 
     with LlmServer(embed=[embeddings(), embeddings(), garbage()]) as server:
-        status, out, _ = run(server, "ingest", corpus, "--index", target, "--json")
+        status, out, _ = run(server, "ingest", corpus, "--index", target, "--allow-removals", "--json")
 
     assert (status, json.loads(out)["code"]) == (1, "pipeline_error")
     assert (target / "manifest.json").read_bytes() == before

@@ -1,64 +1,29 @@
 """Documents in, an index on disk out: incremental, atomic, one writer at a time.
 
-Everything is built in a data folder of its own and flushed to the disk; then ``manifest.json`` is replaced in one
-step. A process that is killed at any moment leaves the index that there was.
+What is new is written beside what there is, which a killed process leaves as it was (``knowledge.build.write``).
 """
 
 from __future__ import annotations
 
-import secrets
-import shutil
-import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from knowledge.build.labels import carried, is_whole, labels_older
+from knowledge.build.embed import embed_chunks
 from knowledge.build.lock import locked
-from knowledge.build.plan import RECIPE, Previous, embed_key, plan
-from knowledge.build.reading import Known, stored_tokens, texts_of
-from knowledge.build.write import Settings, describe, embed_chunks, switch, write_data
+from knowledge.build.plan import Plan, Previous, Run, plan
+from knowledge.build.previous import Old, old_index, previous_of, settings_now, settings_of
+from knowledge.build.summary import Clock, Summary, summarise
+from knowledge.build.write import Settings, remade, remove_data, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.errors import IndexMismatch, IndexUnavailable, SourceUnreadable
-from knowledge.open.collection import SQLITE_NAME, Collection
+from knowledge.errors import RemovalsRefused, SourceUnreadable
 from knowledge.open.index import DEFAULT_COLLECTION
-from knowledge.open.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
-from knowledge.open.metadata import to_chunk
-from knowledge.open.source import SCRATCH_PREFIX, prepare, verify
-from knowledge.open.texts import TextStore
-from knowledge.search.lexical import LEXICAL_RECIPE
-from knowledge.search.look import TOKENS_FOLDER, TOKENS_RECIPE
-from knowledge.search.signals import CALIBRATION_RECIPE
-from knowledge.types import Chunk, Document, Embedder, Failure, TokenEmbedder
+from knowledge.open.manifest import UNKNOWN, Made, Source
+from knowledge.open.scratch import sweep
+from knowledge.types import Chunk, Document, Embedder
 
-if TYPE_CHECKING:
-    from knowledge.types import Vector
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
-
-    ``changed`` are those whose digest is another one; ``empty`` are the paths of documents without any text;
-    ``failed`` names documents that could not be cut, which the index does not hold. ``labels_older`` says whether the
-    owner's calibration was kept from another version of the index.
-    """
-
-    documents: int
-    chunks: int
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    embedded: int
-    empty: tuple[str, ...]
-    failed: tuple[Failure, ...]
-    version: str
-    seconds: float
-    labels_older: bool = False
+SHOWN_REMOVALS = 5
+"""So many of the documents that a refused run would remove are named."""
 
 
 def ingest(
@@ -69,169 +34,138 @@ def ingest(
     collection: str = DEFAULT_COLLECTION,
     max_chars: int = MAX_CHARS,
     overlap: int = OVERLAP_CHARS,
+    lost: Collection[str] = (),
+    max_removed_share: float = 1.0,
+    dry_run: bool = False,
+    run: Run = map,
+    made: Made = UNKNOWN,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index in the folder ``target`` mirror ``documents`` exactly.
 
-    Only texts that the index does not hold are embedded; when nothing changed it is not touched. ``on_progress`` is
-    told how many texts are embedded, and of how many. The data folder replaced last is kept until the next ingest,
-    for readers that are about to open it.
+    Only texts that the index does not hold are embedded; when nothing but ``made`` changed, no data is touched. The
+    data folder replaced last is kept until the next ingest, for readers that are about to open it.
+
+    Args:
+        documents: what the index is to hold.
+        target: the index's folder; made if it is not there.
+        embedder: what turns texts into vectors.
+        collection: the name of Chroma's collection.
+        max_chars: characters that a chunk has at most.
+        overlap: characters that a chunk repeats at most.
+        lost: paths of files and folders that could not be read; what the index holds of them stays.
+        max_removed_share: refuse to remove more than this share (0..1) of the documents that the index has.
+        dry_run: say what would be done, and do nothing.
+        run: calls a function with each of many documents, perhaps in several processes.
+        made: what the manifest says that the index was made for and of.
+        on_progress: is told how many texts are embedded, and of how many.
 
     Raises:
         IndexLocked: another process is writing this index.
         IndexMismatch: ``target`` is a Chroma folder that was made elsewhere.
+        RemovalsRefused: it would remove too many documents; the index is as it was.
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """
-    started = time.perf_counter()
+    clock = Clock()
+    job = _Job(documents, target, embedder, collection, max_chars, overlap, lost, max_removed_share, run)
+    if dry_run:
+        old = old_index(target)
+        planned = job.plan(job.previous(old))
+        return summarise(planned.sources, old.manifest, clock, planned=planned)
     target.mkdir(parents=True, exist_ok=True)
     with locked(target):
-        old = _read(target)
-        before = old.manifest
-        settings = _wanted(embedder, collection, max_chars, overlap)
-        if before is not None and _settings(before) == settings and _same_documents(before, documents):
-            return _summary(before, before, embedded=0, started=started)
-        previous = _previous(target, old, settings)
-        planned = plan(documents, previous=previous, max_chars=max_chars, overlap=overlap)
+        sweep(target)
+        old = old_index(target)
+        before, settings = old.manifest, job.settings
+        good = before is not None and settings_of(before) == settings
+        if before is not None and good and not lost and _same(before.sources, job.asked):
+            return summarise(before.sources, before, clock, now=remade(target, before, made))
+        previous = job.previous(old)
+        planned = job.plan(previous)
+        clock.lap("cutting")
+        if before is not None and good and _same(before.sources, planned.sources):
+            return summarise(before.sources, before, clock, now=remade(target, before, made), planned=planned)
+        remove_data(target, keep=old.salvage.data)
+        planned, embedded = embed_chunks(planned, previous, embedder, on_progress)
+        job.check(planned, previous)
+        clock.lap("embedding")
+        now = write_index(target, planned, embedded, embedder, settings=settings, made=made, before=before)
+        clock.lap("writing")
+        return summarise(now.sources, before, clock, now=now, planned=planned, embedded=embedded.fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What ``ingest`` was asked for."""
+
+    documents: Sequence[Document]
+    target: Path
+    embedder: Embedder
+    collection: str
+    max_chars: int
+    overlap: int
+    lost: Collection[str]
+    max_removed_share: float
+    run: Run
+
+    @property
+    def settings(self) -> Settings:
+        return settings_now(self.embedder, collection=self.collection, max_chars=self.max_chars, overlap=self.overlap)
+
+    @property
+    def asked(self) -> list[Source]:
+        """The documents as the sources of an index, of no chunks yet."""
+        return [Source(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in self.documents]
+
+    def previous(self, old: Old) -> Previous:
+        if old.manifest is None:
+            return Previous(next_number=old.salvage.next_number)
+        return previous_of(self.target, old.manifest, self.settings)
+
+    def plan(self, previous: Previous) -> Plan:
+        planned = plan(
+            self.documents,
+            previous=previous,
+            max_chars=self.max_chars,
+            overlap=self.overlap,
+            lost=self.lost,
+            run=self.run,
+        )
+        self.check(planned, previous)
+        return planned
+
+    def check(self, planned: Plan, previous: Previous) -> None:
+        """Raise where nothing would be left, or too little of what there is."""
         if not planned.chunks:
-            failed = f", {len(planned.failed)} could not be cut" if planned.failed else ""
+            failed = f", {len(planned.failed)} could not be cut or embedded" if planned.failed else ""
             raise SourceUnreadable(
-                f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
+                f"Nothing to index: {len(self.documents)} documents{failed}, and no text in any of them", planned.failed
             )
-        _remove_data(target, keep=old.salvage.data)
-        embedded = embed_chunks(planned.chunks, previous, embedder, on_progress)
-        data = target / f"data-{secrets.token_hex(6)}"
-        try:
-            written = write_data(data, planned.chunks, embedded, collection, embedder)
-            manifest = carried(describe(data, planned, settings, written), before)
-        except BaseException:
-            shutil.rmtree(data, ignore_errors=True)
-            raise
-        switch(target, manifest)
-        return _summary(manifest, before, embedded=embedded.fresh, started=started, failed=planned.failed)
+        texts = {chunk.text for chunk in planned.chunks}
+        there = {source.doc_id for source in planned.sources if source.chunks}
+        gone = [
+            previous.sources[doc_id].path
+            for doc_id, chunks in previous.chunks.items()
+            if doc_id not in there and not _moved(chunks, texts)
+        ]
+        if len(gone) > self.max_removed_share * len(previous.chunks):
+            named = ", ".join(gone[:SHOWN_REMOVALS]) + (", ..." if len(gone) > SHOWN_REMOVALS else "")
+            raise RemovalsRefused(
+                f"This would remove {len(gone)} of the {len(previous.chunks)} documents of the index ({named}). "
+                "If that is meant, add --allow-removals; if not, see whether the folder is all there, or name another "
+                "index with --index. "
+                "The index is as it was"
+            )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Old:
-    """The index that is there: ``manifest`` only if it is whole, ``salvage`` also of a damaged one."""
-
-    manifest: Manifest | None
-    salvage: Salvage
+def _moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
+    """Whether most of a document's ``chunks`` are among ``texts``, those of the index to be; one that pages share (a
+    licence, a notice) says nothing."""
+    return 2 * sum(chunk.text in texts for chunk in chunks) > len(chunks)
 
 
-def _read(target: Path) -> _Old:
-    try:
-        text = (target / MANIFEST_NAME).read_bytes()
-    except FileNotFoundError:
-        if (target / SQLITE_NAME).exists():
-            raise IndexMismatch(
-                f"{str(target)!r} holds a Chroma database made elsewhere: choose another folder for the index"
-            ) from None
-        return _Old(manifest=None, salvage=Salvage())
-    try:
-        manifest = loads(text)
-        verify(target / manifest.data, manifest.files)
-    except IndexUnavailable:
-        return _Old(manifest=None, salvage=salvage(text))
-    return _Old(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
+def _same(before: Iterable[Source], now: Iterable[Source]) -> bool:
+    def of(sources: Iterable[Source]) -> list[tuple[str, str, str]]:
+        return sorted((s.doc_id, s.path, s.digest) for s in sources)
 
-
-def _wanted(embedder: Embedder, collection: str, max_chars: int, overlap: int) -> Settings:
-    late = (TOKENS_RECIPE, CALIBRATION_RECIPE) if isinstance(embedder, TokenEmbedder) else (0, 0)
-    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE, LEXICAL_RECIPE, *late)
-
-
-def _settings(manifest: Manifest) -> Settings:
-    m = manifest
-    recipes = (_recipe(m.lexical), _recipe(m.tokens), CALIBRATION_RECIPE if is_whole(m) else 0)
-    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, *recipes)
-
-
-def _recipe(record: Mapping[str, object] | None) -> int:
-    recipe = (record or {}).get("recipe")
-    return recipe if isinstance(recipe, int) else 0
-
-
-def _of_vectors(settings: Settings) -> Settings:
-    """What a text's vector depends on."""
-    return settings._replace(
-        collection="", max_chars=0, overlap=0, lexical_recipe=0, tokens_recipe=0, calibration_recipe=0
-    )
-
-
-def _same_documents(before: Manifest, documents: Sequence[Document]) -> bool:
-    return sorted((s.doc_id, s.path, s.digest) for s in before.sources) == sorted(
-        (d.doc_id, d.path, d.digest) for d in documents
-    )
-
-
-def _previous(target: Path, old: _Old, settings: Settings) -> Previous:
-    """Numbers of all chunks, and their vectors if they were made in the way that they would be now."""
-    if old.manifest is None:
-        return Previous(next_number=old.salvage.next_number)
-    reusable = _of_vectors(_settings(old.manifest)) == _of_vectors(settings)
-    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
-    vectors: dict[bytes, Vector] = {}
-    by_number: dict[int, Vector] = {}
-    chunks: list[Chunk] = []
-    with (
-        closing(prepare(target, scratch_root=target)) as prepared,
-        closing(Collection.open(prepared.chroma, old.manifest.collection)) as collection,
-        closing(TextStore(prepared.data)) as texts,
-    ):
-        for record in collection.scan(with_vectors=reusable):
-            number = int(record.id.removeprefix("id_"))
-            text = texts.get(number)
-            numbers[str(record.metadata.get("doc_id", "")), text].append(number)
-            if record.vector is not None:
-                chunk = to_chunk(record.metadata, number=number, text=text)
-                vectors[embed_key(chunk.title, text)] = by_number[number] = record.vector
-                chunks.append(chunk)
-        chunks.sort(key=lambda chunk: chunk.number)
-        known = _known(prepared.data, old.manifest, chunks, [by_number[chunk.number] for chunk in chunks])
-    return Previous(next_number=old.manifest.next_number, numbers=numbers, vectors=vectors, known=known)
-
-
-def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> Known:
-    """What the index has of its chunks' tokens, if they were kept in the way that they would be now."""
-    if not chunks or _recipe(manifest.tokens) != TOKENS_RECIPE or manifest.tokens is None:
-        return Known()
-    projection, stored = stored_tokens(data / TOKENS_FOLDER, rows=len(chunks), dimensions=manifest.dimensions)
-    digests = (text.digest() for text in texts_of(chunks))
-    return Known(
-        projection=projection,
-        fitted_on=int(str(manifest.tokens["fitted_on"])),
-        chunks=dict(zip(digests, zip(vectors, stored, strict=True), strict=True)),
-    )
-
-
-def _remove_data(target: Path, *, keep: str | None) -> None:
-    """Remove what killed runs left, and the data folder before the current one."""
-    for path in (*target.glob("data-*"), *target.glob(f"{SCRATCH_PREFIX}*")):
-        if path.name != keep:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _summary(
-    now: Manifest, before: Manifest | None, *, embedded: int, started: float, failed: tuple[Failure, ...] = ()
-) -> Summary:
-    new, old = _digests(now), _digests(before) if before else {}
-    unchanged = sum(1 for doc_id, digest in new.items() if old.get(doc_id) == digest)
-    both = len(new.keys() & old.keys())
-    return Summary(
-        documents=now.documents,
-        chunks=now.chunks,
-        added=len(new) - both,
-        changed=both - unchanged,
-        removed=len(old) - both,
-        unchanged=unchanged,
-        embedded=embedded,
-        empty=tuple(source.path for source in now.sources if not source.chunks),
-        failed=failed,
-        version=now.version,
-        seconds=time.perf_counter() - started,
-        labels_older=labels_older(now),
-    )
-
-
-def _digests(manifest: Manifest) -> dict[str, str]:
-    return {source.doc_id: source.digest for source in manifest.sources if source.chunks}
+    return of(before) == of(now)

@@ -5,24 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from knowledge.build.reading import Known
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
 from knowledge.errors import SourceUnreadable, unexpected
+from knowledge.open.manifest import Source
 from knowledge.open.metadata import to_metadata
 from knowledge.types import Chunk, Document, Failure
 
 if TYPE_CHECKING:
     from knowledge.types import Vector
 
-RECIPE = 4
+RECIPE = 5
 """Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
 
 VERSION_CHARS = 12
+
+type Run = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
+"""Calls a function with each of many documents and gives the results in order, perhaps from several processes."""
+
+type Cut = tuple[Piece, ...] | str
+"""A document's pieces, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,67 +41,122 @@ class Previous:
 
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
     ``embed_key``, ``known`` what was read of one. ``next_number`` is the first number that no chunk ever had.
+    ``sources`` and ``chunks`` are those of each doc_id.
     """
 
     next_number: int = 1
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
     known: Known = field(default_factory=Known)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The chunks of the index to be, by number.
 
-    ``documents`` are those that were cut, in the order given, and ``counts`` how many chunks each has; ``failed``
-    names the others.
+    ``sources`` are its documents: those that were cut, in the order given, then those that stay as they were, whose
+    doc_ids are in ``kept``. ``failed`` names documents that could not be cut or embedded.
     """
 
     chunks: tuple[Chunk, ...]
     next_number: int
-    documents: tuple[Document, ...]
-    counts: tuple[int, ...]
+    sources: tuple[Source, ...]
+    kept: frozenset[str] = frozenset()
     failed: tuple[Failure, ...] = ()
 
+    def without(self, errors: Mapping[str, str], previous: Previous) -> Plan:
+        """The plan with the documents of these doc_ids, each with what is wrong with it, as they were before, if they
+        were there."""
+        paths = {source.doc_id: source.path for source in self.sources}
+        again = [doc_id for doc_id in errors if doc_id in previous.sources and doc_id not in self.kept]
+        return Plan(
+            chunks=_by_number(
+                [chunk for chunk in self.chunks if chunk.doc_id not in errors],
+                *(previous.chunks.get(d, ()) for d in again),
+            ),
+            next_number=self.next_number,
+            sources=(
+                *(source for source in self.sources if source.doc_id not in errors),
+                *(previous.sources[doc_id] for doc_id in again),
+            ),
+            kept=(self.kept - errors.keys()) | frozenset(again),
+            failed=(*self.failed, *(Failure(paths[doc_id], error) for doc_id, error in errors.items())),
+        )
 
-def plan(documents: Sequence[Document], *, previous: Previous, max_chars: int, overlap: int) -> Plan:
+
+def plan(
+    documents: Sequence[Document],
+    *,
+    previous: Previous,
+    max_chars: int,
+    overlap: int,
+    lost: Collection[str] = (),
+    run: Run = map,
+) -> Plan:
     """Cut ``documents`` into chunks of at most ``max_chars`` characters and number them.
 
     A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Whatever
-    cutting a document raises is that document's failure.
+    cutting a document raises is that document's failure. Documents of the index before stay as they were where they
+    cannot be cut now, or where ``lost`` holds their path or a folder above it (``""``: all).
 
     Raises:
         SourceUnreadable: two documents have the same doc_id.
     """
-    kept: dict[tuple[str, str], list[int]] = defaultdict(list)
+    free: dict[tuple[str, str], list[int]] = defaultdict(list)
     for key, numbers in previous.numbers.items():
-        kept[key] = sorted(numbers, reverse=True)
-    good: list[Document] = []
-    cut: list[tuple[Document, tuple[Piece, ...]]] = []
-    failed: list[Failure] = []
-    for given, document in zip(documents, _distinct(map(_storable, documents)), strict=True):
-        try:
-            cut.append((document, _cut(document, max_chars, overlap)))
-        except Exception as exc:  # noqa: BLE001 - the other documents go on
-            failed.append(Failure(document.path, unexpected(exc)))
-        else:
-            good.append(given)
+        free[key] = sorted(numbers, reverse=True)
+    stored = list(_distinct(map(_storable, documents)))
+    theirs = _ids_of_lost(stored, previous, lost)
+    lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     chunks: list[Chunk] = []
+    sources: list[Source] = []
+    errors: dict[str, Failure] = {}
     next_number = previous.next_number
-    for document, pieces in cut:
+    for given, document, pieces in zip(
+        documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap), stored), strict=True
+    ):
+        if owner := theirs.get(document.doc_id):
+            pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which cannot be read now"
+        if isinstance(pieces, str):
+            errors[document.doc_id] = Failure(document.path, pieces)
+            continue
         for index, piece in enumerate(pieces):
-            if free := kept[document.doc_id, piece.text]:
-                number = free.pop()
+            if known := free[document.doc_id, piece.text]:
+                number = known.pop()
             else:
                 number, next_number = next_number, next_number + 1
-            chunks.append(_chunk(document, number, piece.text, piece.section, index, len(pieces)))
+            chunks.append(_chunk(document, number, piece, index, len(pieces)))
+        sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(pieces)))
+    read = {source.doc_id for source in sources}
+    stays = [
+        source
+        for source in previous.sources.values()
+        if source.doc_id in errors or (source.doc_id not in read and _is_below(source.path, lost))
+    ]
     return Plan(
-        chunks=tuple(sorted(chunks, key=lambda chunk: chunk.number)),
+        chunks=_by_number(chunks, *(previous.chunks.get(source.doc_id, ()) for source in stays)),
         next_number=next_number,
-        documents=tuple(good),
-        counts=tuple(len(pieces) for _, pieces in cut),
-        failed=tuple(failed),
+        sources=(*sources, *stays),
+        kept=frozenset(source.doc_id for source in stays),
+        failed=tuple(errors.values()),
     )
+
+
+def _ids_of_lost(documents: Sequence[Document], previous: Previous, lost: Collection[str]) -> dict[str, str]:
+    """The doc_ids of ``documents`` that belong to files that could not be read, with these files' paths."""
+    read = {document.path for document in documents}
+    before = {d.doc_id: previous.sources[d.doc_id].path for d in documents if d.doc_id in previous.sources}
+    return {doc_id: path for doc_id, path in before.items() if path in lost and path not in read}
+
+
+def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    return tuple(sorted(chain(*chunks), key=lambda chunk: chunk.number))
+
+
+def _is_below(path: str, places: Collection[str]) -> bool:
+    return "" in places or path in places or any(path.startswith(f"{place}/") for place in places)
 
 
 def embed_key(title: str, text: str) -> bytes:
@@ -118,17 +183,27 @@ def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
         yield document
 
 
-def _cut(document: Document, max_chars: int, overlap: int) -> tuple[Piece, ...]:
-    markdown = is_markdown(document.path)
-    return split(document.text, title=document.title, max_chars=max_chars, overlap=overlap, markdown=markdown)
+def _cut(document: Document, *, max_chars: int, overlap: int) -> Cut:
+    """The document's pieces, or why there are none."""
+    try:
+        return split(
+            document.text,
+            title=document.title,
+            max_chars=max_chars,
+            overlap=overlap,
+            markdown=is_markdown(document.path),
+            anchors=document.anchors or "github",
+        )
+    except Exception as exc:  # noqa: BLE001 - the other documents go on
+        return f"cannot be cut into chunks: {unexpected(exc)}"
 
 
-def _chunk(document: Document, number: int, text: str, section: str, index: int, count: int) -> Chunk:
+def _chunk(document: Document, number: int, piece: Piece, index: int, count: int) -> Chunk:
     return Chunk(
         number=number,
-        text=text,
+        text=piece.text,
         title=document.title,
-        section=section,
+        section=piece.section,
         doc_id=document.doc_id,
         category=document.category,
         source_org=document.source_org,
@@ -140,9 +215,15 @@ def _chunk(document: Document, number: int, text: str, section: str, index: int,
         chunk_index=index,
         chunk_count=count,
         path=document.path,
-        url=document.url,
+        url=_address(document, piece.anchor),
         extra=document.extra,
     )
+
+
+def _address(document: Document, anchor: str) -> str:
+    """The section's own address, where it is known how its site makes them."""
+    known = document.url and document.anchors and "#" not in document.url
+    return f"{document.url}#{quote(anchor)}" if known and anchor else document.url
 
 
 def _storable(document: Document) -> Document:

@@ -18,6 +18,7 @@ import numpy as np
 from knowledge.cut.chunking import is_markdown
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.quotable import quotable
+from knowledge.errors import KnowledgeError, unexpected
 from knowledge.search import codes, windows
 from knowledge.search.arrays import Ragged, save_array, save_ragged
 from knowledge.search.codes import Projection
@@ -91,12 +92,17 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Read:
-    """What was read: vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs."""
+    """What was read: vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs.
 
-    projection: Projection
+    ``failed`` says what is wrong with the texts that the model cannot read. Where it can read none at all there is no
+    projection.
+    """
+
+    projection: Projection | None
     fitted_on: int
     chunks: Mapping[bytes, tuple[Vector, ChunkTokens]]
     fresh: int
+    failed: Mapping[bytes, str]
 
 
 def read_chunks(
@@ -111,26 +117,53 @@ def read_chunks(
     pending = [key for key in texts if key not in done]
     projection, fitted_on = known.projection, known.fitted_on
     sample: dict[bytes, Reading] = {}
+    failed: dict[bytes, str] = {}
+
+    def reading(key: bytes) -> Reading | str:
+        return _attempt(lambda: embedder.read(_embedded(texts[key])))
+
     with _pool() as pool:
         if not keep or projection is None:
             # A sample, read first and held until its tokens have fitted the projection.
             pending = [pending[place] for place in np.random.default_rng(0).permutation(len(pending))]
             chosen = pending[:FIT_CHUNKS]
-            readings = pool.map(embedder.read, [_embedded(texts[key]) for key in chosen])
-            sample = dict(zip(chosen, readings, strict=True))
-            projection = Projection.fit(np.concatenate([reading.tokens for reading in sample.values()]))
+            for key, read in zip(chosen, pool.map(reading, chosen), strict=True):
+                _sort(key, read, sample, failed)
+            if not sample:
+                return Read(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
+            projection = Projection.fit(np.concatenate([read.tokens for read in sample.values()]))
             fitted_on = len(texts)
         fitted = projection
 
-        def read(key: bytes) -> tuple[Vector, ChunkTokens]:
-            reading = sample.get(key) or embedder.read(_embedded(texts[key]))
-            return reading.vector, _kept(texts[key], reading, fitted, embedder)
+        def kept(key: bytes) -> tuple[Vector, ChunkTokens] | str:
+            read = failed.get(key) or sample.get(key) or reading(key)
+            if isinstance(read, str):
+                return read
+            return _attempt(lambda: (read.vector, _kept(texts[key], read, fitted, embedder)))
 
-        for number, (key, kept) in enumerate(zip(pending, pool.map(read, pending), strict=True), start=1):
-            done[key] = kept
+        for number, (key, made) in enumerate(zip(pending, pool.map(kept, pending), strict=True), start=1):
+            _sort(key, made, done, failed)
             if on_progress is not None:
                 on_progress(number, len(pending))
-    return Read(projection=projection, fitted_on=fitted_on, chunks=done, fresh=len(pending))
+    fresh = len(pending) - len(failed)
+    return Read(projection=projection, fitted_on=fitted_on, chunks=done, fresh=fresh, failed=failed)
+
+
+def _sort[T](key: bytes, result: T | str, good: dict[bytes, T], failed: dict[bytes, str]) -> None:
+    if isinstance(result, str):
+        failed[key] = result
+    else:
+        good[key] = result
+
+
+def _attempt[T](read: Callable[[], T]) -> T | str:
+    """What ``read`` returns, or what is wrong with this one text; what is wrong with the model itself is raised."""
+    try:
+        return read()
+    except KnowledgeError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - the other texts go on
+        return unexpected(exc)
 
 
 @contextmanager

@@ -1,38 +1,38 @@
-"""The effects of building an index: embed what is new, write a data folder, switch the manifest to it."""
+"""Write an index: a data folder of its own, flushed to the disk, then the manifest that names it, in one step.
+
+A process that is killed at any moment leaves the index that there was.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from knowledge.build.calibrate import calibrate
-from knowledge.build.plan import Plan, Previous, content_version, embed_key
-from knowledge.build.reading import ChunkTokens, Known, read_chunks, texts_of, write_tokens
+from knowledge.build.embed import Embedded
+from knowledge.build.labels import carried
+from knowledge.build.plan import Plan, content_version
+from knowledge.build.reading import write_tokens
 from knowledge.cut.embedding_text import embed_text
 from knowledge.open.collection import SQLITE_NAME, Collection
-from knowledge.open.manifest import MANIFEST_NAME, FileRecord, Manifest, Source, dumps
+from knowledge.open.manifest import FORMAT, MANIFEST_NAME, FileRecord, Made, Manifest, dumps
 from knowledge.open.metadata import merge_types, to_metadata
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
-from knowledge.search.codes import BITS, Projection
+from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.search.look import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.vectors import write_vectors
 from knowledge.types import Chunk, Embedder, TokenEmbedder
-
-if TYPE_CHECKING:
-    from knowledge.types import Matrix
-
-EMBED_BATCH_TEXTS = 128
 
 
 class Settings(NamedTuple):
@@ -49,79 +49,41 @@ class Settings(NamedTuple):
     calibration_recipe: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Embedded:
-    """What the model says of chunks, in their order: the ``vectors``, one a row, and what is kept of their tokens.
-
-    ``tokens`` is None where the embedder tells none. ``fresh`` is how many texts had to be embedded.
-    """
-
-    vectors: Matrix
-    fresh: int
-    tokens: TokensRead | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TokensRead:
-    """The tokens of each chunk, and the projection of their codes, which was fitted on ``fitted_on`` chunks."""
-
-    chunks: Sequence[ChunkTokens]
-    projection: Projection
-    fitted_on: int
-    vocabulary: int
-
-
-def embed_chunks(
-    chunks: Sequence[Chunk],
-    previous: Previous,
+def write_index(
+    target: Path,
+    planned: Plan,
+    embedded: Embedded,
     embedder: Embedder,
-    on_progress: Callable[[int, int], None] | None,
-) -> Embedded:
-    """What ``embedder`` says of ``chunks``; what ``previous`` has is not asked for again."""
-    if isinstance(embedder, TokenEmbedder):
-        return _read(chunks, previous.known, embedder, on_progress)
-    return _embed(chunks, previous, embedder, on_progress)
+    *,
+    settings: Settings,
+    made: Made,
+    before: Manifest | None,
+) -> Manifest:
+    """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps."""
+    data = target / f"data-{secrets.token_hex(6)}"
+    try:
+        written = write_data(data, planned.chunks, embedded, settings.collection, embedder)
+        manifest = carried(describe(data, planned, settings, written, made), before)
+    except BaseException:
+        shutil.rmtree(data, ignore_errors=True)
+        raise
+    switch(target, manifest)
+    return manifest
 
 
-def _read(
-    chunks: Sequence[Chunk],
-    known: Known,
-    embedder: TokenEmbedder,
-    on_progress: Callable[[int, int], None] | None,
-) -> Embedded:
-    texts = texts_of(chunks)
-    keys = [text.digest() for text in texts]
-    read = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
-    tokens = TokensRead(
-        chunks=[read.chunks[key][1] for key in keys],
-        projection=read.projection,
-        fitted_on=read.fitted_on,
-        vocabulary=embedder.vocabulary,
-    )
-    return Embedded(vectors=np.stack([read.chunks[key][0] for key in keys]), fresh=read.fresh, tokens=tokens)
+def remade(target: Path, manifest: Manifest, made: Made) -> Manifest:
+    """The index in ``target``, whose manifest this is, with another record of what it was made of."""
+    now = replace(manifest, made=made, format=FORMAT)
+    if dumps(now) != dumps(manifest):
+        switch(target, now)
+    return now
 
 
-def _embed(
-    chunks: Sequence[Chunk],
-    previous: Previous,
-    embedder: Embedder,
-    on_progress: Callable[[int, int], None] | None,
-) -> Embedded:
-    keys = [embed_key(chunk.title, chunk.text) for chunk in chunks]
-    known = dict(previous.vectors)
-    missing = {
-        key: embed_text(chunk.title, chunk.text) for key, chunk in zip(keys, chunks, strict=True) if key not in known
-    }
-    # Texts of like length side by side cost the least padding; the longest first, so that the end comes no later
-    # than the progress says.
-    pending = sorted(missing.items(), key=lambda item: len(item[1]), reverse=True)
-    for start in range(0, len(pending), EMBED_BATCH_TEXTS):
-        batch = pending[start : start + EMBED_BATCH_TEXTS]
-        vectors = embedder.embed([text for _, text in batch])
-        known.update(zip((key for key, _ in batch), vectors, strict=True))
-        if on_progress is not None:
-            on_progress(start + len(batch), len(pending))
-    return Embedded(vectors=np.stack([known[key] for key in keys]), fresh=len(pending))
+def remove_data(target: Path, *, keep: str | None) -> None:
+    """Remove what killed runs left, and the data folder before the current one, which is called ``keep``."""
+    for path in target.glob("data-*"):
+        if path.name != keep:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +129,7 @@ def describe(
     planned: Plan,
     settings: Settings,
     written: Written,
+    made: Made,
 ) -> Manifest:
     """The manifest of the data folder ``data``, written and closed."""
     fields: dict[str, str] = {}
@@ -182,14 +145,11 @@ def describe(
         max_chars=settings.max_chars,
         overlap=settings.overlap,
         recipe=settings.recipe,
-        documents=sum(1 for count in planned.counts if count),
+        documents=sum(1 for source in planned.sources if source.chunks),
         chunks=len(planned.chunks),
         next_number=planned.next_number,
         fields=fields,
-        sources=tuple(
-            Source(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=count)
-            for document, count in zip(planned.documents, planned.counts, strict=True)
-        ),
+        sources=planned.sources,
         files={
             path.relative_to(data).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
             for path in sorted(data.rglob("*"))
@@ -198,6 +158,7 @@ def describe(
         lexical=written.lexical,
         tokens=written.tokens,
         calibration=written.calibration,
+        made=made,
     )
 
 
@@ -207,7 +168,8 @@ def switch(target: Path, manifest: Manifest) -> None:
     new.write_text(dumps(manifest), encoding="utf-8")
     _flush(new)
     os.replace(new, target / MANIFEST_NAME)
-    _flush(target)
+    with suppress(OSError):  # the new index is in place, and some file systems cannot flush a folder
+        _flush(target)
 
 
 def _flush(path: Path) -> None:

@@ -29,7 +29,12 @@ def as_previous(made: Plan) -> Previous:
     numbers: dict[tuple[str, str], list[int]] = {}
     for chunk in made.chunks:
         numbers.setdefault((chunk.doc_id, chunk.text), []).append(chunk.number)
-    return Previous(next_number=made.next_number, numbers=numbers)
+    return Previous(
+        next_number=made.next_number,
+        numbers=numbers,
+        sources={source.doc_id: source for source in made.sources},
+        chunks={s.doc_id: tuple(c for c in made.chunks if c.doc_id == s.doc_id) for s in made.sources},
+    )
 
 
 def numbers_of(made: Plan) -> dict[str, list[int]]:
@@ -43,7 +48,7 @@ def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
     assert [(c.number, c.doc_id, c.section, c.chunk_index, c.chunk_count) for c in made.chunks] == [
         (1, "a", "x", 0, 2), (2, "a", "y", 1, 2), (3, "b", "z", 0, 1)]  # fmt: skip
     assert made.next_number == 4
-    assert made.counts == (2, 1)
+    assert [(source.doc_id, source.chunks) for source in made.sources] == [("a", 2), ("b", 1)]
 
 
 def test_a_text_keeps_its_number_in_its_document_only() -> None:
@@ -90,27 +95,12 @@ def test_two_documents_with_one_doc_id_are_refused_by_name() -> None:
     ("path", "pieces"), [("a.md", 2), ("a.MD", 2), ("A.TXT", 1), ("corpus.jsonl", 1), ("corpus.jsonl#7", 1)]
 )
 def test_plain_texts_are_not_cut_at_headings(path: str, pieces: int) -> None:
-    assert planned([document("a", "x", "y", path=path)]).counts == (pieces,)
+    assert planned([document("a", "x", "y", path=path)]).sources[0].chunks == pieces
 
 
 def test_a_document_without_text_counts_zero() -> None:
-    assert planned([replace(document("a"), text=" \n\n "), document("b", "x")]).counts == (0, 1)
-
-
-def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    def split(text: str, **options: Any) -> tuple[Piece, ...]:
-        if "of x" in text:
-            raise ZeroDivisionError("by zero")
-        return chunking.split(text, **options)
-
-    monkeypatch.setattr("knowledge.build.plan.split", split)
-    documents = [document("a", "x"), document("b", "y")]
-
-    made = planned(documents)
-
-    assert [chunk.doc_id for chunk in made.chunks] == ["b"]
-    assert (made.documents, made.counts) == ((documents[1],), (1,))
-    assert made.failed == (Failure("a.md", "unexpected ZeroDivisionError: by zero"),)
+    made = planned([replace(document("a"), text=" \n\n "), document("b", "x")])
+    assert [source.chunks for source in made.sources] == [0, 1]
 
 
 def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
@@ -160,3 +150,76 @@ def test_the_version_is_that_of_content_and_settings() -> None:
         content_version([replace(chunks[0], number=9), chunks[1]], model="m"),
     }) == 6  # fmt: skip
     assert to_metadata(chunks[0])["chunk_number"] == 1
+
+
+# What stays as it was
+
+
+def test_what_could_not_be_read_keeps_its_chunks_and_their_numbers() -> None:
+    before = planned([document("a", "x"), document("sub/b", "y"), document("sub/c", "z"), document("d", "w")])
+
+    after = plan([document("a", "new")], previous=as_previous(before), max_chars=300, overlap=0, lost=["sub", "e.md"])
+
+    assert numbers_of(after) == {"new": [5], "y": [2], "z": [3]}
+    assert after.kept == {"sub/b", "sub/c"}
+    assert [source.doc_id for source in after.sources] == ["a", "sub/b", "sub/c"]
+
+
+def test_where_the_folder_itself_could_not_be_read_everything_stays() -> None:
+    before = planned([document("a", "x"), document("b", "y")])
+
+    after = plan([], previous=as_previous(before), max_chars=300, overlap=0, lost=[""])
+
+    assert after.chunks == before.chunks
+
+
+def test_a_document_that_was_read_under_another_path_is_not_kept_twice() -> None:
+    before = planned([document("a", "x", path="old/a.md")])
+
+    after = plan([document("a", "y")], previous=as_previous(before), max_chars=300, overlap=0, lost=["old"])
+
+    assert numbers_of(after) == {"y": [2]}
+
+
+def test_a_document_that_cannot_be_cut_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = planned([document("a", "x"), document("b", "y")])
+    monkeypatch.setattr("knowledge.build.plan.split", cutting_all_but("Title a"))
+
+    after = planned([document("a", "new"), document("b", "y")], as_previous(before))
+
+    assert numbers_of(after) == {"x": [1], "y": [2]}
+    error = "cannot be cut into chunks: unexpected LookupError: no such page"
+    assert (after.kept, after.failed) == ({"a"}, (Failure("a.md", error),))
+    assert numbers_of(planned([document("a", "new"), document("b", "y")])) == {"y": [1]}
+
+
+def test_a_document_that_cannot_be_embedded_stays_as_it_was_and_a_new_one_is_left_out() -> None:
+    before = as_previous(planned([document("a", "x"), document("b", "y")]))
+    made = planned([document("a", "new"), document("b", "y"), document("c", "z")], before)
+
+    after = made.without({"a": "no", "c": "no"}, before)
+
+    assert numbers_of(after) == {"x": [1], "y": [2]}
+    assert [(failure.path, failure.error) for failure in after.failed] == [("a.md", "no"), ("c.md", "no")]
+    assert after.without({"a": "still"}, before).chunks == tuple(c for c in after.chunks if c.doc_id == "b")
+
+
+def cutting_all_but(title: str) -> Any:
+    def split(text: str, **options: Any) -> tuple[Piece, ...]:
+        if options["title"] == title:
+            raise LookupError("no such page")
+        return chunking.split(text, **options)
+
+    return split
+
+
+def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> None:
+    before = planned([document("x", "p", path="a.md"), document("b", "q")])
+
+    after = plan(
+        [document("x", "new", path="b.md")], previous=as_previous(before), max_chars=300, overlap=0, lost={"a.md"}
+    )
+
+    assert after.chunks == before.chunks
+    assert after.kept == {"x", "b"}
+    assert after.failed == (Failure("b.md", "has the doc_id 'x' of 'a.md', which cannot be read now"),)

@@ -1,0 +1,104 @@
+"""What the embedding model says of an index's chunks; what is known already is not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.build.plan import Plan, Previous, embed_key
+from knowledge.build.reading import ChunkTokens, Known, read_chunks, texts_of
+from knowledge.cut.embedding_text import embed_text
+from knowledge.search.codes import Projection
+from knowledge.types import Chunk, Embedder, TokenEmbedder
+
+if TYPE_CHECKING:
+    from knowledge.types import Matrix
+
+EMBED_BATCH_TEXTS = 128
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Embedded:
+    """What the model says of chunks, in their order: the ``vectors``, one a row, and what is kept of their tokens.
+
+    ``tokens`` is None where the embedder tells none. ``fresh`` is how many texts had to be embedded.
+    """
+
+    vectors: Matrix
+    fresh: int
+    tokens: TokensRead | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TokensRead:
+    """The tokens of each chunk, and the projection of their codes, which was fitted on ``fitted_on`` chunks."""
+
+    chunks: Sequence[ChunkTokens]
+    projection: Projection
+    fitted_on: int
+    vocabulary: int
+
+
+def embed_chunks(
+    planned: Plan,
+    previous: Previous,
+    embedder: Embedder,
+    on_progress: Callable[[int, int], None] | None,
+) -> tuple[Plan, Embedded]:
+    """What ``embedder`` says of the chunks of ``planned``; what ``previous`` has is not asked for again.
+
+    A text that the local model cannot read is its document's failure: the plan that is returned is then without it.
+    """
+    if not isinstance(embedder, TokenEmbedder):
+        return planned, _embed(planned.chunks, previous, embedder, on_progress)
+    known, fresh = previous.known, 0
+    while True:
+        texts = texts_of(planned.chunks)
+        keys = [text.digest() for text in texts]
+        read = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
+        fresh += read.fresh
+        if not read.failed:
+            break
+        errors = {
+            chunk.doc_id: f"cannot be embedded (at {chunk.section or chunk.text[:40]!r}): {read.failed[key]}"
+            for chunk, key in zip(planned.chunks, keys, strict=True)
+            if key in read.failed
+        }
+        planned = planned.without(errors, previous)
+        known = Known(projection=read.projection, fitted_on=read.fitted_on, chunks=read.chunks)
+    if read.projection is None:
+        return planned, Embedded(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
+    tokens = TokensRead(
+        chunks=[read.chunks[key][1] for key in keys],
+        projection=read.projection,
+        fitted_on=read.fitted_on,
+        vocabulary=embedder.vocabulary,
+    )
+    vectors = np.stack([read.chunks[key][0] for key in keys])
+    return planned, Embedded(vectors=vectors, fresh=fresh, tokens=tokens)
+
+
+def _embed(
+    chunks: Sequence[Chunk],
+    previous: Previous,
+    embedder: Embedder,
+    on_progress: Callable[[int, int], None] | None,
+) -> Embedded:
+    keys = [embed_key(chunk.title, chunk.text) for chunk in chunks]
+    known = dict(previous.vectors)
+    missing = {
+        key: embed_text(chunk.title, chunk.text) for key, chunk in zip(keys, chunks, strict=True) if key not in known
+    }
+    # Texts of like length side by side cost the least padding; the longest first, so that the end comes no later
+    # than the progress says.
+    pending = sorted(missing.items(), key=lambda item: len(item[1]), reverse=True)
+    for start in range(0, len(pending), EMBED_BATCH_TEXTS):
+        batch = pending[start : start + EMBED_BATCH_TEXTS]
+        vectors = embedder.embed([text for _, text in batch])
+        known.update(zip((key for key, _ in batch), vectors, strict=True))
+        if on_progress is not None:
+            on_progress(start + len(batch), len(pending))
+    return Embedded(vectors=np.stack([known[key] for key in keys]), fresh=len(pending))

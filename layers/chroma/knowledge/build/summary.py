@@ -1,0 +1,94 @@
+"""What an ingest did, and how long its phases took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from knowledge.build.labels import labels_older
+from knowledge.build.plan import Plan
+from knowledge.open.manifest import Manifest, Source
+from knowledge.types import Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
+
+    ``changed`` are those whose digest is another one; ``kept`` those that could not be read or cut now and stay as they
+    were, which count as ``unchanged`` too. ``empty`` are the paths of documents without any text; ``failed`` names
+    documents that could not be cut or embedded. ``labels_older`` says whether the owner's calibration was kept from
+    another version of the index. ``phases`` are seconds of wall time, by name; ``seconds`` all of it.
+    """
+
+    documents: int
+    chunks: int
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    embedded: int
+    empty: tuple[str, ...]
+    failed: tuple[Failure, ...]
+    version: str
+    seconds: float
+    kept: int = 0
+    labels_older: bool = False
+    phases: Mapping[str, float]
+
+
+class Clock:
+    """Wall time by phase."""
+
+    def __init__(self) -> None:
+        self._started = self._lapped = time.perf_counter()
+        self.phases: dict[str, float] = {}
+
+    def lap(self, phase: str) -> None:
+        """What was done since the lap before was ``phase``."""
+        now = time.perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self._lapped
+        self._lapped = now
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def summarise(
+    sources: Sequence[Source],
+    before: Manifest | None,
+    clock: Clock,
+    *,
+    now: Manifest | None = None,
+    planned: Plan | None = None,
+    embedded: int = 0,
+) -> Summary:
+    """Compare the ``sources`` of an index with those ``before``.
+
+    ``now`` is its manifest and ``planned`` the plan behind it, where there are such; ``embedded`` counts texts.
+    """
+    new, old = _digests(sources), _digests(before.sources if before else ())
+    unchanged = sum(1 for doc_id, digest in new.items() if old.get(doc_id) == digest)
+    both = len(new.keys() & old.keys())
+    return Summary(
+        documents=len(new),
+        chunks=sum(source.chunks for source in sources),
+        added=len(new) - both,
+        changed=both - unchanged,
+        removed=len(old) - both,
+        unchanged=unchanged,
+        embedded=embedded,
+        empty=tuple(source.path for source in sources if not source.chunks),
+        failed=planned.failed if planned else (),
+        version=now.version if now else "",
+        seconds=clock.seconds,
+        kept=len(planned.kept) if planned else 0,
+        labels_older=now is not None and labels_older(now),
+        phases=dict(clock.phases),
+    )
+
+
+def _digests(sources: Iterable[Source]) -> dict[str, str]:
+    return {source.doc_id: source.digest for source in sources if source.chunks}
