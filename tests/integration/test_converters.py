@@ -14,16 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_files import PdfLine, docx, paragraph, pdf, text_lines
+from PIL import Image
 from pypdf import PdfWriter
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Paragraph as PdfParagraph
+from reportlab.platypus import SimpleDocTemplate, Table
 
 from knowledge.cut import markdown as md
 from knowledge.cut.chunking import split
 from knowledge.errors import SourceUnreadable
-from knowledge.read.documents import Reading, read
+from knowledge.read.documents import Loading, Reading, read
 from knowledge.types import Document
 from ragctl import cli
 from ragctl.converters import readers
-from ragctl.converters.output import Unconvertible
+from ragctl.converters.output import Converted, Unconvertible
 
 TESTS = Path(__file__).parents[1]
 
@@ -42,7 +47,7 @@ PAGE = """<!DOCTYPE html>
 
 def documents_of(folder: Path, name: str, data: bytes | str) -> Reading:
     (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
-    return read([folder / name], readers=readers())
+    return read([folder / name], loading=Loading(readers=readers()))
 
 
 def document_of(folder: Path, name: str, data: bytes | str) -> Document:
@@ -160,7 +165,9 @@ def test_canonical_address_is_the_documents_url(tmp_path: Path) -> None:
 
 
 def test_html_without_text_and_html_nested_too_deeply_fail_in_words(tmp_path: Path) -> None:
-    assert failure_of(tmp_path, "a.html", "<html><body><script>1</script></body></html>") == "holds no text"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "a.html").write_text("<html><body><script>1</script></body></html>")
+    assert read([tmp_path / "empty"], loading=Loading(readers=readers())).left_out == {"holds no text": 1}
     assert "nested too deeply" in failure_of(tmp_path, "b.html", "<div>" * 20_000 + "text")
 
 
@@ -201,7 +208,7 @@ def test_pdf_headings_are_larger_and_running_lines_are_left_out(tmp_path: Path) 
         tmp_path, "book.pdf", pdf(cover, page(2, "Permits"), page(3, "Cranes"), page(4, "Tugs"), title="The Handbook")
     )
 
-    assert document.title == "The Handbook"
+    assert document.title == "Harbour Handbook"
     assert headings(document) == [(1, "Harbour Handbook"), (2, "Permits"), (2, "Cranes"), (2, "Tugs")]
     assert document.text.count("Harbour Handbook") == 1
     assert "edition" not in document.text
@@ -251,6 +258,47 @@ def test_pdf_of_pictures_says_that_it_holds_no_text(tmp_path: Path) -> None:
     assert failure_of(tmp_path, "scan.pdf", pdf([], [])) == (
         "holds no text, as if it were scanned: put it through a text recognition (OCR) first"
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [("10811.exe", "Port Tariff"), ("PORT tariff", "PORT tariff"), ("An older file", "Port Tariff")],
+)
+def test_pdf_title_is_what_the_first_page_says(tmp_path: Path, title: str, expected: str) -> None:
+    page: list[PdfLine] = [(24, 740, "Port Tariff"), *text_lines("Some text of the tariff.\nAnd more of it.")]
+
+    assert document_of(tmp_path, "scan.pdf", pdf(page, title=title)).title == expected
+
+
+def test_pdf_rows_of_a_table_are_lines_with_the_header(tmp_path: Path) -> None:
+    rows = [["Permit", "Days", "Fee"], ["Plants, seeds and\nsoil", "3", "22"], ["Fish", "5", "40"]]
+    parts = [PdfParagraph("Fees are due at the gate."), Table(rows, style=[("GRID", (0, 0), (-1, -1), 1, "black")])]
+    out = io.BytesIO()
+    SimpleDocTemplate(out).build([*parts, PdfParagraph("They are paid once.")])
+
+    assert document_of(tmp_path, "fees.pdf", out.getvalue()).text == (
+        "Fees are due at the gate.\n\n| Permit | Days | Fee |\n| --- | --- | --- |\n"
+        "| Plants, seeds and soil | 3 | 22 |\n| Fish | 5 | 40 |\n\nThey are paid once.\n"
+    )
+
+
+def test_pdf_values_of_a_form_are_read_and_scanned_pages_named() -> None:
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    canvas.drawString(72, 700, "Application for a berth")
+    canvas.acroForm.textfield(name="ship", tooltip="Name of the ship", value="Aurora", x=72, y=600)
+    for _ in range(2):
+        canvas.showPage()
+        canvas.drawInlineImage(Image.new("1", (8, 8)), 0, 0)
+        canvas.drawImage(ImageReader(Image.new("L", (8, 8))), 0, 0)
+    canvas.showPage()
+    canvas.save()
+
+    found = readers()[".pdf"](out.getvalue())
+
+    assert isinstance(found, Converted)
+    assert "Application for a berth\n\n- Name of the ship: Aurora\n" in found.text
+    assert found.caveats == ("pages 2-3 hold no text, as if scanned: put it through a text recognition (OCR)",)
 
 
 # DOCX
@@ -357,20 +405,18 @@ WHOLE = {
         ("old.docx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(2000)),
         ("text.docx", b"This is no zip."),
         ("cut.docx", WHOLE["whole.docx"][:-60]),
-        ("empty.docx", docx()),
         ("broken.docx", docx("<w:p>")),
         ("other.docx", docx(parts={"word/document.xml": "<html>no Word</html>"})),
         ("text.pdf", b"This is no PDF."),
         ("head.pdf", b"%PDF-1.7\n"),
         ("cut.pdf", WHOLE["whole.pdf"][:300]),
-        ("blank.html", b"  \n "),
     ],
 )
 def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / "good.md").write_text("# Good\n\nSome text.\n")
     (tmp_path / name).write_bytes(data)
 
-    reading = read([tmp_path], readers=readers())
+    reading = read([tmp_path], loading=Loading(readers=readers()))
 
     assert [document.title for document in reading.documents] == ["Good"]
     (failure,) = reading.failed
@@ -396,8 +442,9 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
 
 
 def test_a_suffix_that_nothing_reads_is_told_what_is_read(tmp_path: Path) -> None:
-    assert failure_of(tmp_path, "table.xlsx", b"PK") == (
-        "has the suffix '.xlsx'; accepted are .docx, .htm, .html, .jsonl, .markdown, .md, .pdf, .txt"
+    assert failure_of(tmp_path, "table.ods", b"PK") == (
+        "has the suffix '.ods'; accepted are .adoc, .asciidoc, .csv, .docx, .epub, .htm, .html, .ipynb, .jsonl, "
+        ".markdown, .md, .mdx, .pdf, .pptx, .rst, .tsv, .txt, .xhtml, .xlsm, .xlsx"
     )
 
 
@@ -436,7 +483,9 @@ def test_a_mixed_folder_is_ingested_by_the_command(
 def test_help_and_markdown_import_no_converter() -> None:
     script = (
         "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.converters import readers;"
-        "readers(); print({'bs4', 'markdownify', 'mammoth', 'pypdf'} & set(sys.modules), file=sys.stderr)"
+        "readers();"
+        "late = {'bs4', 'docutils', 'mammoth', 'openpyxl', 'pdfplumber', 'pptx', 'pypdf'};"
+        "print(late & set(sys.modules), file=sys.stderr)"
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -454,11 +503,11 @@ BIG_INGEST = """
 import json, resource, sys
 from pathlib import Path
 from fakes_embedding import HashingEmbedder
-from knowledge.read.documents import read
+from knowledge.read.documents import Loading, read
 from knowledge.build.ingest import ingest
 from ragctl.converters import readers
 
-reading = read([Path(sys.argv[1])], readers=readers())
+reading = read([Path(sys.argv[1])], loading=Loading(readers=readers()))
 chunks = ingest(reading.documents, target=Path(sys.argv[2]), embedder=HashingEmbedder()).chunks
 status = Path("/proc/self/status")  # Linux's ru_maxrss counts the parent, pytest, as well
 if status.exists():

@@ -43,18 +43,43 @@ def markdown(pages: Sequence[Sequence[Line]]) -> str:
     joiner = _Joiner(lines)
     parts: list[str] = []
 
-    def kind(line: Line) -> tuple[int, int]:
-        level = levels.get(line.size, 0)
-        return (level, line.page) if level else (0, 0)  # text goes on over pages, a heading does not
+    def kind(line: Line) -> tuple[int, int, str]:
+        level = 0 if line.table else levels.get(line.size, 0)
+        return (level, line.page if level else 0, line.table)  # text goes on over pages, a heading does not
 
-    for (level, _), group in groupby(lines, key=kind):
+    for (level, _, table), group in groupby(lines, key=kind):
         run = list(group)
         text = " ".join(line.text for line in run)
-        if level and len(text) <= MAX_HEADING_CHARS and any(char.isalpha() for char in text):
+        if table:
+            parts.append(table)
+        elif level and len(text) <= MAX_HEADING_CHARS and any(char.isalpha() for char in text):
             parts.append(f"{'#' * level} {text}")
         else:
             parts += joiner.paragraphs(run)
     return "\n\n".join(parts)
+
+
+def title(pages: Sequence[Sequence[Line]], own: str) -> str:
+    """The title: ``own``, of the file's properties, if the first page says the same; else the largest heading there.
+
+    What is in the properties is often of the file that this one was made from.
+    """
+    first = next((page for page in pages if page), ())
+    if own and _letters(own) in _letters("".join(line.text for line in first)):
+        return own
+    body = body_size([line for page in pages for line in page])
+    largest = max((line.size for line in first if any(char.isalpha() for char in line.text)), default=0.0)
+    runs = groupby(first, key=lambda line: line.size == largest)
+    found = next((" ".join(line.text for line in run) for largest_size, run in runs if largest_size), "")
+    return found if largest >= HEADING_SCALE * body and _is_name(found) else own
+
+
+def _is_name(text: str) -> bool:
+    return sum(map(str.isalpha, text)) > 1 and len(text) <= MAX_HEADING_CHARS
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _heading_levels(lines: Sequence[Line]) -> dict[float, int]:
@@ -106,6 +131,8 @@ class _Joiner:
         if cut and start and start[0][0].islower():
             compound = f"{cut[1]}-{start[0]}".casefold() in self._compounds
             return text[: cut.start(2)] + ("-" if compound else "") + line.text
+        if before.columns > 1 and line.columns > 1:
+            return f"{text}\n{line.text}"  # rows of a table without lines
         goes_on = len(before.text) >= self._full or line.text[0].islower() or before.page != line.page
         return text + (" " if goes_on else "\n") + line.text
 

@@ -26,24 +26,32 @@ type _Trace = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text. ``page`` counts from 0; its ``height`` on the page and its letters' ``size`` are in points."""
+    """A line of text. ``page`` counts from 0; its ``height`` on the page and its letters' ``size`` are in points.
+
+    ``columns``: how many parts it has that stand apart. A table stands as one line without text, with its Markdown in
+    ``table``.
+    """
 
     text: str
     page: int
     height: float
     size: float
+    columns: int = 1
+    table: str = ""
 
 
 def body_size(lines: Sequence[Line]) -> float:
     """The size of the letters of most of the text."""
-    return sizes(lines).most_common(1)[0][0]
+    most = sizes(lines).most_common(1)
+    return most[0][0] if most else 0.0
 
 
 def sizes(lines: Sequence[Line]) -> Counter[float]:
     """How many characters each size of letters has."""
     found: Counter[float] = Counter()
     for line in lines:
-        found[line.size] += len(line.text)
+        if not line.table:
+            found[line.size] += len(line.text)
     return found
 
 
@@ -74,7 +82,7 @@ def without_running(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
                 seen[trace].add(line.page)
 
     def runs(line: Line) -> bool:
-        if line.size >= largest:
+        if line.size >= largest or line.table:
             return False
         if len(pages) > 1 and _PAGE_NUMBER.fullmatch(line.text):
             return True
