@@ -1,0 +1,89 @@
+"""What is known of a page besides its text: its file, its site, and what else of the folder may be taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAX_INCLUDED_BYTES = 1_000_000
+MAX_TAKEN_IN_CHARS = 5_000_000
+"""Characters that one page takes in altogether, those of included files with them: a few lines could say gigabytes."""
+
+_LEAST_CHARS = 1000  # what a file counts at least
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How many characters a page may still take in."""
+
+    chars: int = MAX_TAKEN_IN_CHARS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Where a page stands. Everything is plain data, so it can be sent to another process.
+
+    Attributes:
+        file: the page's own file.
+        root: the folder that was given to ingest. Nothing outside of it is ever read.
+        kind: the site generator found beside the documents (hugo, jekyll, mkdocs, docusaurus, mdbook, nuxt, vitepress,
+            sphinx); ``""`` where none is known.
+        page: the page's front matter.
+        site: the site's configuration, as its file has it. May be empty.
+        allowance: what is left of ``MAX_TAKEN_IN_CHARS``.
+    """
+
+    file: Path
+    root: Path
+    kind: str
+    page: Mapping[str, object]
+    site: Mapping[str, object]
+    allowance: Allowance = field(default_factory=Allowance, compare=False)
+
+    def value(self, name: str) -> str:
+        """What ``name`` (as ``page.title``, ``site.data.ruby.version``) stands for; ``""`` for no or no plain value."""
+        first, _, rest = name.partition(".")
+        found: object = {"page": self.page, "frontMatter": self.page, "$frontmatter": self.page, "site": self.site}.get(
+            first
+        )
+        for key in filter(None, rest.split(".")):
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return str(found) if rest and isinstance(found, str | int | float) and not isinstance(found, bool) else ""
+
+    def param(self, name: str) -> str:
+        """Hugo's ``param``: the page's own value, else the site's."""
+        return self.value(f"page.params.{name}") or self.value(f"page.{name}") or self.value(f"site.params.{name}")
+
+    def included(self, reference: str) -> str | None:
+        """The text of the file that ``reference`` names, seen from the page's folder or one above it, in ``root``.
+
+        ``None`` when there is none, when it lies outside of ``root`` (links are followed first) or is hidden there, is
+        larger than ``MAX_INCLUDED_BYTES`` or what is left of the allowance, is no UTF-8 or is the page itself.
+        """
+        try:
+            root, page = self.root.resolve(), self.file.resolve()
+            places = [place for place in page.parents if place.is_relative_to(root)]
+            wanted = reference.removeprefix("@").lstrip("/")
+            for place in places if wanted and "\0" not in wanted else ():
+                file = (place / wanted).resolve()
+                if file != page and _is_open(file, root) and file.is_file():
+                    return self._allowed(_text(file))
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
+            return None
+        return None
+
+    def _allowed(self, text: str | None) -> str | None:
+        if text is None or len(text) > self.allowance.chars:
+            return None
+        self.allowance.chars -= max(len(text), _LEAST_CHARS)
+        return text
+
+
+def _is_open(file: Path, root: Path) -> bool:
+    """Whether ``file`` is in ``root`` and not hidden there: ``.git/config`` may hold a password."""
+    return file.is_relative_to(root) and not any(part.startswith(".") for part in file.relative_to(root).parts)
+
+
+def _text(file: Path) -> str | None:
+    return None if file.stat().st_size > MAX_INCLUDED_BYTES else file.read_text(encoding="utf-8-sig")
