@@ -65,8 +65,14 @@ def differences(actual: object, expected: object, where: str = "$") -> Iterator[
                 yield f"{where} is {actual!r}, was {expected!r}"
 
 
+_CLOSEST = re.compile(r"(?<=closest was )'.*?'(?= \()")
+"""Which chunk is closest to a question about nothing: at a cosine of .08 the processor decides."""
+
+
 def _same(actual: object, expected: object, *, to_the_letter: bool) -> bool:
     """Whether two values count as one; what was measured may drift, in a text too that need not be exact."""
+    if isinstance(actual, str) and isinstance(expected, str):
+        actual, expected = (_CLOSEST.sub("#", text) for text in (actual, expected))
     match actual, expected:
         case (bool() | None, _) | (_, bool() | None):
             return actual is expected

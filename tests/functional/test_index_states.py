@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import chromadb
 import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
+from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -87,13 +87,23 @@ def test_a_damaged_index(start: Start, copied: Path, spoil: Callable[[Path], Non
     both_refuse(start(INDEX_URI=str(copied)), DAMAGED)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"format": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", "null", '{"format": 1}', "[" * 100_000, '{"format": 2, "version": ' + "[" * 100_000],
+    ids=lambda text: text[:30],
+)
 def test_a_manifest_that_cannot_be_read(start: Start, copied: Path, text: str) -> None:
     (copied / MANIFEST_NAME).write_text(text, encoding="utf-8")
     api = start(INDEX_URI=str(copied))
     for result in (api.ask(IN_SCOPE), api.health()):
         assert result.status == 503
         assert result.json in (DAMAGED, MISMATCH)
+
+
+def test_a_manifest_that_was_altered(start: Start, copied: Path) -> None:
+    manifest = copied / MANIFEST_NAME
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"bar": ', '"bar": -9'), encoding="utf-8")
+    both_refuse(start(INDEX_URI=str(copied)), DAMAGED)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +117,9 @@ def test_a_manifest_that_cannot_be_read(start: Start, copied: Path, text: str) -
     ids=str,
 )
 def test_an_index_of_another_model_or_format(start: Start, copied: Path, change: Json) -> None:
-    manifest = json.loads((copied / MANIFEST_NAME).read_text(encoding="utf-8"))
-    assert set(change) <= set(manifest)
-    (copied / MANIFEST_NAME).write_text(json.dumps({**manifest, **change}), encoding="utf-8")
+    body = read_body(copied)
+    assert set(change) <= set(body)
+    write_body(copied, {**body, **change})
     both_refuse(start(INDEX_URI=str(copied)), MISMATCH)
 
 

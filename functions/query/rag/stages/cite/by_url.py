@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import unquote
+from urllib.parse import unquote, urldefrag
 
 from rag.stages.cite.addresses import source_name, source_url
 from rag.stages.cite.marks import Cited, Left, Mark, rewrite_marks
@@ -122,13 +122,15 @@ def _add(found: dict[str, Citation], citation: Citation) -> None:
 
 
 def _by_name(hits: tuple[Hit, ...]) -> dict[str, tuple[int, ...]]:
-    """The places of each source's hits by its name, and by a title that is no source's name."""
+    """The places of each source's hits by its name, by its page's address, and by a title that is neither."""
     sources: dict[str, tuple[int, ...]] = {}
+    pages: dict[str, tuple[int, ...]] = {}
     titles: dict[str, tuple[int, ...]] = {}
     for place, hit in enumerate(hits):
-        for places, name in ((sources, source_name(hit.chunk)), (titles, safe(hit.chunk.title))):
+        source = source_name(hit.chunk)
+        for places, name in ((sources, source), (pages, urldefrag(source).url), (titles, safe(hit.chunk.title))):
             places[_key(name)] = (*places.get(_key(name), ()), place)
-    return {**titles, **sources}
+    return {**titles, **pages, **sources}
 
 
 def _blank(mark: re.Match[str]) -> str:
