@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from command_line import Run, runner
 from filelock import FileLock
+from manifests import read_body, write_body
 from shop import PAGES
 
 from knowledge.build import write
@@ -239,14 +240,14 @@ def test_an_ingest_keeps_what_labels_gave_and_says_that_they_are_older(
 
 
 def test_an_ingest_mends_damaged_labels(run: Run, index: Path, pages: Path) -> None:
-    manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
-    manifest["calibration"]["labels"] = {"bar": "low", "older": False}
-    (index / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    body = read_body(index)
+    body["calibration"]["labels"] = {"bar": "low", "older": False}
+    write_body(index, body)
     status, _, err = run("calibrate", "--reset", "--index", index)
     assert (status, "Run: ragctl ingest" in err) == (1, True)
     run("ingest", pages, "--index", index, "--json")
     assert run("calibrate", "--index", index, "--json")["written"] is False
-    assert "labels" not in json.loads((index / "manifest.json").read_text(encoding="utf-8"))["calibration"]
+    assert "labels" not in read_body(index)["calibration"]
 
 
 def test_a_search_without_evidence_is_told(run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,8 +259,7 @@ def test_a_search_without_evidence_is_told(run: Run, index: Path, asked: Path, m
 
 
 def test_an_index_that_has_no_bar_is_told(run: Run, index: Path) -> None:
-    body = json.loads((index / "manifest.json").read_bytes()) | {"calibration": None}
-    (index / "manifest.json").write_text(json.dumps(body), encoding="utf-8")
+    write_body(index, read_body(index) | {"calibration": None})
 
     status, out, _ = run("calibrate", "--index", index, "--json")
 

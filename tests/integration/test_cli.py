@@ -89,12 +89,14 @@ def json_of(result: tuple[int, str, str], *, status: int = 0) -> Any:
 def test_ingest_counts_what_it_did(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
     first = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"))
     again = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"))
-    fewer = json_of(run("ingest", knowledge_base / "01_regulatory", "--index", tmp_path / "i", "--json"))
+    part = knowledge_base / "01_regulatory"
+    fewer = json_of(run("ingest", part, "--index", tmp_path / "i", "--allow-removals", "--json"))
 
     assert isinstance(first.pop("seconds"), float)
+    assert first.pop("phases").keys() == {"reading", "cutting", "embedding", "writing"}
     assert first == {
-        "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "failed": [],
-        "warnings": [],
+        "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "kept": 0, "failed": [],
+        "warnings": [], "skipped": {}, "leftOut": {},
     }  # fmt: skip
     assert (again["added"], again["unchanged"]) == (0, 3)
     assert (fewer["documents"], fewer["removed"]) == (1, 2)

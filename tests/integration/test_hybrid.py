@@ -1,7 +1,6 @@
 """Both sides of a real index: dense and BM25 candidates, filters, consistency, indexes without BM25."""
 
 import hashlib
-import json
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import chromadb
 import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
+from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.cut.embedding_text import embed_text
@@ -52,21 +52,12 @@ def ask(index: Index, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
 
 
-def manifest(folder: Path) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-    return body
-
-
-def write_manifest(folder: Path, body: dict[str, Any]) -> None:
-    (folder / "manifest.json").write_text(json.dumps(body))
-
-
 def record_anew(folder: Path, name: str) -> None:
     """Make the manifest agree with a changed file: what is found then is not the checksum."""
-    body = manifest(folder)
+    body = read_body(folder)
     content = (folder / body["data"] / name).read_bytes()
     body["files"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    write_manifest(folder, body)
+    write_body(folder, body)
 
 
 # Candidates
@@ -205,7 +196,7 @@ def test_an_ingest_updates_both_sides(folder: Path) -> None:
 
 
 def test_the_manifest_tells_of_the_bm25_side(folder: Path) -> None:
-    body = manifest(folder)
+    body = read_body(folder)
 
     assert (body["lexical"]["rows"], body["lexical"]["method"], body["lexical"]["stemmer"]) == (60, "lucene", "english")
     assert (body["lexical"]["k1"], body["lexical"]["b"]) == (1.5, 0.75)
@@ -214,7 +205,7 @@ def test_the_manifest_tells_of_the_bm25_side(folder: Path) -> None:
 
 def test_a_bm25_side_of_other_chunks_is_damage(folder: Path) -> None:
     name = "lexical/numbers.npy"
-    path = folder / manifest(folder)["data"] / name
+    path = folder / read_body(folder)["data"] / name
     np.save(path, np.load(path) + 1)
     record_anew(folder, name)
 
@@ -224,7 +215,7 @@ def test_a_bm25_side_of_other_chunks_is_damage(folder: Path) -> None:
 
 def test_a_bm25_side_of_another_ingest_is_damage(folder: Path, tmp_path: Path) -> None:
     ingest(documents(59), target=tmp_path / "other", embedder=EMBEDDER)
-    ours, theirs = manifest(folder), manifest(tmp_path / "other")
+    ours, theirs = read_body(folder), read_body(tmp_path / "other")
     for name in ours["files"]:
         if name.startswith("lexical/"):
             shutil.copy(tmp_path / "other" / theirs["data"] / name, folder / ours["data"] / name)
@@ -239,14 +230,14 @@ def test_a_bm25_side_of_another_ingest_is_damage(folder: Path, tmp_path: Path) -
 
 def without_bm25(folder: Path) -> None:
     """Make ``folder`` what ingest wrote before there was a BM25 side."""
-    body = manifest(folder)
+    body = read_body(folder)
     body["lexical"] = None
     for name in [
         name for name in body["files"] if name.startswith("lexical/") or name in ("vectors.npy", "moments.npy")
     ]:
         del body["files"][name]
         (folder / body["data"] / name).unlink()
-    write_manifest(folder, body)
+    write_body(folder, body)
 
 
 @pytest.mark.parametrize("age", ["before BM25", "another recipe"])
@@ -254,9 +245,9 @@ def test_an_older_index_answers_dense_searches_and_is_rebuilt_without_embedding(
     if age == "before BM25":
         without_bm25(folder)
     else:
-        body = manifest(folder)
+        body = read_body(folder)
         body["lexical"]["recipe"] = 0
-        write_manifest(folder, body)
+        write_body(folder, body)
 
     index = opened(folder)
     (hit,) = index.search(EMBEDDER.embed(["Document 9 number9"])[0], k=1)

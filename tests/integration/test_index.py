@@ -12,6 +12,7 @@ import chromadb
 import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
+from manifests import of_format_1, read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
@@ -282,16 +283,14 @@ def test_zeroed_vectors_are_damage(folder: Path) -> None:
 
 
 def test_an_older_format_is_a_mismatch(folder: Path) -> None:
-    manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 0'))
+    (folder / "manifest.json").write_text(of_format_1(read_body(folder)))
 
-    with pytest.raises(IndexMismatch, match="format 0"):
+    with pytest.raises(IndexMismatch, match="format 1"):
         opened(folder)
 
 
 def test_a_manifest_that_counts_wrong_is_damage(folder: Path) -> None:
-    manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"chunks": 20', '"chunks": 21'))
+    write_body(folder, read_body(folder) | {"counts": {"documents": 20, "chunks": 21}})
 
     with pytest.raises(IndexDamaged, match="20 vectors for 21 chunks"):
         opened(folder)
@@ -313,8 +312,8 @@ def test_another_space_or_collection_is_a_mismatch(folder: Path) -> None:
     with pytest.raises(IndexMismatch, match="collection 'waypoint_kb', this program uses 'other_kb'"):
         opened(folder, collection="other_kb")
 
-    manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"space": "cosine"', '"space": "l2"'))
+    body = read_body(folder)
+    write_body(folder, body | {"embedding": body["embedding"] | {"space": "l2"}})
     with pytest.raises(IndexMismatch, match="space 'l2', this program uses 'cosine'"):
         opened(folder)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 10_000
+TOLD_EVERY_S = 30
+"""Where progress is written to a log, so often."""
 
 
 def emit_json(value: object) -> None:
@@ -37,19 +40,43 @@ def note(sentence: str) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr that says ``what`` is done, when that is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def progress(what: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar on stderr with a rate, from the first moment on; where that is no terminal, a line now and then.
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    It is told how many are done, and of how many, None: nobody knows yet. ``clock`` tells seconds.
+    """
     console = _console(error=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None, visible=False)
+    if not console.is_terminal:
+        yield _told_now_and_then(what, clock)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
+    class Rate(TextColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:.0f}/s" if speed else "")
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def on_progress(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
 
         yield on_progress
+
+
+def _told_now_and_then(what: str, clock: Callable[[], float]) -> Callable[[int, int | None], None]:
+    told_at = clock()
+
+    def on_progress(done: int, total: int | None) -> None:
+        nonlocal told_at
+        if clock() - told_at >= TOLD_EVERY_S:
+            told_at = clock()
+            note(f"{what}: {done}" + (f" of {total}" if total else ""))
+
+    return on_progress
 
 
 def _console(*, error: bool) -> Console:

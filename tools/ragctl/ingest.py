@@ -1,106 +1,213 @@
-"""ragctl ingest: files and folders into the index."""
+"""ragctl ingest: folders, files and web pages into the index."""
 
 from __future__ import annotations
 
+import shlex
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+from urllib.parse import urlsplit
 
 import typer
 
-from ragctl.console import emit_json, note, progress, show
-from ragctl.failures import INTERRUPTED, CommandFailed
+from ragctl.asked import MAX_PAGES, Asked, is_address
+from ragctl.console import emit_json, note, progress
+from ragctl.failures import FAILED, INTERRUPTED, CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
+from ragctl.report import counts, failures, print_problems, print_report, report
+from ragctl.sources import CACHE_NAME, gather, run_documents
 
 if TYPE_CHECKING:
-    from knowledge.build.ingest import Summary
+    from knowledge.build.summary import Summary
     from knowledge.read.documents import Reading
-    from knowledge.types import Failure
     from rag.config.settings import Settings
 
-COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
-LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"
+MAX_REMOVED_SHARE = 0.3
+"""A run that would remove a larger share of the documents has to be told that it may."""
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders, files, or a BEIR corpus.jsonl.")],
+    context: typer.Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH...]",
+            help="Folders, files, a BEIR corpus.jsonl, or http(s) addresses of a page or a sitemap. "
+            "Default: what the index was made of.",
+        ),
+    ] = None,
     *,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Read only what matches (gitignore rules). Repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Leave out what matches, as a .ragignore file does.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="Where the pages are on the web: for their links.")
+    ] = None,
+    drafts: Annotated[bool, typer.Option("--drafts/--no-drafts", help="Read drafts and expired pages too.")] = False,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links/--no-follow-links", help="Follow links that lead out of the folder.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Fetch from this host though its network is a private one."),
+    ] = None,
+    max_pages: Annotated[int, typer.Option("--max-pages", metavar="N", min=1, help="Fetch at most so many pages.")] = (
+        MAX_PAGES
+    ),
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when anything failed.")] = False,
+    allow_removals: Annotated[
+        bool, typer.Option("--allow-removals", help="Even if it removes more than 30 % of the documents.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Ingest again whenever a file changes, until Ctrl-C.")] = False,
     profile: Profile = None,
     index: IndexDir = None,
     as_json: Json = False,
 ) -> None:
-    """Make the index mirror the documents in PATH...: what is new is embedded, what is gone is removed."""
-    settings = read_settings(index=index, profile=profile)
-    try:
-        reading, summary = _ingest(paths, settings)
-    except KeyboardInterrupt as exc:
-        sentence = "Interrupted; the index is as it was"
-        raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-    failed, warnings = failures(*reading.failed, *summary.failed), _warnings(reading, summary)
-    if as_json:
-        counts = {name: getattr(summary, name) for name in COUNTS}
-        seconds = round(summary.seconds, 3)
-        older = {"note": LABELS_OLDER} if summary.labels_older else {}
-        emit_json({**counts, "failed": failed, "warnings": warnings, "seconds": seconds, **older})
+    """Make the index mirror the documents in PATH...: what is new is embedded, what is gone is removed.
+
+    The index remembers the options for the next ingest of the same PATH.
+    """
+    settings = read_settings(index=index, profile=profile, making=True)
+    asked = Asked(
+        paths=tuple(paths or ()),
+        base_url=base_url or "",
+        include=tuple(filter(None, include or ())),
+        exclude=tuple(filter(None, exclude or ())),
+        follow_links=follow_links,
+        drafts=drafts,
+        allow_host=tuple(allow_host or ()),
+        max_pages=max_pages,
+    )
+    asked = _as_last_time(asked, settings, context)
+    _check_base_url(asked.base_url)
+    for pattern in (*asked.include, *asked.exclude):
+        _check_pattern(pattern)
+    job = _Job(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
+    if watch:
+        from knowledge.open.source import folder_of
+        from ragctl.watching import watch as keep_watching
+
+        local = [Path(path) for path in asked.paths if not is_address(path)]
+        if not local:
+            raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
+        keep_watching(local, job.run, index=folder_of(settings.index_place))
     else:
-        _report(failed, warnings)
-        _print_summary(summary, settings.index_place, failed=len(failed))
-        if summary.labels_older:
-            note(f"Note: {LABELS_OLDER}")
+        done = job.run()
+        if done.failed and (strict or not done.read):
+            raise typer.Exit(FAILED)
 
 
-def _ingest(paths: list[Path], settings: Settings) -> tuple[Reading, Summary]:
-    from knowledge.build.ingest import ingest as build
-    from knowledge.errors import SourceUnreadable
-    from knowledge.open.source import folder_of
-    from knowledge.read.documents import read
-    from rag.errors import EmbeddingFailed, EmbeddingUnavailable
-    from ragctl.converters import readers
-    from ragctl.embedders import for_documents
+def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
+    """What is remembered, as it would be written on the command line."""
+    for name, value in remembered.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            yield f"--{name.replace('_', '-')}"
+            if one is not True:
+                yield str(one)
 
-    reading = read(paths, readers=readers())
-    target = folder_of(settings.index_place)
+
+def _check_base_url(url: str) -> None:
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.netloc or any(char.isspace() for char in url)):
+        raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
+
+
+def _check_pattern(pattern: str) -> None:
+    from pathspec import GitIgnoreSpec
+
     try:
-        with for_documents(settings, target) as embedder, progress("Embedding") as on_progress:
-            summary = build(
-                reading.documents,
-                target=target,
-                embedder=embedder,
-                collection=settings.collection,
-                on_progress=on_progress,
-            )
-    except SourceUnreadable as exc:
-        failed = failures(*reading.failed, *exc.failed)
-        _report(failed, _warnings(reading))
-        raise CommandFailed(str(exc), code=exc.code, failed=failed) from exc
-    except (EmbeddingFailed, EmbeddingUnavailable) as exc:
-        # Its message holds statuses and error classes, no vendor's words.
-        sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
-        raise CommandFailed(sentence, code=exc.code) from exc
-    return reading, summary
+        GitIgnoreSpec.from_lines([pattern])
+    except ValueError as exc:
+        raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
 
 
-def failures(*failed: Failure) -> list[dict[str, str]]:
-    """``failed`` for JSON: ``{path, error}`` each."""
-    return [{"path": failure.path, "error": failure.error} for failure in failed]
+def _as_last_time(asked: Asked, settings: Settings, context: typer.Context) -> Asked:
+    """With the paths and options that the index remembers, but for those on the command line."""
+    from knowledge.open.place import made_of
+
+    made = made_of(settings.index_place)
+    if not asked.paths and not made.paths:
+        raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    last = asked.as_last_time(made, given=given)
+    if remembered := {name: value for name, value in last.options.items() if asked.options.get(name) != value}:
+        note(f"As the last time: {shlex.join(_as_options(remembered))}")
+    return last
 
 
-def _warnings(reading: Reading, summary: Summary | None = None) -> list[dict[str, str]]:
-    return failures(*reading.warnings) + [
-        {"path": path, "error": "holds no text"} for path in (summary.empty if summary else ())
-    ]
+class _Done(NamedTuple):
+    """How many documents were read, and how many files or documents failed."""
+
+    read: int
+    failed: int
 
 
-def _report(failed: list[dict[str, str]], warnings: list[dict[str, str]]) -> None:
-    for what, problems in (("Failed", failed), ("Warning", warnings)):
-        for problem in problems:
-            note(f"{what}: {problem['path']}: {problem['error']}")
+@dataclass(frozen=True, slots=True)
+class _Job:
+    asked: Asked
+    settings: Settings
+    dry_run: bool
+    may_remove: bool
+    as_json: bool
 
+    def run(self) -> _Done:
+        """Ingest once and say what was done."""
+        started = time.perf_counter()
+        try:
+            reading, summary, reading_s = self._ingest()
+        except KeyboardInterrupt as exc:
+            sentence = "Interrupted; the index is as it was"
+            raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
+        seconds = time.perf_counter() - started
+        found = report(reading, summary, seconds=seconds, reading_s=reading_s, dry_run=self.dry_run)
+        if self.as_json:
+            emit_json(found)
+        else:
+            print_report(found, self.settings.index_place)
+        return _Done(read=len(reading.documents), failed=len(found["failed"]))
 
-def _print_summary(summary: Summary, place: str, *, failed: int) -> None:
-    from rich.table import Table
+    def _ingest(self) -> tuple[Reading, Summary, float]:
+        from knowledge.build.ingest import ingest as build
+        from knowledge.errors import SourceUnreadable
+        from knowledge.open.source import folder_of
+        from rag.errors import EmbeddingFailed, EmbeddingUnavailable
+        from ragctl.embedders import for_documents
 
-    table = Table.grid(padding=(0, 2))
-    rows: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
-    for name, value in {**rows, "failed": failed, "seconds": f"{summary.seconds:.1f}"}.items():
-        table.add_row(name, str(value))
-    show(f"Index {place}", table)
+        target = folder_of(self.settings.index_place)
+        started = time.perf_counter()
+        with tempfile.TemporaryDirectory() as nowhere:
+            cache = Path(nowhere) if self.dry_run else target / CACHE_NAME
+            reading = gather(self.asked, cache=cache)
+        reading_s = time.perf_counter() - started
+        try:
+            with for_documents(self.settings, target) as embedder, progress("Embedding") as on_progress:
+                summary = build(
+                    reading.documents,
+                    target=target,
+                    embedder=embedder,
+                    collection=self.settings.collection,
+                    lost=reading.lost,
+                    max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
+                    made=self.asked.made(self.settings.profile),
+                    dry_run=self.dry_run,
+                    run=run_documents,
+                    on_progress=on_progress,
+                )
+        except SourceUnreadable as exc:
+            failed = failures(*reading.failed, *exc.failed)
+            print_problems(failed, failures(*reading.warnings))
+            passed = f". Passed over: {counts(reading.skipped)}" if reading.skipped else ""
+            raise CommandFailed(f"{exc}{passed}", code=exc.code, failed=failed) from exc
+        except (EmbeddingFailed, EmbeddingUnavailable) as exc:
+            # Its message holds statuses and error classes, no vendor's words.
+            sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
+            raise CommandFailed(sentence, code=exc.code) from exc
+        return reading, summary, reading_s

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ragctl.console import note
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
@@ -17,12 +21,18 @@ IndexDir = Annotated[
     str | None, typer.Option("--index", metavar="DIR", help="The index. Default: $INDEX_URI, else .index/<profile>.")
 ]
 Profile = Annotated[
-    str | None, typer.Option("--profile", metavar="P", help="Which system. Default: $RAG_PROFILE, else waypoint.")
+    str | None,
+    typer.Option(
+        "--profile", metavar="P", help="Which system. Default: $RAG_PROFILE, else the index's own, else waypoint."
+    ),
 ]
 
 
-def read_settings(*, index: str | None, profile: str | None) -> Settings:
+def read_settings(*, index: str | None, profile: str | None, making: bool = False) -> Settings:
     """The service's settings, options first. Options become variables, because the function reads those.
+
+    The profile that nobody gives is the one that the index was made for. ``making`` is for the command that makes the
+    index: it looks for no other than the one that is named, or has its usual place.
 
     Raises:
         ConfigurationError: a variable holds something that is not accepted.
@@ -38,7 +48,38 @@ def read_settings(*, index: str | None, profile: str | None) -> Settings:
         if not index.strip():
             raise typer.BadParameter("it is empty; name a folder", param_hint="--index")
         os.environ["INDEX_URI"] = index
+    _follow_index(PROFILE_NAMES, making=making)
     return load(Settings)
+
+
+def _follow_index(names: Sequence[str], *, making: bool) -> None:
+    """Without a profile take the one of the index; with another one say so."""
+    from knowledge.open.place import made_of
+
+    given, place = (os.environ.get(name, "").strip() for name in ("RAG_PROFILE", "INDEX_URI"))
+    if not place:
+        place = _usual_place(given or (names[0] if making else _made_before(names)))
+    own = made_of(place).profile
+    if given and own and own != given:
+        note(f"Note: the index {place} was made for the profile {own}; --profile or RAG_PROFILE says {given}")
+    elif not given and own in names:
+        os.environ["RAG_PROFILE"], os.environ["INDEX_URI"] = own, place
+
+
+def _made_before(names: Sequence[str]) -> str:
+    """The only profile that has an index in its usual place; where none or several have one, the first of ``names``."""
+    default, *_ = names
+    there = [name for name in names if Path(_usual_place(name)).is_dir()]
+    if default in there or len(there) != 1:
+        return default
+    note(f"Note: there is no index {_usual_place(default)}; {_usual_place(there[0])} is used")
+    os.environ["RAG_PROFILE"] = there[0]
+    return there[0]
+
+
+def _usual_place(profile: str) -> str:
+    """As ``Settings.index_place`` has it."""
+    return f".index/{profile}"
 
 
 def limit_numpy_threads() -> None:

@@ -19,7 +19,7 @@ WRONG = [
     ["ask", "a", "--profile", "nobody"],
     ["ask", "a", "--index", " "],
     ["show", "chunk7"],
-    ["ingest"],
+    ["ingest", "--index", "nowhere"],
     ["search"],
     ["search", ""],
     ["search", "a", "--k", "0"],

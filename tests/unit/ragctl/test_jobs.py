@@ -94,10 +94,10 @@ def test_documents_that_were_not_read_are_named_below_their_source(tmp_path: Pat
     folder = tmp_path / "my docs"
     folder.mkdir()
     (folder / "permits.md").write_text("# Permits\n\nA permit is needed.\n", encoding="utf-8")
-    (folder / "empty.md").touch()
+    (folder / "broken.md").write_bytes(bytes(9))
     found = jobs(tmp_path, str(folder))
     summary = finished(found, found.start())["summary"]
-    assert summary["failed"] == [{"path": "my docs/empty.md", "error": "is empty"}]
+    assert summary["failed"] == [{"path": "my docs/broken.md", "error": "is a binary file, not text"}]
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ragctl.beir import read_qrels, read_queries
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
-from ragctl.ingest import failures
 from ragctl.measure.retrieval import Qrels, score
 from ragctl.modes import Mode, Search, best_documents, searcher
 from ragctl.options import cores, read_settings
+from ragctl.report import failures
 
 if TYPE_CHECKING:
-    from knowledge.build.ingest import Summary
+    from knowledge.build.summary import Summary
     from knowledge.open.manifest import Manifest
     from knowledge.types import Document
     from rag.config.settings import Settings

@@ -1,0 +1,239 @@
+"""ragctl ingest as a person uses it: what goes in, what is said of the rest, and what the next run remembers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, few_background_questions, runner
+from web_server import Answer, WebServer, html
+
+from ragctl import watching
+from ragctl.processes import in_processes
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command with ``--json``, whose exit status is to be ``status``; what it prints."""
+    few_background_questions(monkeypatch)
+    command = runner(monkeypatch, capsys)
+
+    def run(*arguments: object, status: int = 0) -> Any:
+        found = command(*arguments, "--json")
+        if status:
+            assert found[0] == status, found
+        return json.loads(found[1]) if status else found
+
+    return run
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write(
+        tmp_path / "docs",
+        {"a.md": "# Permits\n\n## Import\n\nA permit is needed.", "b.md": "# Fees\n\nThe fee is 40 dollars."},
+    )
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    return tmp_path / "index"
+
+
+def listed(run: Run, index: Path) -> dict[str, str]:
+    """The addresses of the documents of an index, by path."""
+    return {d["path"]: d["url"] for d in run("ls", "--index", index)["documents"]}
+
+
+def test_what_failed_fails_the_command_only_where_that_was_asked_for(run: Run, docs: Path, index: Path) -> None:
+    (docs / "c.md").write_bytes(bytes(range(256)))
+
+    lenient = run("ingest", docs, "--index", index)
+    strict = run("ingest", docs, "--index", index, "--strict", status=1)
+
+    assert lenient["documents"] == strict["documents"] == 2
+    assert [failure["error"] for failure in strict["failed"]] == ["is a binary file, not text"]
+
+
+def test_a_file_that_becomes_unreadable_keeps_its_place_until_it_is_gone(run: Run, docs: Path, index: Path) -> None:
+    run("ingest", docs, "--index", index)
+    (docs / "b.md").write_bytes(b"\0")
+
+    broken = run("ingest", docs, "--index", index)
+    (docs / "b.md").unlink()
+    refused = run("ingest", docs, "--index", index, status=1)
+    gone = run("ingest", docs, "--index", index, "--allow-removals")
+
+    assert (broken["kept"], broken["removed"], broken["documents"]) == (1, 0, 2)
+    assert refused["code"] == "removals_refused"
+    assert "b.md" in refused["error"]
+    assert (gone["removed"], gone["documents"]) == (1, 1)
+
+
+def test_where_nothing_can_be_read_the_command_fails_and_the_index_stays(run: Run, docs: Path, index: Path) -> None:
+    run("ingest", docs, "--index", index)
+    for page in docs.iterdir():
+        page.write_bytes(b"\0")
+
+    failed = run("ingest", docs, "--index", index, status=1)
+
+    assert (failed["documents"], failed["kept"], len(failed["failed"])) == (2, 2, 2)
+    assert run("search", "permit", "--index", index)["hits"][0]["docId"] == "a"
+
+
+def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures(
+    run: Run, docs: Path, index: Path
+) -> None:
+    write(docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.png": "", ".git/f.md": "no"})
+
+    done = run("ingest", docs, "--index", index, "--strict")
+
+    assert done["leftOut"] == {"has front matter but no text": 1, "is a draft": 1}
+    assert done["skipped"] == {".png": 1, "hidden": 1}
+    assert run("ingest", docs, "--index", index, "--drafts")["documents"] == 3
+
+
+def test_sources_get_links_to_their_sections_and_the_next_run_knows_the_address(
+    run: Run, docs: Path, index: Path
+) -> None:
+    run("ingest", docs, "--index", index, "--base-url", "https://example.org/help/", "--exclude", "b.md")
+    (docs / "a.md").write_text("# Permits\n\n## Export\n\nA licence is needed.", encoding="utf-8")
+
+    again = run("ingest", "--index", index)
+    hit = run("ask", "what is needed for export?", "--index", index)
+
+    assert again["changed"] == 1
+    assert hit["sources"][0]["url"] == "https://example.org/help/a#export"
+    assert list(listed(run, index)) == ["a.md"]
+
+
+def test_an_option_that_is_given_takes_the_place_of_what_is_remembered(run: Run, docs: Path, index: Path) -> None:
+    run("ingest", docs, "--index", index, "--base-url", "https://old.example/", "--exclude", "b.md")
+
+    run("ingest", docs, "--index", index, "--base-url", "https://new.example/", "--exclude", "")
+
+    assert listed(run, index) == {"a.md": "https://new.example/a", "b.md": "https://new.example/b"}
+
+
+def test_without_a_path_and_without_an_index_the_command_says_what_it_wants(run: Run, index: Path) -> None:
+    assert "name a folder, a file or an address" in run("ingest", "--index", index, status=2)["error"]
+
+
+@pytest.mark.parametrize("url", ["example.com", "htp://x", "https://docs example.com", "https:/docs.example.com"])
+def test_a_base_address_that_is_none_is_bad_usage(run: Run, docs: Path, index: Path, url: str) -> None:
+    assert repr(url) in run("ingest", docs, "--index", index, "--base-url", url, status=2)["error"]
+
+
+def test_a_pattern_that_is_none_is_bad_usage(run: Run, docs: Path, index: Path) -> None:
+    refused = run("ingest", docs, "--index", index, "--exclude", "!", status=2)
+
+    assert "'!'" in refused["error"]
+
+
+def test_a_dry_run_tells_and_does_nothing(run: Run, docs: Path, index: Path) -> None:
+    told = run("ingest", docs, "--index", index, "--dry-run")
+
+    assert (told["added"], told["chunks"], told["dryRun"]) == (2, 2, True)
+    assert not index.exists()
+
+
+def test_seconds_are_told_by_phase(run: Run, docs: Path, index: Path) -> None:
+    done = run("ingest", docs, "--index", index)
+
+    assert list(done["phases"]) == ["reading", "cutting", "embedding", "writing"]
+    assert sum(done["phases"].values()) <= done["seconds"] + 0.01
+
+
+def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ragctl.failures import CommandFailed
+
+    monkeypatch.setattr("watchfiles.watch", lambda *_, **__: iter([{1}, {2}]))
+    calls: list[int] = []
+
+    def again() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise CommandFailed("Nothing to index", code="source_unreadable")
+
+    watching.watch([docs], again)
+
+    assert len(calls) == 3
+    assert "Error: Nothing to index" in capsys.readouterr().err
+
+
+# From the web
+
+
+def test_a_site_is_read_kept_while_it_is_down_and_its_gone_pages_leave(run: Run, index: Path) -> None:
+    with WebServer().running() as web:
+        web.site["/guide/"] = html('<h1>Guide</h1><p>Start here.</p><a href="fees.html">Fees</a>', title="Guide")
+        web.site["/guide/fees.html"] = html('<h2 id="port">Port fees</h2><p>The port fee is 40 dollars.</p>')
+        address = f"{web.address}/guide/"
+
+        refused = run("ingest", address, "--index", index, status=1)
+        first = run("ingest", address, "--index", index, "--allow-host", "127.0.0.1")
+        hit = run("ask", "what is the port fee?", "--index", index)
+        web.site["/guide/fees.html"] = Answer(status=500)
+        down = run("ingest", "--index", index)
+        web.site["/guide/fees.html"] = Answer(status=404)
+        gone = run("ingest", "--index", index, "--allow-removals")
+
+    assert "127.0.0.1" in refused["error"]
+    assert (first["documents"], first["failed"]) == (2, [])
+    assert hit["sources"][0]["url"] == f"{address}fees.html#port"
+    assert (down["documents"], down["removed"], len(down["failed"])) == (2, 0, 1)
+    assert (gone["documents"], gone["removed"]) == (1, 1)
+
+
+def test_a_dry_run_of_a_site_leaves_nothing_behind(run: Run, index: Path) -> None:
+    with WebServer().running() as web:
+        web.site["/a.html"] = html("<p>Words to read.</p>")
+        told = run("ingest", f"{web.address}/a.html", "--index", index, "--allow-host", "127.0.0.1", "--dry-run")
+
+    assert (told["added"], index.exists()) == (1, False)
+
+
+# Other processes
+
+
+def ended(number: int) -> str:
+    if number == 2:
+        os._exit(9)
+    return str(number)
+
+
+def endless(number: int) -> str:
+    while number == 2:
+        pass
+    return str(number)
+
+
+@pytest.mark.parametrize(("work", "limit_s", "said"), [(ended, 60, "exit code 9"), (endless, 2, "longer than 2 s")])
+def test_a_process_that_dies_or_does_not_end_costs_one_file(
+    work: Callable[[int], str], limit_s: float, said: str
+) -> None:
+    results = list(in_processes(work, [1, 2, 3, 4], lost=lambda number, why: f"lost {number}: {why}", limit_s=limit_s))
+
+    assert [results[0], *results[2:]] == ["1", "3", "4"]
+    assert results[1].startswith("lost 2: ")
+    assert said in results[1]
+
+
+def test_converted_files_come_from_several_processes(run: Run, docs: Path, index: Path) -> None:
+    write(docs, {"c.html": "<html><title>Opening hours</title><main><p>Open on Mondays.</p></main></html>"})
+
+    assert run("ingest", docs, "--index", index)["documents"] == 3
+    assert json.dumps(listed(run, index)).count("c.html") == 1

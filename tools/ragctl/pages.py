@@ -1,0 +1,66 @@
+"""Markdown files as pages of the site that stands beside them: what a reader sees there, and at which address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragctl.sites.addresses import address
+from ragctl.sites.finding import site_of
+from ragctl.sites.site import Site
+
+if TYPE_CHECKING:
+    from knowledge.read.walk import Found
+
+_NONE = Site(root="")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The ``SiteRules`` of ``knowledge.read.loading``, for the sites that stand beside the given folders.
+
+    ``base_url`` takes the place of the addresses that the sites' own configurations name; ``""`` does not.
+    """
+
+    base_url: str
+    sites: Mapping[Path, Site]
+
+    @classmethod
+    def beside(cls, folders: Mapping[Path, Path], *, base_url: str = "") -> Pages:
+        """Look at what stands beside ``folders``: each given path with the folder that it is, or is in."""
+        return cls(base_url, {given: _site_beside(folder) for given, folder in folders.items()})
+
+    def as_read(self, text: str, found: Found, meta: Mapping[Any, Any]) -> str:
+        """See ``SiteRules``."""
+        from ragctl.markup import Surroundings, as_read
+
+        site = self._site(found)
+        surroundings = Surroundings(
+            file=found.file,
+            root=found.file.parent if found.explicit else found.root,
+            kind=site.kind,
+            page={str(key): value for key, value in meta.items()},
+            site=site.config,
+        )
+        return as_read(text, surroundings=surroundings)
+
+    def address(self, found: Found, meta: Mapping[Any, Any]) -> str:
+        """See ``SiteRules``."""
+        return address(self._site(found), path=found.path, meta=meta, base_url=self.base_url)
+
+    def anchors(self, found: Found) -> str:
+        """See ``SiteRules``."""
+        site = self._site(found)
+        return site.anchors if site.kind or self.base_url or found.url else ""
+
+    def _site(self, found: Found) -> Site:
+        return self.sites.get(found.root, _NONE)
+
+
+def _site_beside(folder: Path) -> Site:
+    try:
+        return site_of(folder)
+    except OSError:  # what may not be looked into tells nothing; reading it says why
+        return _NONE

@@ -1,0 +1,80 @@
+"""What an ingest did, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ragctl.console import note, show
+
+if TYPE_CHECKING:
+    from knowledge.build.summary import Summary
+    from knowledge.read.documents import Reading
+    from knowledge.types import Failure
+
+COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
+LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"
+NAMED_WARNINGS = 3
+"""So many files of which the same is to be said are named, the others counted; failed ones are all named."""
+
+
+def report(reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool) -> dict[str, Any]:
+    """All of it for JSON: counts, ``failed`` and ``warnings`` as ``{path, error}``, wall time by phase."""
+    phases = {"reading": reading_s, **summary.phases}
+    return {
+        **{name: getattr(summary, name) for name in COUNTS},
+        "kept": summary.kept,
+        "failed": failures(*reading.failed, *summary.failed),
+        "warnings": failures(*reading.warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
+        "skipped": dict(reading.skipped),
+        "leftOut": dict(reading.left_out),
+        "seconds": round(seconds, 3),
+        "phases": {name: round(value, 3) for name, value in phases.items()},
+        **({"dryRun": True} if dry_run else {}),
+        **({"note": LABELS_OLDER} if summary.labels_older else {}),
+    }
+
+
+def failures(*failed: Failure) -> list[dict[str, str]]:
+    """``failed`` for JSON: ``{path, error}`` each."""
+    return [{"path": failure.path, "error": failure.error} for failure in failed]
+
+
+def print_problems(failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapping[str, str]]) -> None:
+    """Name what failed, each, and what is to be said of others, the same once."""
+    for problem in failed:
+        note(f"Failed: {problem['path']}: {problem['error']}")
+    paths: dict[str, list[str]] = defaultdict(list)
+    for problem in warnings:
+        paths[problem["error"]].append(problem["path"])
+    for error, named in paths.items():
+        for path in named[:NAMED_WARNINGS]:
+            note(f"Warning: {path}: {error}")
+        if len(named) > NAMED_WARNINGS:
+            note(f"Warning: {len(named) - NAMED_WARNINGS} more: {error}")
+
+
+def print_report(found: Mapping[str, Any], place: str) -> None:
+    """Print what ``report`` gave for people: problems on stderr, counts on stdout."""
+    from rich.table import Table
+
+    print_problems(found["failed"], found["warnings"])
+    table = Table.grid(padding=(0, 2))
+    rows = {name: str(found[name]) for name in COUNTS}
+    rows["failed"] = str(len(found["failed"])) + (f" ({found['kept']} kept as they were)" if found["kept"] else "")
+    rows["skipped"] = counts(found["skipped"])
+    rows["left out"] = counts(found["leftOut"])
+    phases = ", ".join(f"{name} {value:.1f}" for name, value in found["phases"].items())
+    rows["seconds"] = f"{found['seconds']:.1f} ({phases})"
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, value)
+    show(f"Index {place}, if this were not a dry run" if "dryRun" in found else f"Index {place}", table)
+    if "note" in found:
+        note(f"Note: {found['note']}")
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """``3 .png, 1 hidden``."""
+    return ", ".join(f"{count} {name}" for name, count in found.items())

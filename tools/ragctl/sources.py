@@ -1,0 +1,108 @@
+"""What a person names to ``ragctl ingest``, as documents: folders, files, corpora and addresses on the web."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragctl.asked import Asked, is_address
+from ragctl.console import progress
+from ragctl.fetching import Fetched, fetch
+
+if TYPE_CHECKING:
+    from knowledge.build.plan import Cut
+    from knowledge.read.documents import Reading
+    from knowledge.read.loading import Outcome
+    from knowledge.read.walk import Found
+    from knowledge.types import Document
+
+CACHE_NAME = ".web"
+"""Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
+
+IN_ONE_PROCESS_BYTES = 1_000_000
+"""Less text than this is read and cut sooner than another process has started."""
+
+
+def gather(asked: Asked, *, cache: Path) -> Reading:
+    """Read what was asked for; pages from the web are kept in the folder ``cache``.
+
+    Raises:
+        SourceUnreadable: a path does not exist, or no page of an address can be had.
+    """
+    from knowledge.read.documents import Loading, Selection, read
+    from ragctl.converters import readers
+    from ragctl.pages import Pages
+
+    local = [Path(path) for path in asked.paths if not is_address(path)]
+    web = [path for path in asked.paths if is_address(path)]
+    site = fetch(web, asked, cache=cache) if web else Fetched()
+    sites = {path: path if path.is_dir() else path.parent for path in local}
+    with progress("Reading") as on_progress:
+        reading = read(
+            local,
+            loading=Loading(
+                readers=readers(),
+                site=Pages.beside(sites, base_url=asked.base_url),
+                today=None if asked.drafts else datetime.now(UTC).date(),
+            ),
+            selection=Selection(include=asked.include, exclude=asked.exclude, follow_links=asked.follow_links),
+            fetched=site.files,
+            run=run_files,
+            on_progress=on_progress,
+        )
+    return replace(
+        reading,
+        failed=(*site.failed, *reading.failed),
+        lost=reading.lost | site.lost,
+        skipped={**reading.skipped, **site.skipped},
+    )
+
+
+def run_files(
+    function: Callable[[Found], tuple[Outcome, ...]], files: Sequence[Found]
+) -> Iterable[tuple[Outcome, ...]]:
+    """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
+    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, suffix
+
+    texts = {*SUFFIXES, CORPUS_SUFFIX}
+    if all(suffix(found.file.name) in texts for found in files) and _size(files) < IN_ONE_PROCESS_BYTES:
+        return map(function, files)
+    from ragctl.processes import in_processes
+
+    return in_processes(function, files, lost=_lost_file)
+
+
+def run_documents(function: Callable[[Document], Cut], documents: Sequence[Document]) -> Iterable[Cut]:
+    """``function`` of each document, in several processes where it is much to cut."""
+    if sum(len(document.text) for document in documents) < IN_ONE_PROCESS_BYTES:
+        return map(function, documents)
+    from ragctl.processes import in_processes
+
+    return _shown(in_processes(function, documents, lost=lambda _, reason: reason), len(documents))
+
+
+def _shown[T](results: Iterable[T], total: int) -> Iterable[T]:
+    with progress("Cutting") as on_progress:
+        for number, result in enumerate(results, start=1):
+            on_progress(number, total)
+            yield result
+
+
+def _size(files: Sequence[Found]) -> int:
+    total = 0
+    for found in files:
+        try:
+            total += found.file.stat().st_size
+        except OSError:
+            continue  # reading it says so
+    return total
+
+
+def _lost_file(found: Found, reason: str) -> tuple[Outcome, ...]:
+    from knowledge.read.loading import shown_as
+    from knowledge.types import Failure
+
+    return (Failure(shown_as(found), reason),)
