@@ -33,13 +33,14 @@ def main() -> int:
 
 def _at_scale(questions: Sequence[str]) -> Iterator[str]:
     """The tables over documentation that is no part of the repository."""
-    from bench import corpus, filtered, ratios
+    from bench import corpus, filtered, ingesting, ratios
 
     documents = corpus.pages()
     if not documents:
         yield f"No tables at 10,000 and 60,000 chunks: {corpus.DOCS} is not there."
         return
     print("Bringing the indexes in .index/bench up to date (minutes, the first time) ...", file=sys.stderr)
+    yield ingesting.ingesting(corpus.DOCS)
     yield ratios.ratios(corpus.build(documents, KEPT / "aws"))
     yield filtered.filtered(filtered.build(documents, KEPT / "filtered"), questions)
 
