@@ -130,7 +130,9 @@ def test_without_a_path_and_without_an_index_the_command_says_what_it_wants(run:
     assert "name a folder, a file or an address" in run("ingest", "--index", index, status=2)["error"]
 
 
-@pytest.mark.parametrize("url", ["example.com", "htp://x", "https://docs example.com", "https:/docs.example.com"])
+@pytest.mark.parametrize(
+    "url", ["example.com", "htp://x", "https://docs example.com", "https:/docs.example.com", "http://["]
+)
 def test_a_base_address_that_is_none_is_bad_usage(run: Run, docs: Path, index: Path, url: str) -> None:
     assert repr(url) in run("ingest", docs, "--index", index, "--base-url", url, status=2)["error"]
 

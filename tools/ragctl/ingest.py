@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
-from urllib.parse import urlsplit
 
 import typer
 
@@ -114,8 +113,9 @@ def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
 
 
 def _check_base_url(url: str) -> None:
-    parts = urlsplit(url)
-    if url and (parts.scheme not in ("http", "https") or not parts.netloc or any(char.isspace() for char in url)):
+    from knowledge.read.fields import is_web
+
+    if url and (not is_web(url) or any(char.isspace() for char in url)):
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
+from knowledge.read import yaml
 from ragctl.markup.code import Hidden
 from ragctl.markup.props import shown
 
@@ -36,8 +34,8 @@ def _words(source: str) -> Iterator[str]:
     if len(source) > _MAX_YAML_CHARS:
         return
     try:
-        fields: object = YAML(typ="safe", pure=True).load(source)
-    except (YAMLError, ValueError, RecursionError, TypeError):
+        fields = yaml.load(source)
+    except ValueError:
         return
     if isinstance(fields, Mapping):
         listed = [item for value in fields.values() if isinstance(value, list) for item in value]

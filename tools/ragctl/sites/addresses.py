@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from knowledge.read.fields import is_web
 from ragctl.sites.configuration import setting
 from ragctl.sites.docusaurus import docusaurus_path
 from ragctl.sites.hugo import hugo_path
@@ -29,7 +30,7 @@ def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "
     ``base_url`` is what the user gave as the address of the site's front page, and goes before the configuration's.
     ``""`` where no such address is known, or the tool makes no page of the file.
     """
-    if stated := next(filter(_is_web, (said(meta, name) for name in _ABSOLUTE)), ""):
+    if stated := next(filter(is_web, (said(meta, name) for name in _ABSOLUTE)), ""):
         return stated
     base = (base_url or site.base_url).rstrip("/")
     if not base:
@@ -99,14 +100,6 @@ def _vitepress(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
 
 def _sphinx(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     return folder_or(page, _INDEX, ".html") if page.stem != "index" or page.parent.name else directory(page.parent)
-
-
-def _is_web(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = {

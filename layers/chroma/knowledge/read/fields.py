@@ -98,10 +98,10 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
                 aliased.setdefault(_ALIASES[name], _text(value))
     known = aliased | {name: text for name, text in texts.items() if text}
     source = known.get("source_org", "")
-    if _is_web(source):  # "source: https://..." names a page, not an organisation
+    if is_web(source):  # "source: https://..." names a page, not an organisation
         known["source_org"] = ""
         urls = urls or (source,)
-    url = next((found for found in (known.get("url", ""), *urls) if _is_web(found)), "")
+    url = next((found for found in (known.get("url", ""), *urls) if is_web(found)), "")
     known |= {"url": url, "title": _title(known.get("title", ""))}
     known |= {"last_updated": _iso(known.get("last_updated", "")), "description": _description(own)}
     joined = {name.replace("_", ""): value for name, value in own.items()}
@@ -192,7 +192,8 @@ def _urls(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in stripped if part and part.upper() != "N/A"))
 
 
-def _is_web(url: str) -> bool:
+def is_web(url: str) -> bool:
+    """Whether ``url`` is an address on the web, with a host."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -151,3 +151,8 @@ def test_no_hidden_file_is_taken_in(tmp_path: Path) -> None:
 def test_a_few_lines_do_not_take_in_gigabytes(tmp_path: Path, text: str, kind: str) -> None:
     (tmp_path / "b.md").write_text("word " * 100_000)
     assert len(read(text * 1000, root=tmp_path, kind=kind)) < 6_000_000
+
+
+def test_a_date_with_a_zone_in_a_block_of_yaml_costs_nothing() -> None:
+    text = "::card\n---\ntitle: Fees\ndate: 2016-02-06 19:32:10 -0800\n---\nText.\n::"
+    assert " ".join(read(text, kind="nuxt").split()) == "**Fees** Text."
