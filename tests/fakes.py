@@ -39,6 +39,7 @@ from rag.values.answer import (
     View,
     Where,
 )
+from rag.values.chat import OnText
 
 _WORD = re.compile(r"\w+")
 
@@ -163,7 +164,8 @@ class FakeIndex:
 
 
 class FakeChat:
-    """A chat model that works through ``script``: a text or completion is returned, an error raised."""
+    """A chat model that works through ``script``: a text or completion is returned, word by word where somebody
+    listens, an error raised."""
 
     def __init__(self, *script: str | Completion | Exception, model: str = "fake-model") -> None:
         self.model = model
@@ -171,7 +173,7 @@ class FakeChat:
         self.asked: list[tuple[Message, ...]] = []
         self._script = list(script)
 
-    def complete(self, messages: Sequence[Message], *, deadline: Deadline) -> Completion:
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         self.asked.append(tuple(messages))
         assert self._script, f"the script has no step for call {len(self.asked)}"
         step = self._script.pop(0)
@@ -179,7 +181,10 @@ class FakeChat:
             self.last_error = type(step).__name__
             raise step
         self.last_error = None
-        return step if isinstance(step, Completion) else Completion(text=step, model=self.model, finish_reason="stop")
+        made = step if isinstance(step, Completion) else Completion(text=step, model=self.model, finish_reason="stop")
+        for word in re.findall(r"\S+\s*", made.text) if on_text else ():
+            on_text(word)
+        return made
 
 
 @dataclass

@@ -1,38 +1,59 @@
-"""The query function's HTTP API: the only room that knows API Gateway."""
+"""The query function's HTTP API: which route answers what of API Gateway's REST events."""
 
 from __future__ import annotations
 
-import base64
 import json
+import re
 import time
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.logging import correlation_paths
-from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from routes import page, query
+from routes.call import Call, Handle, json_response
+from routes.failures import explain
 
-from knowledge.errors import IndexUnavailable
 from rag.config.settings import Settings, load
-from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownResponse
-from rag.http import requests
-from rag.http.replies import QUERY, QUESTION, error_reply, health_reply, query_reply, question_reply
-from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
-from rag.http.schema import FeedbackReply
+from rag.http.replies import QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
 from rag.wiring import build_service
 from snapshot import register_hooks
-from telemetry import logger, metrics, observe, observe_error, trace
+from telemetry import logger, metrics, observe_error, trace
 
-MAX_BODY_BYTES = 64 * 1024
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
 
-ROUTES = {("POST", "/api/query"), ("POST", "/v1/query"), ("POST", "/api/feedback"), ("GET", "/api/health")}
-HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
+
+
+class Route(NamedTuple):
+    """``handle`` answers ``method`` on ``path``; ``wording`` is what its errors call a question."""
+
+    method: str
+    path: str
+    handle: Handle
+    wording: Wording = QUERY
+
+    def is_for(self, path: str) -> bool:
+        """Whether it is for ``path``, whatever the method."""
+        return re.fullmatch(re.sub("<[^>]+>", "[^/]+", self.path), path.rstrip("/") or "/") is not None
+
+
+ROUTES = (
+    Route("POST", "/api/query", query.post_query),
+    Route("POST", "/v1/query", query.post_question, QUESTION),
+    Route("POST", "/api/feedback", query.post_feedback),
+    Route("GET", "/api/chunks/<chunk_id>", query.get_chunk),
+    Route("GET", "/api/suggestions", query.get_suggestions),
+    Route("GET", "/api/health", query.get_health),
+    Route("GET", "/", page.get_page),
+    Route("GET", "/web/<file>", page.get_file),
+    Route("GET", "/docs", page.get_docs),
+    Route("GET", "/openapi.json", page.get_openapi),
+)
 
 settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
@@ -40,79 +61,52 @@ app = APIGatewayRestResolver()
 service = build_service(settings)
 register_hooks(service)
 
-STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
-    (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
-    (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
-    (UnknownResponse, HTTPStatus.NOT_FOUND),
-    (BadRequest, HTTPStatus.BAD_REQUEST),
-    (IndexUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (LlmUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Exception, HTTPStatus.INTERNAL_SERVER_ERROR),
-)
 
+def _answered_by(route: Route) -> Handle:
+    """``route`` as Powertools calls it: every error as a sentence and a stable code."""
 
-@app.post("/api/query")
-def post_query() -> Response[str]:
-    """Answer one question."""
-    answer = service.pipeline.run(requests.parse_query(_json_body()), deadline=_deadline())
-    observe(answer)
-    return _json(HTTPStatus.OK, query_reply(answer))
+    def handle(**parameters: str) -> Response[str]:
+        call = Call(app.current_event, service, _deadline(), getattr(app.lambda_context, "response_stream", None))
+        try:
+            return route.handle(call, **parameters)
+        except NotFoundError as error:
+            missing: Response[str] = not_found(error)
+            return missing
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets a sentence
+            failure = explain(error, route.wording)
+            observe_error(error, code=failure.code, status=failure.status)
+            return json_response(failure.status, failure.body, **failure.headers)
 
-
-@app.post("/v1/query")
-def post_question() -> Response[str]:
-    """Answer one question, in the help desk's words."""
-    question, debug = requests.parse_question(_json_body())
-    answer = service.pipeline.run(question, deadline=_deadline())
-    observe(answer)
-    return _json(HTTPStatus.OK, question_reply(answer, debug=debug))
-
-
-@app.post("/api/feedback")
-def post_feedback() -> Response[str]:
-    """Take a vote on a response."""
-    vote = requests.parse_feedback(_json_body())
-    service.vote(vote.response_id, helpful=vote.helpful, comment=vote.comment)
-    metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
-    return _json(HTTPStatus.ACCEPTED, FeedbackReply(response_id=vote.response_id).model_dump())
-
-
-@app.get("/api/health")
-def get_health() -> Response[str]:
-    """Is there an index, and who writes?"""
-    return _json(HTTPStatus.OK, health_reply(service.health()))
+    return handle
 
 
 @app.not_found
 def not_found(error: NotFoundError) -> Response[str]:
     """404, or 405 where the path exists with another method; JSON as everywhere."""
-    allowed = sorted(method for method, path in ROUTES if path == app.current_event.path.rstrip("/"))
-    if not allowed:
-        return _json(HTTPStatus.NOT_FOUND, {"error": "No such path", "code": "not_found"})
+    method, path = app.current_event.http_method, app.current_event.path
+    allowed = sorted(route.method for route in ROUTES if route.is_for(path))
+    if not allowed or method in allowed:
+        return json_response(HTTPStatus.NOT_FOUND, {"error": "No such path", "code": "not_found"})
     body = {"error": f"Method not allowed; use {', '.join(allowed)}", "code": "method_not_allowed"}
-    return _json(HTTPStatus.METHOD_NOT_ALLOWED, body, Allow=", ".join(allowed))
+    return json_response(HTTPStatus.METHOD_NOT_ALLOWED, body, Allow=", ".join(allowed))
 
 
-@app.exception_handler(Exception)
-def failed(error: Exception) -> Response[str]:
-    """Every error as a sentence and a stable code; what is ours is logged with its cause."""
-    status = next(status for kind, status in STATUS if isinstance(error, kind))
-    body = error_reply(error, QUESTION if app.current_event.path.startswith("/v1/") else QUERY)
-    observe_error(error, code=body["code"], status=status)
-    wait = getattr(error, "retry_after", None)
-    return _json(status, body, **({"Retry-After": str(max(1, round(wait)))} if wait else {}))
+for one in ROUTES:
+    app.route(one.path, method=one.method)(_answered_by(one))
 
 
 @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
 @trace(enabled=not settings.tracing_disabled)
 @metrics.log_metrics(capture_cold_start_metric=True)
-def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
     """The entry point: an API Gateway REST event in, its response out.
 
-    Any other event is read as the body of a question: ``{"query": ...}`` of a direct invocation is answered alike.
+    None where the response went to ``context.response_stream`` (``routes.streams.ResponseStream``), which a runtime
+    that can stream brings. Any other event is read as the body of a question: ``{"query": ...}`` of a direct
+    invocation is answered alike.
     """
-    return app.resolve(_as_request(event), context)
+    response = app.resolve(_as_request(event), context)
+    return None if getattr(getattr(context, "response_stream", None), "opened", False) else response
 
 
 def _as_request(event: Any) -> dict[str, Any]:
@@ -121,26 +115,6 @@ def _as_request(event: Any) -> dict[str, Any]:
     return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(event), "requestContext": {}}
 
 
-def _json_body() -> str:
-    event = app.current_event
-    content_type = (event.headers.get("content-type") or "application/json").partition(";")[0].strip().lower()
-    if content_type != "application/json" and not content_type.endswith("+json"):
-        raise UnsupportedMediaType("Content-Type must be application/json")
-    encoded, body = event.is_base64_encoded, event.body or ""
-    try:
-        raw = base64.b64decode(body) if encoded else body.encode("utf-8", "surrogatepass")
-        if len(raw) > MAX_BODY_BYTES:  # measured before it is read: too large is too large in any encoding
-            raise BodyTooLarge(f"Request body exceeds {MAX_BODY_BYTES // 1024} KiB")
-        return raw.decode() if encoded else body
-    except ValueError as exc:
-        raise InvalidJson("Request body must be JSON in UTF-8") from exc
-
-
 def _deadline() -> Deadline:
     left_s = app.lambda_context.get_remaining_time_in_millis() / 1000 - DEADLINE_MARGIN_S
     return Deadline.after(min(settings.request_deadline_s, left_s), time.monotonic)
-
-
-def _json(status: HTTPStatus, body: object, **headers: str) -> Response[str]:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Response(int(status), "application/json", text, headers={**HEADERS, **headers})

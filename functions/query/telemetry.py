@@ -41,8 +41,14 @@ def trace[**P, T](*, enabled: bool) -> Callable[[Callable[P, T]], Callable[P, T]
     return partial(tracer.capture_lambda_handler, capture_response=False, capture_error=False)
 
 
-def observe(answer: Answer) -> None:
-    """Metrics and one log line about an answer: numbers and ids, never what was asked or said."""
+def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:
+    """Metrics and one log line about an answer: numbers and ids, never what was asked or said.
+
+    ``protocol`` is the one that it was asked in; ``first_text_ms`` says when the first text of a stream left.
+    """
+    _count("Answers", protocol=protocol)
+    if first_text_ms is not None:
+        metrics.add_metric("FirstTextMs", MetricUnit.Milliseconds, round(first_text_ms, 3))
     for slot, name in TIMINGS.items():
         metrics.add_metric(name, MetricUnit.Milliseconds, round(answer.timings.get(slot, 0.0), 3))
     completion = answer.completion

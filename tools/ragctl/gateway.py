@@ -74,7 +74,7 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
                 "userAgent": headers.get("User-Agent"),
                 "userArn": None,
             },
-            "path": f"/{STAGE}{path}",
+            "path": path,  # of the address as the caller wrote it, in which there is no stage here
             "protocol": environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
             "requestId": request_id,
             "requestTime": at.strftime("%d/%b/%Y:%H:%M:%S %z"),

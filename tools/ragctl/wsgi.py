@@ -10,9 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Protocol
+from http.client import responses
+from typing import TYPE_CHECKING, Any, Protocol
 
+from rag.errors import ClientGone
 from ragctl.gateway import HttpResponse, MalformedResponse, http_response, rest_event
+
+if TYPE_CHECKING:
+    from routes.streams import ResponseStream
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """API Gateway's limit of a request."""
@@ -22,8 +27,11 @@ BLOCK_BYTES = 64 * 1024
 TIME_LIMIT_S = 29.0
 """API Gateway's limit of an integration, and so the function's timeout."""
 
+STREAMED = HttpResponse("200 OK", (), b"")
+"""Stands for a response that has gone out already."""
+
 type Handler = Callable[[dict[str, Any], LocalContext], object]
-type StartResponse = Callable[[str, list[tuple[str, str]]], object]
+type StartResponse = Callable[[str, list[tuple[str, str]]], Callable[[bytes], object]]
 
 
 class Readable(Protocol):
@@ -32,6 +40,34 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
         """Up to ``size`` bytes; b"" at the end."""
         ...
+
+
+class WsgiStream:
+    """A ``routes.streams.ResponseStream`` over WSGI's ``write``; without a length the server sends each piece at once."""
+
+    def __init__(self, start_response: StartResponse, request_id: str) -> None:
+        self._start_response = start_response
+        self._request_id = request_id
+        self._write: Callable[[bytes], object] | None = None
+
+    @property
+    def opened(self) -> bool:
+        """Whether the response has begun."""
+        return self._write is not None
+
+    def open(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the head."""
+        named = [*headers.items(), ("x-amzn-RequestId", self._request_id)]
+        self._write = self._start_response(f"{status:d} {responses.get(status, 'Unknown')}", named)
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``; ClientGone when the connection is closed."""
+        if self._write is None:
+            raise ValueError("write before open")
+        try:
+            self._write(data)
+        except OSError as exc:
+            raise ClientGone("The client closed the connection") from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +85,7 @@ class LocalContext:
     log_stream_name: str = "local"
     identity: None = None
     client_context: None = None
+    response_stream: ResponseStream | None = None
 
     def get_remaining_time_in_millis(self) -> int:
         """Milliseconds until Lambda would end the call, never negative."""
@@ -64,24 +101,27 @@ class Gateway:
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request; one line about it goes to ``wsgi.errors``."""
-        start = self.clock()
-        response = self._answer(environ, str(uuid.uuid4()))
-        start_response(response.status, list(response.headers))
+        start, request_id = self.clock(), str(uuid.uuid4())
+        stream = WsgiStream(start_response, request_id)
+        response = self._answer(environ, request_id, stream)
+        if not stream.opened:
+            start_response(response.status, list(response.headers))
         took_ms = 1000 * (self.clock() - start)
         path = str(environ.get("RAW_URI") or environ.get("PATH_INFO", "")).partition("?")[0]
         line = f"{environ['REQUEST_METHOD']} {path} {response.status.split()[0]} {took_ms:.0f} ms\n"
         environ["wsgi.errors"].write(line)
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.body]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" or stream.opened else [response.body]
 
-    def _answer(self, environ: Mapping[str, Any], request_id: str) -> HttpResponse:
+    def _answer(self, environ: Mapping[str, Any], request_id: str, stream: WsgiStream) -> HttpResponse:
         body = _read_body(environ)
         if body is None:
             sentence = f"Request body exceeds {MAX_BODY_BYTES // 1024**2} MB"
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence, "body_too_large", request_id)
         event = rest_event(environ, body, request_id=request_id, at=datetime.now(UTC))
-        context = LocalContext(request_id, self.clock() + TIME_LIMIT_S, self.clock)
+        context = LocalContext(request_id, self.clock() + TIME_LIMIT_S, self.clock, response_stream=stream)
         try:
-            return http_response(self.handler(event, context), request_id=request_id)
+            result = self.handler(event, context)
+            return STREAMED if stream.opened else http_response(result, request_id=request_id)
         except MalformedResponse as error:
             environ["wsgi.errors"].write(f"{error}\n")
         except Exception:  # noqa: BLE001 - Lambda reports whatever escapes from a handler, and goes on

@@ -7,12 +7,14 @@ RagError
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
 │   ├── InvalidParameter               invalid_parameter   names it and what is accepted
-│   └── UnknownResponse                unknown_response    feedback on nothing
+│   ├── UnknownResponse                unknown_response    feedback on nothing
+│   └── UnknownChunk                   unknown_chunk       there is no such chunk
 ├── LlmError                         the model gave no answer
 │   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
 │   │   └── EmbeddingFailed              the same of an embedding model behind an API
 │   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
 │       └── EmbeddingUnavailable         the same of an embedding model behind an API
+├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
@@ -98,6 +100,19 @@ class UnknownResponse(BadRequest):
 
     def __init__(self) -> None:
         super().__init__("responseId names no response of the last 30 days")
+
+
+class UnknownChunk(BadRequest):
+    """The index has no chunk of that id."""
+
+    code = "unknown_chunk"
+
+    def __init__(self) -> None:
+        super().__init__("The index has no such chunk; ids look like id_42")
+
+
+class ClientGone(RagError):
+    """Nobody listens to the stream any more."""
 
 
 class LlmError(RagError):

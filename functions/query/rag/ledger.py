@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rag.errors import LlmError, RagError
 from rag.values.answer import Completion, Deadline, LlmUse
+from rag.values.chat import OnText
 
 logger = logging.getLogger(__name__)
 
@@ -17,11 +18,13 @@ logger = logging.getLogger(__name__)
 class Ledger:
     """The state of one request.
 
+    ``on_text`` gets what the model writes as it comes, where somebody wants it.
     ``timings`` are milliseconds by slot, ``skipped`` the optional stages that failed, ``llm`` what was used of LLMs.
     """
 
     clock: Callable[[], float]
     deadline: Deadline
+    on_text: OnText | None = None
     timings: dict[str, float] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)

@@ -10,50 +10,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.ledger import Ledger
-from rag.ports import Retriever, SmallTalk, Writer
+from rag.ports import OnText, Retriever, SmallTalk, Writer
+from rag.slots import Admit, Check, Cite, Gate, Pack, Polish, QueryStage, Refine, Route, Score
 from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.after.route import escalated
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
 from rag.stages.check.support import Checked
-from rag.stages.cite.marks import Cited, removed_note
+from rag.stages.cite.marks import Cited, placed, removed_note
 from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_sources, says_nothing
+from rag.stages.write.told_apart import told_apart
 from rag.values.answer import (
     Answer,
-    Citation,
     Completion,
-    Confidence,
     Context,
     Deadline,
     Decline,
-    Found,
     Hit,
-    Polished,
     Proceed,
     Question,
     Refined,
-    Routing,
     SearchQuery,
 )
-from rag.values.draft import Draft
+from rag.values.draft import CLOSEST, Draft
 from rag.values.stored import Turn
-
-type Admit = Callable[[Question], Question]
-type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
-type Refine = Callable[[tuple[Hit, ...], Question], Refined]
-type Gate = Callable[[Found, Question], Proceed | Decline]
-type Pack = Callable[[tuple[Hit, ...]], Context]
-type Cite = Callable[[str, tuple[Hit, ...]], Cited]
-type Polish = Callable[[str, Context], Polished]
-type Check = Callable[[Completion, Cited, Context], Checked]
-type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
-type Route = Callable[[Answer], Routing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +80,18 @@ class Pipeline:
     clock: Callable[[], float]
     new_id: Callable[[], str]
 
-    def run(self, question: Question, *, deadline: Deadline) -> Answer:
+    def run(self, question: Question, *, deadline: Deadline, on_text: OnText | None = None) -> Answer:
         """Answer ``question`` before ``deadline``.
+
+        ``on_text`` gets what a model writes as it comes, unless and until it may be the decline: before citations are
+        checked, so that the answer's own text may differ. What it raises ends the model's call, and the run.
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        ledger = Ledger(self.clock, deadline)
+        ledger = Ledger(self.clock, deadline, told_apart(on_text, self.decline_text) if on_text else None)
         start = self.clock()
         with ledger.reported():
             draft = self.prepare(question, ledger)
@@ -116,7 +105,7 @@ class Pipeline:
     def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         question = ledger.time("admit", self.admit, question)
-        alone = self.conversation is None or question.session_id is None
+        alone = self.conversation is None or self.conversation.begins_with(question)
         question = self.conversation.identified(question) if self.conversation else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
@@ -136,7 +125,14 @@ class Pipeline:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
+        write = partial(
+            self.write,
+            draft.question,
+            draft.context,
+            deadline=ledger.deadline,
+            history=draft.history,
+            on_text=ledger.on_text,
+        )
         return ledger.time("generation", ledger.complete, write)
 
     def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
@@ -178,8 +174,10 @@ class Pipeline:
             confidence=confidence,
             refused=refused,
             citations=citations,
+            marks=placed(checked.cited.marks, citations),
             statements=checked.statements,
             sources=build_sources(citations),
+            closest=draft.closest if refused else (),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
@@ -210,7 +208,8 @@ class Pipeline:
             ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             context = replace(ledger.time("pack", self.pack, decision.hits), evidence=found.evidence)
-        return replace(draft, query=replace(draft.query, trail=trail), decision=decision, context=context)
+        query = replace(draft.query, trail=trail)
+        return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
     def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
         """The same hits in the order that feedback, dates and a model give them."""
@@ -235,13 +234,14 @@ class Pipeline:
             confidence=NOTHING_ASKED if no.reply else NO_SOURCES,
             refused=True,
             routing=TALKED if no.reply else None,
+            closest=draft.closest,
             trail=(*draft.query.trail, *reason),
         )
 
     def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
-        if self.conversation and not draft.reply:
+        if self.conversation and self.conversation.memory and not draft.reply:
             ledger.soft("memory", partial(self.conversation.remember, answer), None)
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and "check" not in ledger.skipped:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)

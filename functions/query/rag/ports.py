@@ -27,6 +27,7 @@ from rag.values.answer import (
     View,
     Where,
 )
+from rag.values.chat import OnText as OnText
 from rag.values.stored import CachedAnswer, CacheHit, ResponseRecord, Turn, Vote
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ class ChatModel(Protocol):
         """What went wrong last, without vendor text; None after a success."""
         ...
 
-    def complete(self, messages: Sequence[Message], *, deadline: Deadline) -> Completion:
-        """Complete ``messages``, retrying within ``deadline``.
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
+        """Complete ``messages``, retrying within ``deadline``, but not once ``on_text`` has got something.
 
         Raises:
             LlmUnavailable: it cannot be reached, or not in time.
@@ -150,9 +151,17 @@ class Writer(Protocol):
     """Writes the answer to a question from a context."""
 
     def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+        self,
+        question: Question,
+        context: Context,
+        *,
+        deadline: Deadline,
+        history: Sequence[Turn] = (),
+        on_text: OnText | None = None,
     ) -> Completion:
         """The completion; its text is ``""`` where the context holds nothing to answer with.
+
+        A model's text goes to ``on_text`` as it comes; what needs no waiting does not.
 
         Raises:
             LlmUnavailable: the model cannot be reached, or not in time.

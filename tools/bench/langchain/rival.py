@@ -26,7 +26,7 @@ WEIGHTS = [0.7, 0.3]
 BATCH = 5000
 
 
-class SameEmbedder(Embeddings):  # type: ignore[misc]  # seen only in the other environment
+class SameEmbedder(Embeddings):
     """Ours; of the chunks the vectors are known."""
 
     def __init__(self, known: dict[str, list[float]]) -> None:

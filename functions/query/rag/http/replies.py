@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowledge.errors import IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
+from knowledge.search.passage import ChunkView
 from rag.errors import (
     BadRequest,
     EmbeddingFailed,
@@ -15,6 +16,7 @@ from rag.errors import (
     RagError,
     StoreUnavailable,
 )
+from rag.http.reader_schema import ChunkReply, ClosestReply
 from rag.http.schema import (
     CitationReply,
     ErrorReply,
@@ -25,8 +27,9 @@ from rag.http.schema import (
     StatementReply,
 )
 from rag.stages.after.route import ConfidenceRouter
+from rag.stages.cite.addresses import source_url
 from rag.text.labels import make_label
-from rag.values.answer import Answer, Citation, Completion
+from rag.values.answer import Answer, Citation, Completion, Hit
 from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
@@ -57,6 +60,35 @@ def query_reply(answer: Answer) -> dict[str, Any]:
     return QueryReply.model_validate(fields).model_dump(mode="json")
 
 
+def rendered_reply(answer: Answer) -> dict[str, Any]:
+    """The body of ``POST /api/query`` for a page: with the answer as nodes, and chunks that can be opened."""
+    from rag.http.rendered import rendered  # late: the check of a page's answers needs markdown-it, others do not
+
+    body = query_reply(answer)
+    shown = zip(body["citations"], answer.citations, strict=True)
+    return {
+        **body,
+        "citations": [{**reply, "chunkId": citation.hit.chunk.id} for reply, citation in shown],
+        "rendered": rendered(answer),
+        "closest": [_closest(hit) for hit in answer.closest],
+    }
+
+
+def chunk_reply(view: ChunkView) -> dict[str, Any]:
+    """The body of ``GET /api/chunks/{id}``."""
+    chunk = view.chunk
+    fields = {
+        "id": chunk.id,
+        "title": chunk.title,
+        "section": chunk.section,
+        "url": source_url(chunk),
+        "text": chunk.text,
+        "units": view.units,
+        "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
+    }
+    return ChunkReply.model_validate(fields).model_dump(mode="json")
+
+
 def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
     """The body of ``POST /v1/query``; ``debug`` fills ``metadata``."""
     fields = {
@@ -74,6 +106,18 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
 def health_reply(health: Health) -> dict[str, Any]:
     """The body of ``GET /api/health``."""
     return HealthReply.model_validate(health).model_dump(mode="json")
+
+
+def _closest(hit: Hit) -> dict[str, Any]:
+    chunk = hit.chunk
+    fields = {
+        "chunk_id": chunk.id,
+        "title": chunk.title,
+        "section": chunk.section,
+        "url": source_url(chunk),
+        "score": round(hit.score, 4),
+    }
+    return ClosestReply.model_validate(fields).model_dump(mode="json")
 
 
 def _citation(citation: Citation) -> CitationReply:

@@ -8,7 +8,11 @@ from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
 from rag.http.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest, Request
+from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Question
+
+MAX_CHUNK_QUESTION_CHARS = 2000
+"""The longest part of a question that a chunk is looked at for."""
 
 
 class InvalidJson(BadRequest):
@@ -30,7 +34,12 @@ class UnsupportedMediaType(BadRequest):
 
 
 def parse_query(body: str | bytes | None) -> Question:
-    """The question in the body of ``POST /api/query``.
+    """The question in the body of ``POST /api/query``; errors as ``parse_shown_query``."""
+    return parse_shown_query(body)[0]
+
+
+def parse_shown_query(body: str | bytes | None) -> tuple[Question, bool]:
+    """The question in the body of ``POST /api/query``, and whether the answer is wanted as a tree of nodes too.
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
@@ -38,7 +47,7 @@ def parse_query(body: str | bytes | None) -> Question:
         InvalidParameter: another field is wrong; names it and what is accepted.
     """
     request = _parse(QueryRequest, body)
-    return _question(request.query, request)
+    return _question(request.query, request), request.rendered is True
 
 
 def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
@@ -49,6 +58,17 @@ def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
     """
     request = _parse(QuestionRequest, body)
     return _question(request.question, request), request.debug is True
+
+
+def parse_chunk_question(text: str | None) -> str | None:
+    """The question that a chunk is looked at for; None where none was asked.
+
+    Raises:
+        InvalidParameter: it is too long.
+    """
+    if text is not None and len(text) > MAX_CHUNK_QUESTION_CHARS:
+        raise InvalidParameter(f"question must be text of at most {MAX_CHUNK_QUESTION_CHARS} characters")
+    return replace_surrogates(text) if text and text.strip() else None
 
 
 def parse_feedback(body: str | bytes | None) -> FeedbackRequest:

@@ -59,6 +59,10 @@ class QueryRequest(Options):
     """A question."""
 
     query: Annotated[Text, Field(description="The question.", examples=["What permits do I need to import plants?"])]
+    rendered: Annotated[
+        bool | None,
+        Field(description="true or false: whether the reply has the answer as a tree of nodes too, for a page"),
+    ] = None
 
 
 class QuestionRequest(Options):

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rag.config.knobs import Env, Source
-from rag.pipeline import Cite, Gate, QueryStage, Refine, Score
 from rag.ports import Index, Retriever, SmallTalk
 from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
+from rag.slots import Cite, Gate, QueryStage, Refine, Score
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.check.support import SupportCheck, Unsupported
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate

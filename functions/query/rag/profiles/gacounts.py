@@ -43,7 +43,6 @@ class Knobs(EvidenceKnobs):
     rerank_spread: float = _SEED.share(0.05, "RERANK_SCORE_THRESHOLD", "Top three within this are re-ranked.")
     rerank_budget_s: float = DESIGN.seconds(4.0, "RERANK_TIMEOUT_S", "Longest wait for a re-ranking.", most=60)
     cache: bool = _SEED.cache(True)
-    history_turns: int = DESIGN.history_turns(5)
     context_tokens: int = _SEED.tokens(6000, "MAX_CONTEXT_TOKENS", "Context budget.", least=50, most=1_000_000)
     draws_on: float = DESIGN.share(
         0.5,

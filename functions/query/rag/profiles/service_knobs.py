@@ -1,4 +1,8 @@
-"""What every profile says of what it remembers: conversations and answers, both off where its seed has neither."""
+"""What every profile says of what it remembers: conversations, and answers where its seed caches them.
+
+The seeds of Waypoint and Clockify have no conversations. People who ask on a page expect to be understood when they go
+on, so every profile recalls five turns.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ OURS = ServiceSource()
 class ServiceKnobs(LlmKnobs):
     """The numbers of memory and cache; both also need a store (TABLE_NAME, STORE_PATH)."""
 
-    history_turns: int = DESIGN.history_turns(0)
+    history_turns: int = DESIGN.history_turns(5)
     history_chars: int = DESIGN.characters(4000, "HISTORY_CHARS", "Longest history in a prompt.", least=0)
     reframe_budget_s: float = DESIGN.seconds(5.0, "REFRAME_TIMEOUT_S", "Longest wait for a rewriting.", most=60)
     cache: bool = DESIGN.cache(False)
@@ -47,8 +51,8 @@ class ServiceKnobs(LlmKnobs):
         return 0
 
 
-def conversation(knobs: ServiceKnobs, services: Services, decline: str) -> Conversation | None:
-    """Memory of conversations, where a store is and turns are recalled."""
+def conversation(knobs: ServiceKnobs, services: Services, decline: str) -> Conversation:
+    """How questions are understood in the light of the turns before, and where turns are remembered."""
     return services.conversation(
         turns=knobs.history_turns,
         history_chars=knobs.history_chars,

@@ -45,10 +45,11 @@ class Services:
     embed: Callable[[str], np.ndarray]
     embed_ahead: Callable[[str], None] | None = None
 
-    def conversation(self, *, turns: int, history_chars: int, budget_s: float, decline: str) -> Conversation | None:
-        """Memory by session, and questions rewritten where there is an LLM; ``decline`` is the profile's text."""
-        if self.stores is None or not turns:
-            return None
+    def conversation(self, *, turns: int, history_chars: int, budget_s: float, decline: str) -> Conversation:
+        """Memory by session where there is a store, and questions rewritten where there is an LLM.
+
+        With 0 ``turns`` nothing is remembered. ``decline`` is the profile's text.
+        """
         reframe = None
         if self.chat:
             reframe = Reframe(
@@ -60,7 +61,7 @@ class Services:
                 clock=time.monotonic,
             )
         return Conversation(
-            memory=self.stores.memory,
+            memory=self.stores.memory if self.stores and turns else None,
             reframe=reframe,
             decline=decline,
             turns=turns,

@@ -28,48 +28,12 @@ from rag.values.chat import LlmUse as LlmUse
 from rag.values.chat import Message as Message
 from rag.values.chat import Quote as Quote
 from rag.values.chat import Usage as Usage
+from rag.values.question import Question as Question
+from rag.values.question import SearchQuery as SearchQuery
 
 type Level = Literal["High", "Medium", "Low"]
 
 type Support = Literal["supported", "partial", "unsupported"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What the caller asked. ``None`` means that the profile decides.
-
-    ``top_k`` is 1..50 chunks; ``threshold`` is the plain cosine that the best chunk must reach (under SEED_RULES=on the
-    seed's number, on its scale); ``filters`` maps a metadata field to a scalar, a list of scalars or one comparison
-    such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as asked, ``understood`` what
-    a language model made of it in the light of the conversation, else the same.
-    """
-
-    text: str
-    session_id: str | None = None
-    top_k: int | None = None
-    threshold: float | None = None
-    filters: Mapping[str, object] = field(default_factory=dict)
-    understood: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "understood", self.understood or self.text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
-    """What is searched for: the question after rewriting, with a Chroma ``where`` or none.
-
-    ``text`` is the question alone, the first of its views; ``views`` are the further ones: with the turns before or
-    before it was rewritten, with its acronyms spelt out, within a detected filter. Their weights are beside 1 for
-    ``text``; see ``knowledge.types``.
-    ``where`` holds the request's own filters, a wall. ``trail`` says, in words, what each rewriter and filter did.
-    """
-
-    text: str
-    top_k: int
-    where: Where | None = None
-    views: tuple[View, ...] = ()
-    trail: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +125,18 @@ class Citation:
         return (self.hit, *self.also)
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The characters ``start`` to ``end`` of an answer cite ``citations``, by their places in it.
+
+    Of a link, which is a part of its sentence, and of a citation without a mark only the place behind it is named.
+    """
+
+    start: int
+    end: int
+    citations: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One statement of an answer, and how far the knowledge base bears it out.
@@ -222,11 +198,12 @@ class Routing:
 class Answer:
     """Everything that the service says of one question.
 
-    ``statements`` are those that the citation check found in it, none where it could not look.
-    ``chunks_retrieved`` counts the chunks that passed the threshold, 0 on every decline. ``timings`` maps a
-    slot's name to milliseconds. ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole
-    request used of LLMs, rewriting and re-ranking included. ``skipped`` names optional stages that failed, ``events``
-    what happened and is counted: "reframed", "reranked", "cache_l1", "cache_l2", "small_talk".
+    ``marks`` say where its text cites, in order; ``statements`` are those that the citation check found in it, none
+    where it could not look. ``closest`` are, of a refusal, the best chunks that were found. ``chunks_retrieved`` counts
+    the chunks that passed the threshold, 0 on every decline. ``timings`` maps a slot's name to milliseconds.
+    ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole request used of LLMs, rewriting
+    and re-ranking included. ``skipped`` names optional stages that failed, ``events`` what happened and is counted:
+    "reframed", "reranked", "cache_l1", "cache_l2", "small_talk".
     """
 
     text: str
@@ -236,9 +213,11 @@ class Answer:
     confidence: Confidence
     refused: bool
     citations: tuple[Citation, ...] = ()
+    marks: tuple[Placed, ...] = ()
     statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()
+    closest: tuple[Hit, ...] = ()
     routing: Routing | None = None
     chunks_retrieved: int = 0
     completion: Completion | None = None

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+type OnText = Callable[[str], None]
+"""Gets what a model writes, piece by piece; ``""`` at least about once a second while nothing comes, so that a listener
+that has gone is noticed. What it raises ends the model's call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

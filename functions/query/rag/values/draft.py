@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Context, Decline, Proceed, Question, SearchQuery
+from rag.values.answer import Context, Decline, Hit, Proceed, Question, SearchQuery
 from rag.values.stored import CacheHit, Turn
+
+CLOSEST = 3
+"""Chunks that a refusal names as what came closest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +16,8 @@ class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
     ``history`` is what of the conversation goes into the answer. ``key`` is the question's key in the cache, None
-    where a conversation goes into the answer: it is for that conversation alone.
+    where a conversation goes into the answer: it is for that conversation alone. ``closest`` are the best of what was
+    found, whatever the gate says.
     """
 
     question: Question
@@ -23,6 +27,7 @@ class Draft:
     cached: CacheHit | None = None
     decision: Proceed | Decline | None = None
     context: Context | None = None
+    closest: tuple[Hit, ...] = ()
 
     @property
     def reply(self) -> str:

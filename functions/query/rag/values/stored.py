@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rag.values.answer import Answer
+from rag.values.question import Turn as Turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,23 +72,6 @@ class CacheHit:
     answer: CachedAnswer
     layer: Layer
     expires_at: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A question and its answer. ``sources`` are URLs or titles that the answer cited.
-
-    ``question`` is what the service understood, ``asked`` what the user wrote.
-    """
-
-    question: str
-    answer: str
-    at: float
-    sources: tuple[str, ...] = ()
-    asked: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "asked", self.asked or self.question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

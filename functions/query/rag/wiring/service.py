@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from knowledge.embedding import MiniLM
+from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.secrets import forget_secrets, warm_secrets
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
-from rag.errors import UnknownResponse
+from rag.errors import UnknownChunk, UnknownResponse
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
@@ -24,11 +26,16 @@ from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.check.statements import warm as warm_cutting
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
+from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import answering_chat, build_writer, deciding_chat
 from rag.wiring.stores import OpenStores, build_stores
+from rag.wiring.suggestions import Suggestions
 from rag.wiring.tables import Tables
+
+MAX_DIGITS = 9
+"""Of a chunk's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Service:
     chat: OpenAiChat | None
     stores: OpenStores | None
     remote: OpenAiEmbedder | None
+    suggestions: Suggestions
 
     def health(self) -> Health:
         """The service's state; calls no LLM.
@@ -61,6 +69,36 @@ class Service:
         if self.chat:
             llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
         return Health(profile=self.pipeline.profile, index=state, llm=llm)
+
+    def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
+        """The ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
+
+        Raises:
+            BadRequest: the text cannot be admitted, or a filter is wrong.
+            IndexUnavailable: there is no usable index.
+            SearchFailed: the search failed.
+        """
+        question = self.pipeline.admit(Question(text=text, top_k=k, filters=filters or {}))
+        query = SearchQuery(text=question.text, top_k=k)
+        for stage in self.pipeline.query_stages:
+            query = stage(query, question)
+        return self.pipeline.retrieve(query).hits[:k]
+
+    def chunk(self, chunk_id: str, question: str | None = None) -> ChunkView:
+        """The chunk ``chunk_id`` ("id_42"), as somebody looks at it who asked ``question``.
+
+        Raises:
+            UnknownChunk: the index has no such chunk.
+            IndexUnavailable: there is no usable index.
+        """
+        number = chunk_id.removeprefix("id_")
+        if number == chunk_id or not number.isdecimal() or len(number) > MAX_DIGITS:
+            raise UnknownChunk
+        with self.index.lease() as index:
+            view = index.view(int(number), question)
+        if view is None:
+            raise UnknownChunk
+        return view
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
         """Let the session's vote on a response be ``helpful``; None withdraws it.
@@ -128,7 +166,7 @@ def build_service(settings: Settings) -> Service:
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )
-    return Service(settings, profile.build(knobs, inputs), index, chat, stores, remote)
+    return Service(settings, profile.build(knobs, inputs), index, chat, stores, remote, Suggestions(index.lease))
 
 
 def _scope(

@@ -15,6 +15,7 @@ from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
 from knowledge.search.columns import Columns
 from knowledge.search.lexical import Lexical
 from knowledge.search.look import Looker
+from knowledge.search.passage import ChunkView
 from knowledge.types import Borne, Chunk, Claim, Embedder, Found, Hit, View, Where
 
 if TYPE_CHECKING:
@@ -167,9 +168,21 @@ class Index:
             return None
         return self.fetch([number])[0]
 
+    def view(self, number: int, question: str | None = None) -> ChunkView | None:
+        """The chunk of that number as somebody looks at it who asked ``question``; None when there is none."""
+        chunk = self.chunk(number)
+        if chunk is None or self._looker is None:
+            return ChunkView(chunk) if chunk else None
+        return self._looker.view(chunk, question)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of all chunks, ascending."""
+        return list(self._texts) if self._texts is not None else sorted(self._ids)
+
     def iter_chunks(self) -> Iterator[Chunk]:
         """Every chunk, by number, read in batches."""
-        numbers = list(self._texts if self._texts is not None else sorted(self._ids))
+        numbers = self.numbers
         for start in range(0, len(numbers), BATCH_RECORDS):
             yield from self.fetch(numbers[start : start + BATCH_RECORDS])
 

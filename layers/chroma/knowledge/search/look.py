@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from knowledge.cut.embedding_text import embed_text
 from knowledge.open.collection import Collection
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore
+from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
 from knowledge.search.signals import BEST_COSINE, Calibration, measure
 from knowledge.search.support import Held, Letters, support
 from knowledge.search.views import AskedText, Blend, TextScores, Whole
@@ -135,6 +137,19 @@ class Looker:
             return tuple(Borne(None, ()) for _ in claims)
         held = self.held([claim.text for claim in claims], chunks)
         return support(claims, {chunk.number: place for place, chunk in enumerate(chunks)}, among, held)
+
+    def view(self, chunk: Chunk, question: str | None) -> ChunkView:
+        """``chunk`` as somebody looks at it who asked ``question``, or nothing."""
+        row = int(np.searchsorted(self._sides.numbers, chunk.number))
+        if question is None:
+            return ChunkView(chunk, units_of(self._codes.units.row(row)))
+        asked = self._codes.ask(question, self._embedder.read(question))
+        match = self._codes.match(self._codes.interact(asked, np.array([row])).of(0), row)
+        whole = embed_text(chunk.title, chunk.text)
+        before = len(whole) - len(chunk.text)
+        spans = self._embedder.read(whole).spans - before
+        weights = asked.asked.weights
+        return ChunkView(chunk, scored_units(match, weights), met_words(match, weights, spans[spans[:, 0] >= 0]))
 
     def held(self, texts: Sequence[str], chunks: Sequence[Chunk]) -> Held:
         """The statements ``texts`` against ``chunks``, at least one."""

@@ -17,7 +17,7 @@ def conversation(of: Services, turns: int = 5) -> object:
 
 def test_without_a_store_nothing_is_kept() -> None:
     bare = make_services(stores=False)
-    assert conversation(bare) is None
+    assert conversation(bare).memory is None
     assert bare.answer_cache(0.4) is None
     assert bare.learn() is None
     assert bare.feedback_log() is None
@@ -31,8 +31,8 @@ def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_ke
     assert made.reframe is None
 
 
-def test_no_turns_are_no_conversation() -> None:
-    assert conversation(make_services(), turns=0) is None
+def test_with_no_turns_nothing_is_remembered() -> None:
+    assert conversation(make_services(), turns=0).memory is None
 
 
 def test_the_re_ranking_has_its_own_model() -> None:

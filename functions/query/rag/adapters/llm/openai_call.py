@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
+from rag.adapters.llm.openai_stream import GrowingCompletion
 from rag.adapters.llm.openai_wire import read_completion, spends_tokens_on_reasoning
 from rag.values.answer import Completion, Message
+from rag.values.chat import OnText
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI, Timeout
-    from openai.types.chat import ChatCompletionMessageParam
 
 __all__ = ["MAX_BODY_BYTES", "ChatEndpoint", "ModelNotFound", "Transient"]
 
@@ -48,8 +49,13 @@ class ChatEndpoint(OpenAiServer):
         self._temperature = temperature
         self._max_tokens = max_tokens
 
-    def complete(self, model: str, messages: Sequence[Message], *, limit_s: float) -> Completion:
+    def complete(
+        self, model: str, messages: Sequence[Message], *, limit_s: float, on_text: OnText | None = None
+    ) -> Completion:
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
+
+        With ``on_text`` the server is asked to stream, and that gets the answer's text as it comes, without reasoning
+        before it. A server that does not stream is read all the same.
 
         Raises:
             Transient, ModelNotFound, LlmUnavailable, LlmFailed: see ``OpenAiServer.call``.
@@ -58,15 +64,21 @@ class ChatEndpoint(OpenAiServer):
         def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
             from openai import omit
 
-            return client.chat.completions.with_streaming_response.create(
+            create: Any = client.chat.completions.with_streaming_response.create  # its overloads want a constant stream
+            response: AbstractContextManager[APIResponse[Any]] = create(
                 model=model,
-                messages=cast(
-                    "list[ChatCompletionMessageParam]", [{"role": m.role, "content": m.content} for m in messages]
-                ),
+                messages=[{"role": message.role, "content": message.content} for message in messages],
                 temperature=self._temperature,
                 max_tokens=omit if self._max_tokens is None else self._max_tokens,
                 reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
+                stream=omit if on_text is None else True,
+                stream_options=omit if on_text is None else {"include_usage": True},
                 timeout=timeout,
             )
+            return response
 
-        return read_completion(self.call(request, limit_s=limit_s), model=model)
+        if on_text is None:
+            return read_completion(self.call(request, limit_s=limit_s), model=model)
+        growing = GrowingCompletion(on_text)
+        self.stream(request, growing.take, limit_s=limit_s)
+        return growing.completion(model)

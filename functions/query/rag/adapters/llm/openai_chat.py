@@ -16,6 +16,7 @@ from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, LlmUse, Message
+from rag.values.chat import OnText
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -96,11 +97,12 @@ class OpenAiChat:
         """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
         self._endpoint.reset()
 
-    def complete(self, messages: Sequence[Message], *, deadline: Deadline) -> Completion:
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         """Complete ``messages``; every call and every wait fits into ``deadline``.
 
         Retries what may pass (429, 5xx, 408, 409, connection errors, timeouts) after the server's retry-after or
-        ``backoff_s``, and gives up as soon as the next wait does not fit.
+        ``backoff_s``, and gives up as soon as the next wait does not fit. With ``on_text`` the model is asked to
+        stream, and nothing is retried once that got some text.
 
         Raises:
             LlmUnavailable: the model cannot be reached, not in time, or not by this account.
@@ -109,6 +111,7 @@ class OpenAiChat:
         from tenacity import Retrying, retry_if_exception_type
 
         calls = attempts = 0
+        heard = Heard(on_text) if on_text else None
 
         def attempt() -> Completion:
             nonlocal calls, attempts
@@ -123,7 +126,7 @@ class OpenAiChat:
                     self._model = model
                 calls, attempts = calls + 1, attempts + (missing is None)
                 try:
-                    return self._endpoint.complete(model, messages, limit_s=limit_s)
+                    return self._endpoint.complete(model, messages, limit_s=limit_s, on_text=heard)
                 except ModelNotFound as exc:
                     missing = exc
             # Nothing better to remember: the next request asks for these again, as one may be back.
@@ -132,6 +135,8 @@ class OpenAiChat:
 
         def stop(state: RetryCallState) -> bool:
             # tenacity has set upcoming_sleep when it asks.
+            if heard and heard.anything:
+                return True
             return state.attempt_number > self._config.retries or state.upcoming_sleep >= deadline.remaining()
 
         retrying = Retrying(
@@ -163,6 +168,19 @@ class OpenAiChat:
             cap=self._config.backoff_cap_s,
             jitter=self._config.jitter,
         )
+
+
+class Heard:
+    """``on_text``, and whether it got any text."""
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text = on_text
+        self.anything = False
+
+    def __call__(self, text: str) -> None:
+        """Pass ``text`` on."""
+        self.anything = self.anything or text != ""
+        self._on_text(text)
 
 
 def _log_retry(state: RetryCallState) -> None:

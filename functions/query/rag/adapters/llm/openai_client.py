@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge
-from rag.adapters.llm.time_limit import within
+from rag.adapters.llm.time_limit import pieces_within, within
 from rag.errors import LlmFailed, LlmUnavailable
 
 if TYPE_CHECKING:
@@ -92,14 +93,39 @@ class OpenAiServer:
             LlmFailed: the request was refused, or the body is unreadable.
         """
         client = self.client()
+        body = bytearray()
+        with self._in_our_words(client.api_key):
+            within(limit_s, lambda: self._read(client, request, limit_s, body.extend, []))
+        return bytes(body)
 
+    def stream(self, request: Request, take: Callable[[bytes], None], *, limit_s: float) -> None:
+        """As ``call``, but ``take`` gets the body's parts as they come, and ``b""`` while none does.
+
+        What ``take`` raises ends the call at once, and is raised as it is.
+
+        Raises:
+            Transient, ModelNotFound, LlmUnavailable, LlmFailed: as ``call``.
+        """
+        client = self.client()
+        responses: list[APIResponse[Any]] = []
+        with self._in_our_words(client.api_key):
+            try:
+                pieces_within(limit_s, lambda put: self._read(client, request, limit_s, put, responses), take)
+            except BaseException:
+                for response in responses:
+                    _hang_up(response)
+                raise
+
+    @contextmanager
+    def _in_our_words(self, key: str) -> Iterator[None]:
+        """Errors of the vendor's client as ours."""
         import httpx2
         import openai
 
         try:
-            return within(limit_s, lambda: self._read(client, request, limit_s))
+            yield
         except openai.APIStatusError as exc:
-            _redact(exc, client.api_key)
+            _redact(exc, key)
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
             raise Transient(f"{self._noun} call timed out") from exc
@@ -113,20 +139,27 @@ class OpenAiServer:
                 raise LlmUnavailable(message) from exc
             raise Transient(message) from exc
 
-    def _read(self, client: OpenAI, request: Request, limit_s: float) -> bytes:
+    def _read(
+        self,
+        client: OpenAI,
+        request: Request,
+        limit_s: float,
+        put: Callable[[bytes], object],
+        responses: list[APIResponse[Any]],
+    ) -> None:
         """Read the body piece by piece, so that a thread left behind by a trickling server ends itself."""
         from openai import Timeout
 
-        stop_at = time.monotonic() + limit_s
+        stop_at, size = time.monotonic() + limit_s, 0
         with request(client, Timeout(limit_s, connect=min(self._connect_timeout_s, limit_s))) as response:
-            body = bytearray()
+            responses.append(response)
             for part in response.iter_bytes():
-                body += part
+                put(part)
+                size += len(part)
                 if time.monotonic() >= stop_at:
                     raise TimeoutError("the response's body took too long")
-                if len(body) > self._max_body_bytes:
+                if size > self._max_body_bytes:
                     raise LlmFailed(f"Unreadable {self._answer}: too long")
-            return bytes(body)
 
     def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
         retry_after = retry_after_s(exc.response.headers, now=self._wall_clock())
@@ -176,3 +209,12 @@ def _redact(exc: Exception, key: str) -> None:
     """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
     if key != PLACEHOLDER_KEY:
         exc.args = tuple(str(arg).replace(key, "***") for arg in exc.args)
+
+
+def _hang_up(response: APIResponse[Any]) -> None:
+    """End the connection of a response that another thread is reading: closing alone would not wake that."""
+    stream = response.http_response.extensions.get("network_stream")
+    connection = stream.get_extra_info("socket") if stream else None
+    if connection is not None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)

@@ -22,6 +22,7 @@ _OPERATOR_STATUSES = frozenset({401, 402, 403})
 # What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
 # max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
 _REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
+_REASONING_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>")
 _REASONING_END = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$\s*", re.MULTILINE | re.IGNORECASE)
 
 
@@ -80,19 +81,19 @@ def read_completion(body: bytes, *, model: str) -> Completion:
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content") if isinstance(message, dict) else None
-    text = _without_reasoning(text) if isinstance(text, str) else ""
+    text = without_reasoning(text) if isinstance(text, str) else ""
     if not text.strip():
         raise LlmFailed("Unreadable completion: no text")
     return Completion(
         text=text,
         model=_text(data.get("model")) or model,
         finish_reason=_text(choice.get("finish_reason")),
-        usage=_usage(data.get("usage")),
+        usage=read_usage(data.get("usage")),
     )
 
 
-def _without_reasoning(text: str) -> str:
-    """``text`` from where the answer begins."""
+def without_reasoning(text: str) -> str:
+    """``text``, a whole completion, from where the answer begins."""
     if opened := _REASONING.match(text):
         return text[opened.end() :]
     closed = _REASONING_END.search(text)
@@ -100,11 +101,20 @@ def _without_reasoning(text: str) -> str:
     return text[closed.end() :] if closed and "<think" not in text[: closed.start()].lower() else text
 
 
+def answer_start(text: str) -> int | None:
+    """Where the answer begins in ``text``, a completion that is not done; None while it may be reasoning still."""
+    opened = _REASONING.match(text)
+    start = opened.end() if opened else 0
+    begun = text[start:].lstrip().lower()
+    return None if any(tag.startswith(begun[: len(tag)]) for tag in _REASONING_TAGS) else start
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _usage(value: object) -> Usage | None:
+def read_usage(value: object) -> Usage | None:
+    """The token counts in ``value``; None unless all three are there."""
     fields = value if isinstance(value, dict) else {}
     match fields:
         case {"prompt_tokens": int(prompt), "completion_tokens": int(completion), "total_tokens": int(total)}:

@@ -1,10 +1,15 @@
-"""A hard limit on how long a blocking call may keep its caller waiting."""
+"""A hard limit on how long a blocking call may keep its caller waiting, for its result or piece by piece."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+BEAT_S = 1.0
+"""How often somebody who waits for pieces is told that none came."""
 
 
 def within[T](limit_s: float, call: Callable[[], T]) -> T:
@@ -27,3 +32,39 @@ def within[T](limit_s: float, call: Callable[[], T]) -> T:
 
     threading.Thread(target=work, name="time-limited", daemon=True).start()
     return outcome.result(timeout=limit_s)
+
+
+def pieces_within(
+    limit_s: float, produce: Callable[[Callable[[bytes], None]], None], take: Callable[[bytes], None]
+) -> None:
+    """Run ``produce`` in a thread of its own; ``take`` gets, in the caller's thread, what that puts.
+
+    It gets ``b""`` whenever ``BEAT_S`` passed without a piece. What ``produce`` or ``take`` raise is raised here. After
+    ``take`` has raised, and after the limit, what ``produce`` does is dropped.
+
+    Raises:
+        TimeoutError: ``produce`` was not done after ``limit_s`` seconds.
+    """
+    pieces: SimpleQueue[bytes | Future[None]] = SimpleQueue()
+    outcome: Future[None] = Future()
+
+    def work() -> None:
+        try:
+            produce(pieces.put)
+            outcome.set_result(None)
+        except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
+            outcome.set_exception(exc)
+        pieces.put(outcome)
+
+    threading.Thread(target=work, name="time-limited", daemon=True).start()
+    stop_at = monotonic() + limit_s
+    while (left_s := stop_at - monotonic()) > 0:
+        try:
+            piece = pieces.get(timeout=min(BEAT_S, left_s))
+        except Empty:
+            take(b"")
+            continue
+        if isinstance(piece, Future):
+            return piece.result()
+        take(piece)
+    raise TimeoutError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rag.values.answer import Citation, Hit
+from rag.values.answer import Citation, Hit, Placed
 
 OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
 """Square brackets and both kinds of full-width ones, which some models write."""
@@ -97,6 +97,19 @@ def _tidied(done: str, text: str, end: int) -> tuple[str, int]:
     if not follows or follows.isspace() or follows in _STOPS:
         done = done.rstrip(" \t")
     return done, end
+
+
+def placed(marks: Sequence[Mark], citations: Sequence[Citation]) -> tuple[Placed, ...]:
+    """Where ``citations`` stand in the answer: each of ``marks`` with those that it means, and those without a mark."""
+    found = []
+    for mark in marks:
+        numbers = {hit.chunk.number for hit in mark.hits}
+        meant = (place for place, one in enumerate(citations) if any(hit.chunk.number in numbers for hit in one.hits))
+        found.append(Placed(mark.end if mark.said else mark.start, mark.end, tuple(meant)))
+    known = {place for mark in found for place in mark.citations}
+    ends = [(one.position + len(one.raw), place) for place, one in enumerate(citations) if place not in known]
+    found += [Placed(end, end, (place,)) for end, place in ends]
+    return tuple(sorted((mark for mark in found if mark.citations), key=lambda mark: mark.start))
 
 
 def removed_note(removed: int) -> tuple[str, ...]:

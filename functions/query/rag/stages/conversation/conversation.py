@@ -18,29 +18,35 @@ from rag.values.stored import Turn
 class Conversation:
     """``turns`` is how many of a session's last turns are recalled; ``reframe`` is None without a language model.
 
+    Without a ``memory`` there are no sessions, and the only turns are those that a question brings.
+
     ``decline`` is the profile's decline text: an answer that begins with it says nothing of the topic.
     ``new_session`` makes unguessable session ids; ``now`` gives Unix seconds.
     """
 
-    memory: Memory
+    memory: Memory | None
     reframe: Reframe | None
     decline: str
     turns: int
     new_session: Callable[[], str]
     now: Callable[[], float]
 
+    def begins_with(self, question: Question) -> bool:
+        """Whether no turns can have come before ``question``."""
+        return not question.turns and (self.memory is None or question.session_id is None)
+
     def identified(self, question: Question) -> Question:
-        """``question`` with a session: its own, or a new one."""
-        return question if question.session_id else replace(question, session_id=self.new_session())
+        """``question`` with a session, its own or a new one, where it is to be remembered and brings no turns."""
+        if self.memory is None or question.session_id or question.turns:
+            return question
+        return replace(question, session_id=self.new_session())
 
     def resolve(self, query: SearchQuery, question: Question, ledger: Ledger) -> tuple[SearchQuery, tuple[Turn, ...]]:
         """What is searched for in the light of the conversation, and the turns that the answer may need.
 
         A rewriting stands beside the question; where there is none, the question with the turns before does.
         """
-        session = question.session_id or ""
-        nothing: tuple[Turn, ...] = ()
-        history = ledger.soft("recall", lambda: self.memory.recall(session, limit=self.turns), nothing)
+        history = question.turns or self._recalled(question.session_id, ledger)
         if not history:
             return query, ()
         rewritten = query
@@ -52,13 +58,21 @@ class Conversation:
         ledger.events.append("reframed")
         return rewritten, history
 
+    def _recalled(self, session: str | None, ledger: Ledger) -> tuple[Turn, ...]:
+        nothing: tuple[Turn, ...] = ()
+        if (memory := self.memory) is None or session is None:
+            return nothing
+        return ledger.soft("recall", lambda: memory.recall(session, limit=self.turns), nothing)
+
     def remember(self, answer: Answer) -> None:
-        """Add the turn to its session, as it was asked and as it was understood.
+        """Add the turn to its session, if it has one, as it was asked and as it was understood.
 
         Raises:
             StoreUnavailable: it cannot be written.
         """
         question = answer.question
+        if self.memory is None or question.session_id is None:
+            return
         turn = Turn(
             question=question.understood,
             answer=answer.text,
@@ -66,4 +80,4 @@ class Conversation:
             sources=tuple(source.url for source in answer.sources),
             asked=question.text,
         )
-        self.memory.remember(question.session_id or "", turn)
+        self.memory.remember(question.session_id, turn)

@@ -32,6 +32,12 @@ def begins_with_decline(text: str, decline: str) -> bool:
     return said.startswith(sentence) and not said[len(sentence) : len(sentence) + 1].isalnum()
 
 
+def may_decline(text: str, decline: str) -> bool:
+    """Whether ``text``, an answer's beginning, begins with ``decline``'s first sentence or may go on to do so."""
+    sentence = _normalised(decline.partition(". ")[0]).rstrip(".")
+    return sentence.startswith(_normalised(text)) or begins_with_decline(text, decline)
+
+
 def says_nothing(text: str) -> bool:
     """Whether nothing but citation marks and punctuation is left of ``text``."""
     return not any(character.isalnum() for character in _MARK.sub("", text))

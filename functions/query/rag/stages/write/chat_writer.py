@@ -12,6 +12,7 @@ from rag.stages.conversation.history import format_history, history_section
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Completion, Context, Deadline, Message, Question
+from rag.values.chat import OnText
 from rag.values.stored import Turn
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,13 @@ class ChatWriter:
     history_chars: int = 0
 
     def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+        self,
+        question: Question,
+        context: Context,
+        *,
+        deadline: Deadline,
+        history: Sequence[Turn] = (),
+        on_text: OnText | None = None,
     ) -> Completion:
         """See ``rag.ports.Writer``."""
         turns = [(turn.asked, turn.answer) for turn in history]
@@ -38,7 +45,7 @@ class ChatWriter:
         system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
         wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
-        completion = self.chat.complete(messages, deadline=deadline)
+        completion = self.chat.complete(messages, deadline=deadline, on_text=on_text)
         return replace(completion, text=replace_surrogates(completion.text))
 
 
@@ -50,11 +57,17 @@ class WithLastResort:
     last_resort: Writer
 
     def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+        self,
+        question: Question,
+        context: Context,
+        *,
+        deadline: Deadline,
+        history: Sequence[Turn] = (),
+        on_text: OnText | None = None,
     ) -> Completion:
         """See ``rag.ports.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
-            return self.writer(question, context, deadline=deadline, history=history)
+            return self.writer(question, context, deadline=deadline, history=history, on_text=on_text)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
             completion = self.last_resort(question, context, deadline=deadline, history=history)

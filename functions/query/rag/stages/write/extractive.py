@@ -14,6 +14,7 @@ from rag.stages.write.newer import superseded
 from rag.stages.write.paragraphs import paragraphs
 from rag.stages.write.quoting import Excerpt, excerpts
 from rag.values.answer import Asked, Completion, Context, Deadline, Passage, Question, Quote
+from rag.values.chat import OnText
 from rag.values.stored import Turn
 
 MODEL = "extractive"
@@ -29,9 +30,15 @@ class ExtractiveWriter:
     """
 
     def __call__(
-        self, question: Question, context: Context, *, deadline: Deadline, history: Sequence[Turn] = ()
+        self,
+        question: Question,
+        context: Context,
+        *,
+        deadline: Deadline,
+        history: Sequence[Turn] = (),
+        on_text: OnText | None = None,
     ) -> Completion:
-        """See ``rag.ports.Writer``; uses no network, no deadline and no history."""
+        """See ``rag.ports.Writer``; uses no network, no deadline and no history, and is done at once."""
         outdated = superseded(context.used, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Excerpt, ...] = ()

@@ -1,0 +1,113 @@
+"""A completion that arrives as server-sent events: its text shown as it comes, the whole of it read at the end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rag.adapters.llm.openai_client import Transient
+from rag.adapters.llm.openai_wire import answer_start, read_completion, read_usage, without_reasoning
+from rag.errors import LlmFailed
+from rag.values.answer import Completion, Usage
+from rag.values.chat import OnText
+
+_DONE = "[DONE]"
+
+
+class GrowingCompletion:
+    """The first choice of one streamed completion.
+
+    ``on_text`` gets its text without the reasoning before it. A body that is one JSON object, of a server that does not
+    stream, is read at its end.
+    """
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text = on_text
+        self._bytes = bytearray()
+        self._whole: bool | None = None
+        self._ended = False
+        self._text = ""
+        self._shown: int | None = None
+        self._model: str | None = None
+        self._finish_reason: str | None = None
+        self._usage: Usage | None = None
+
+    def take(self, part: bytes) -> None:
+        """The next bytes of the body, ``b""`` while none come.
+
+        Raises:
+            Transient: the server says that it failed.
+            LlmFailed: an event is not JSON.
+        """
+        self._bytes += part
+        if self._whole is None and (begun := self._bytes.lstrip()):
+            self._whole = begun.startswith(b"{")
+        if not part or self._whole:
+            self._on_text("")
+            return
+        *lines, rest = self._bytes.split(b"\n")
+        self._bytes = bytearray(rest)
+        for line in lines:
+            self._read(bytes(line))
+
+    def completion(self, model: str) -> Completion:
+        """All of it; ``model`` is the one asked for, used when no event names one.
+
+        Raises:
+            Transient: the stream ended before its end.
+            LlmFailed: there is no text in it.
+        """
+        if self._whole:
+            whole = read_completion(bytes(self._bytes), model=model)
+            self._on_text(whole.text)
+            return whole
+        self._read(bytes(self._bytes))
+        if not self._ended:
+            raise Transient("The LLM's stream ended early")
+        text = without_reasoning(self._text)
+        if not text.strip():
+            raise LlmFailed("Unreadable completion: no text")
+        return Completion(text=text, model=self._model or model, finish_reason=self._finish_reason, usage=self._usage)
+
+    def _read(self, line: bytes) -> None:
+        """One line of the stream; an event of this protocol is one."""
+        name, _, value = line.decode("utf-8", "replace").partition(":")
+        data = value.strip()
+        if name != "data" or not data:
+            return
+        if data == _DONE:
+            self._ended = True
+            return
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError) as exc:
+            raise LlmFailed("Unreadable completion: an event is not JSON") from exc
+        if isinstance(event, dict):
+            self._add(event)
+
+    def _add(self, event: dict[str, Any]) -> None:
+        if event.get("error"):
+            raise Transient("The LLM reported an error in its stream")
+        if isinstance(event.get("model"), str):
+            self._model = event["model"] or self._model
+        self._usage = read_usage(event.get("usage")) or self._usage
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return
+        if isinstance(reason := choice.get("finish_reason"), str):
+            self._finish_reason, self._ended = reason, True
+        delta = choice.get("delta")
+        content = delta.get("content") if isinstance(delta, dict) else None
+        if isinstance(content, str) and content:
+            self._text += content
+            self._show()
+
+    def _show(self) -> None:
+        if self._shown is None:
+            self._shown = answer_start(self._text)
+        if self._shown is None:
+            self._on_text("")
+            return
+        new, self._shown = self._text[self._shown :], len(self._text)
+        self._on_text(new)

@@ -1,0 +1,66 @@
+"""The part of the contract that a page needs beside answers: chunks to open, what came closest, sample questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rag.http.schema import CitationReply, OrNull, QueryReply, Reply
+
+
+class ShownCitation(CitationReply):
+    """A citation, and the chunk that a reader can open."""
+
+    chunk_id: str
+
+
+class ClosestReply(Reply):
+    """A chunk that came closest to a question that was declined."""
+
+    chunk_id: str
+    title: str
+    section: OrNull
+    url: OrNull
+    score: float
+
+
+class RenderedReply(QueryReply):
+    """An answer as a page shows it. ``rendered`` is its Markdown as nodes, each a string or an object with ``tag`` and
+    ``children``; ``closest`` is empty unless it is a decline."""
+
+    citations: list[ShownCitation]  # type: ignore[assignment]  # each is a CitationReply
+    rendered: list[Any]
+    closest: list[ClosestReply]
+
+
+class UnitReply(Reply):
+    """A sentence, item, row or block of code: characters ``start`` to ``end`` of the text; ``score`` is 0 to 1."""
+
+    start: int
+    end: int
+    score: float
+
+
+class MatchReply(Reply):
+    """A word of the text that meets the question; ``weight`` is 0 to 1."""
+
+    start: int
+    end: int
+    weight: float
+
+
+class ChunkReply(Reply):
+    """A chunk of a document, and what in it answers the question, where one was asked."""
+
+    id: str
+    title: str
+    section: OrNull
+    url: OrNull
+    text: str
+    units: list[UnitReply]
+    matches: list[MatchReply]
+
+
+class SuggestionsReply(Reply):
+    """Questions that the index answers, up to six."""
+
+    questions: list[str]

@@ -1,0 +1,35 @@
+"""The shape of each slot of the pipeline, as a function from value to value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rag.stages.check.support import Checked
+from rag.stages.cite.marks import Cited
+from rag.values.answer import (
+    Answer,
+    Citation,
+    Completion,
+    Confidence,
+    Context,
+    Decline,
+    Found,
+    Hit,
+    Polished,
+    Proceed,
+    Question,
+    Refined,
+    Routing,
+    SearchQuery,
+)
+
+type Admit = Callable[[Question], Question]
+type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
+type Refine = Callable[[tuple[Hit, ...], Question], Refined]
+type Gate = Callable[[Found, Question], Proceed | Decline]
+type Pack = Callable[[tuple[Hit, ...]], Context]
+type Cite = Callable[[str, tuple[Hit, ...]], Cited]
+type Polish = Callable[[str, Context], Polished]
+type Check = Callable[[Completion, Cited, Context], Checked]
+type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
+type Route = Callable[[Answer], Routing]

@@ -1,0 +1,83 @@
+"""The service's own routes: questions in both wordings, feedback, chunks, sample questions, health."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from rag.http import requests
+from rag.http.replies import chunk_reply, health_reply, query_reply, question_reply, rendered_reply
+from rag.http.schema import FeedbackReply
+from routes.call import Call, json_response
+from routes.streams import EVENT_STREAM, Events, answer_in_events, event
+from telemetry import metrics, observe
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.event_handler import Response
+
+    from rag.values.answer import Question
+
+PROTOCOL = "api"
+
+
+def post_query(call: Call) -> Response[str]:
+    """Answer one question, in server-sent events where the caller accepts them."""
+    if EVENT_STREAM in call.header("accept").lower():
+        return _post_query_for_events(call)
+    question, rendered = requests.parse_shown_query(call.json_text())
+    reply = rendered_reply if rendered else query_reply
+    answer = call.service.pipeline.run(question, deadline=call.deadline)
+    observe(answer, protocol=PROTOCOL)
+    return json_response(HTTPStatus.OK, reply(answer))
+
+
+def post_question(call: Call) -> Response[str]:
+    """Answer one question, in the help desk's words."""
+    question, debug = requests.parse_question(call.json_text())
+    answer = call.service.pipeline.run(question, deadline=call.deadline)
+    observe(answer, protocol=PROTOCOL)
+    return json_response(HTTPStatus.OK, question_reply(answer, debug=debug))
+
+
+def post_feedback(call: Call) -> Response[str]:
+    """Take a vote on a response."""
+    vote = requests.parse_feedback(call.json_text())
+    call.service.vote(vote.response_id, helpful=vote.helpful, comment=vote.comment)
+    metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
+    return json_response(HTTPStatus.ACCEPTED, FeedbackReply(response_id=vote.response_id).model_dump())
+
+
+def get_chunk(call: Call, chunk_id: str) -> Response[str]:
+    """A chunk, and what in it answers the question that was asked."""
+    question = requests.parse_chunk_question(call.parameter("question"))
+    return json_response(HTTPStatus.OK, chunk_reply(call.service.chunk(chunk_id, question)))
+
+
+def get_suggestions(call: Call) -> Response[str]:
+    """Questions that the index answers, for somebody who does not know it."""
+    return json_response(HTTPStatus.OK, {"questions": list(call.service.suggestions())})
+
+
+def get_health(call: Call) -> Response[str]:
+    """Is there an index, and who writes?"""
+    return json_response(HTTPStatus.OK, health_reply(call.service.health()))
+
+
+def _post_query_for_events(call: Call) -> Response[str]:
+    reply = query_reply
+
+    def parse() -> Question:
+        nonlocal reply
+        question, rendered = requests.parse_shown_query(call.json_text())
+        reply = rendered_reply if rendered else query_reply
+        return question
+
+    events = Events(
+        begin=b"",
+        text=lambda text: event({"text": text}, "delta"),
+        end=lambda answer, said: event(reply(answer), "answer"),
+        failure=lambda failure: event(failure.body, "error"),
+    )
+    return answer_in_events(call, parse, events, protocol=PROTOCOL)

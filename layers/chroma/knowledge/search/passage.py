@@ -1,0 +1,90 @@
+"""A chunk as a reader looks at it who has asked a question: which of its units answer, which of its words were met.
+
+The score of a unit is sum_i w_i max_j cos(q_i, d_j) over its tokens j, the same late interaction that orders chunks
+(``knowledge.search.codes``). The weight of a word is that of the token in it which is met best, max_i (w_i / max w)
+cos(q_i, d_j): a rare word of the question that is met weighs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.search.support import MET
+from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.types import Chunk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.types import Match
+
+LEAST_WEIGHT = 0.35
+"""Of a word that is shown as met: below it are the words that every question has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters ``start`` to ``end`` of a chunk's text, and their ``score`` (0..1)."""
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkView:
+    """A chunk, its ``units`` that can be quoted in their order, and the words of it that ``matches`` the question.
+
+    Without a question units have the score 0; an index without token vectors knows neither.
+    """
+
+    chunk: Chunk
+    units: tuple[Span, ...] = ()
+    matches: tuple[Span, ...] = ()
+
+
+def units_of(table: NDArray[np.uint16]) -> tuple[Span, ...]:
+    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.search.units`` has it."""
+    return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != Kind.HEADING)
+
+
+def scored_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
+    """The units of a chunk with their scores; ``weights`` are those of the question's pieces, shape (m,)."""
+    spans = []
+    for row in match.units.astype(np.int64):
+        if row[KIND] != Kind.HEADING:
+            met = match.similarities[:, row[FIRST_TOKEN] : row[END_TOKEN]].max(axis=1, initial=0)
+            spans.append(Span(int(row[START]), int(row[END]), round(float(met.clip(0) @ weights), 4)))
+    return tuple(spans)
+
+
+def met_words(match: Match, weights: NDArray[np.float32], spans: NDArray[np.int32]) -> tuple[Span, ...]:
+    """The words of a chunk's text that the question's pieces meet.
+
+    Args:
+        match: of the chunk, its title's tokens first.
+        weights: those of the question's pieces, shape (m,).
+        spans: the characters of the text's own tokens, the title's left out, shape (tokens, 2).
+    """
+    met = match.similarities[:, match.title_tokens :]
+    if met.shape[1] != len(spans) or not met.size:
+        return ()
+    shares = weights / np.maximum(weights.max(), np.finfo(np.float32).tiny)
+    best = np.where(met >= MET, met * shares[:, np.newaxis], 0).max(axis=0)
+    words = _joined((int(start), int(end), float(weight)) for (start, end), weight in zip(spans, best, strict=True))
+    return tuple(Span(word.start, word.end, round(word.score, 4)) for word in words if word.score >= LEAST_WEIGHT)
+
+
+def _joined(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
+    """Pieces that touch each other are one word, which weighs what its best piece does."""
+    words: list[Span] = []
+    for start, end, weight in pieces:
+        if words and words[-1].end == start:
+            words[-1] = Span(words[-1].start, end, max(words[-1].score, weight))
+        else:
+            words.append(Span(start, end, weight))
+    return words
