@@ -88,6 +88,45 @@ def json_body(body: object, status: int = 200, headers: Mapping[str, str] | None
     return raw(status, json.dumps(body).encode(), headers)
 
 
+def chunk(delta: Json, *, finish_reason: str | None = None, model: str = MODEL) -> Json:
+    """The body of one event of a streamed completion."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": [choice]}
+
+
+def drip(*pieces: str | threading.Event | Json, usage: Json | None = USAGE, ended: bool = True) -> Step:
+    """A streamed completion: each text is an event of its own, before an ``Event`` it waits until that is set.
+
+    An object is sent as it is. Without ``ended`` the connection closes after the last piece, as of a server that died.
+    """
+
+    def step(exchange: Exchange) -> None:
+        exchange.handler.send_response(200)
+        exchange.handler.send_header("Content-Type", "text/event-stream")
+        exchange.handler.send_header("Connection", "close")
+        exchange.handler.end_headers()
+        exchange.hang_up()
+
+        def send(data: str) -> None:
+            exchange.handler.wfile.write(f"data: {data}\n\n".encode())
+
+        send(json.dumps(chunk({"role": "assistant", "content": ""})))
+        for piece in pieces:
+            if isinstance(piece, threading.Event):
+                while not piece.wait(0.02):
+                    if exchange.closing.is_set():
+                        return
+            else:
+                send(json.dumps(chunk({"content": piece}) if isinstance(piece, str) else piece))
+        if ended:
+            send(json.dumps(chunk({}, finish_reason="stop")))
+            if usage and exchange.request.json.get("stream_options", {}).get("include_usage"):
+                send(json.dumps({**chunk({}), "choices": [], "usage": usage}))
+            send("[DONE]")
+
+    return step
+
+
 def reply(text: str | None, **fields: Any) -> Step:
     """A completion; ``fields`` as ``completion`` takes them."""
     return json_body(completion(text, **fields))

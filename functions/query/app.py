@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from http import HTTPStatus
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import page, query
+from routes import completions, page, query
 from routes.call import Call, Handle, json_response
-from routes.failures import explain
+from routes.failures import Failure, explain
 
 from rag.config.settings import Settings, load
-from rag.http.replies import QUERY, QUESTION, Wording
+from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
 from rag.wiring import build_service
 from snapshot import register_hooks
@@ -30,12 +32,13 @@ REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": st
 
 
 class Route(NamedTuple):
-    """``handle`` answers ``method`` on ``path``; ``wording`` is what its errors call a question."""
+    """``handle`` answers ``method`` on ``path``; ``wording`` is what errors call a question, ``told`` their body."""
 
     method: str
     path: str
     handle: Handle
     wording: Wording = QUERY
+    told: Callable[[Failure], object] = attrgetter("body")
 
     def is_for(self, path: str) -> bool:
         """Whether it is for ``path``, whatever the method."""
@@ -49,6 +52,9 @@ ROUTES = (
     Route("GET", "/api/chunks/<chunk_id>", query.get_chunk),
     Route("GET", "/api/suggestions", query.get_suggestions),
     Route("GET", "/api/health", query.get_health),
+    Route("POST", "/v1/chat/completions", completions.post_completion, CHAT, completions.told),
+    Route("GET", "/v1/models", completions.get_models),
+    Route("GET", "/v1/models/<model>", completions.get_model),
     Route("GET", "/", page.get_page),
     Route("GET", "/web/<file>", page.get_file),
     Route("GET", "/docs", page.get_docs),
@@ -75,7 +81,7 @@ def _answered_by(route: Route) -> Handle:
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets a sentence
             failure = explain(error, route.wording)
             observe_error(error, code=failure.code, status=failure.status)
-            return json_response(failure.status, failure.body, **failure.headers)
+            return json_response(failure.status, route.told(failure), **failure.headers)
 
     return handle
 

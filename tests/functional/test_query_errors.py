@@ -224,8 +224,10 @@ def test_media_types_that_are_not_json(api: Api, kind: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/"),
-        ("POST", "/"),
+        ("GET", "/web/"),
+        ("GET", "/web/../app.py"),
+        ("GET", "/web/no-such-file.js"),
+        ("GET", "/web/a/b.js"),
         ("GET", "/api"),
         ("POST", "/api/queries"),
         ("GET", "/API/health"),

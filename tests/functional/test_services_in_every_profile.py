@@ -85,13 +85,21 @@ def trail(reply: Reply) -> str:
 # --- as it comes
 
 
-def test_by_default_a_store_brings_feedback_and_nothing_else(case: Case, serve: Serve) -> None:
+def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case: Case, serve: Serve) -> None:
     api = serve()
     replies = [api.ask(case.question) for _ in range(2)]
     assert [cached(reply) for reply in replies] == [False, False]
-    assert [reply.json["sessionId"] for reply in replies] == [None, None]
+    assert replies[0].json["sessionId"] != replies[1].json["sessionId"]
     assert [reply.json["metadata"]["skipped"] for reply in replies] == [[], []]
     session = "a-session-of-the-caller-s-own"
+    api.ask(case.question, sessionId=session)
+    assert "turns before" in trail(api.ask(case.follow_up, sessionId=session))
+
+
+def test_without_turns_nobody_is_remembered(case: Case, serve: Serve) -> None:
+    api = serve(HISTORY_TURNS="0")
+    session = "a-session-of-the-caller-s-own"
+    assert api.ask(case.question).json["sessionId"] is None
     api.ask(case.question, sessionId=session)
     assert "turns before" not in trail(api.ask(case.follow_up, sessionId=session))
 

@@ -43,7 +43,7 @@ class Readable(Protocol):
 
 
 class WsgiStream:
-    """A ``routes.streams.ResponseStream`` over WSGI's ``write``; without a length the server sends each piece at once."""
+    """A ``routes.streams.ResponseStream`` over WSGI's ``write``; without a length each piece is sent at once."""
 
     def __init__(self, start_response: StartResponse, request_id: str) -> None:
         self._start_response = start_response

@@ -5,18 +5,18 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.metrics import MetricUnit
 
 from rag.http import requests
 from rag.http.replies import chunk_reply, health_reply, query_reply, question_reply, rendered_reply
 from rag.http.schema import FeedbackReply
-from routes.call import Call, json_response
+from routes.call import HEADERS, Call, json_response
+from routes.failures import Failure
 from routes.streams import EVENT_STREAM, Events, answer_in_events, event
 from telemetry import metrics, observe
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.event_handler import Response
-
     from rag.values.answer import Question
 
 PROTOCOL = "api"
@@ -65,6 +65,12 @@ def get_health(call: Call) -> Response[str]:
     return json_response(HTTPStatus.OK, health_reply(call.service.health()))
 
 
+def _refusal(failure: Failure) -> Response[str]:
+    """An event too, with the status of the failure."""
+    body = event(failure.body, "error").decode()
+    return Response(int(failure.status), EVENT_STREAM, body, headers={**HEADERS, **failure.headers})
+
+
 def _post_query_for_events(call: Call) -> Response[str]:
     reply = query_reply
 
@@ -79,5 +85,6 @@ def _post_query_for_events(call: Call) -> Response[str]:
         text=lambda text: event({"text": text}, "delta"),
         end=lambda answer, said: event(reply(answer), "answer"),
         failure=lambda failure: event(failure.body, "error"),
+        refusal=_refusal,
     )
     return answer_in_events(call, parse, events, protocol=PROTOCOL)

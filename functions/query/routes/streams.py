@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol
@@ -49,13 +50,14 @@ class Events:
     """How a protocol puts an answer into server-sent events.
 
     ``begin`` come before the first text, which is given to ``text``; ``end`` gets the answer, and all text that was
-    sent; ``failure`` tells that there will be none.
+    sent; ``failure`` tells that there will be none, ``refusal`` does so where nothing was sent yet.
     """
 
     begin: bytes
     text: Callable[[str], bytes]
     end: Callable[[Answer, str], bytes]
     failure: Callable[[Failure], bytes]
+    refusal: Callable[[Failure], Response[str]]
 
 
 def event(data: object, name: str = "") -> bytes:
@@ -120,13 +122,10 @@ class _Out:
     def failed(self, failure: Failure) -> Response[str]:
         """Tell of ``failure``: as an event, and by the status where none was sent yet."""
         if self._open:
-            try:
+            with suppress(ClientGone):
                 self.send(self._events.failure(failure))
-            except ClientGone:
-                return self.response()
             return self.response()
-        body = self._events.failure(failure).decode()
-        return Response(int(failure.status), EVENT_STREAM, body, headers={**HEADERS, **failure.headers})
+        return self._events.refusal(failure)
 
     def response(self) -> Response[str]:
         """What the handler returns; what went to a stream is there already."""

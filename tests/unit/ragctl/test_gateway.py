@@ -53,7 +53,7 @@ def test_the_event_carries_the_request_as_api_gateway_would() -> None:
     context = made["requestContext"]
     assert context["requestId"] == "r-1"
     assert context["stage"] == "local"
-    assert context["path"] == "/local/api/query"
+    assert context["path"] == "/api/query"
     assert context["httpMethod"] == "POST"
     assert context["protocol"] == "HTTP/1.1"
     assert context["requestTime"] == "20/Nov/2026:09:58:42 +0000"

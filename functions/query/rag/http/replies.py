@@ -192,6 +192,7 @@ class Wording:
 
 
 QUERY = Wording("Query", "No index is loaded. Run: ragctl ingest PATH")
+CHAT = Wording("The last message of the user", QUERY.no_index)
 QUESTION = Wording("Question", "Run /v1/ingest first")
 
 

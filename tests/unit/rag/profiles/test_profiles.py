@@ -37,15 +37,15 @@ def test_every_name_that_the_settings_accept_has_a_profile_and_a_pipeline() -> N
         assert profile.about.lower().startswith(f"{name}: ")
 
 
-def test_memory_and_cache_are_on_where_the_seed_has_them_and_off_without_a_store() -> None:
+def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_without_a_store() -> None:
     services, bare = make_services(), make_services(stores=False)
     found = {}
     for name in PROFILES:
         read = knobs(name, {})
-        made = (conversation(read, services, "No."), answer_cache(read, services, 0.4))
+        made = (conversation(read, services, "No.").memory, answer_cache(read, services, 0.4))
         found[name] = tuple(part is not None for part in made)
-        assert (conversation(read, bare, "No."), answer_cache(read, bare, 0.4)) == (None, None)
-    assert found == {"waypoint": (False, False), "gacounts": (True, True), "clockify": (False, False)}
+        assert (conversation(read, bare, "No.").memory, answer_cache(read, bare, 0.4)) == (None, None)
+    assert found == {"waypoint": (True, False), "gacounts": (True, True), "clockify": (True, False)}
 
 
 def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:

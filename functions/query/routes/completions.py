@@ -1,0 +1,65 @@
+"""The routes that OpenAI's clients call: chat completions, plain and streamed, and the models."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from rag.http.chat_completions import Chunks, completion, error_body, model_body, models, parse_chat
+from routes.call import Call, json_response
+from routes.failures import Failure
+from routes.streams import Events, answer_in_events, event
+from telemetry import observe
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.event_handler import Response
+
+    from rag.values.answer import Answer
+
+PROTOCOL = "openai"
+MAX_BODY_BYTES = 1024 * 1024
+"""Programs send the whole conversation each time; what is too old in it is left out."""
+DONE = "[DONE]"
+
+
+def post_completion(call: Call) -> Response[str]:
+    """Answer the last message of a conversation."""
+    chat = parse_chat(call.json_text(limit=MAX_BODY_BYTES), profile=call.service.settings.profile)
+    if not chat.stream:
+        answer = call.service.pipeline.run(chat.question, deadline=call.deadline)
+        observe(answer, protocol=PROTOCOL)
+        return json_response(HTTPStatus.OK, completion(answer, chat))
+    chunks = Chunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}", int(time.time()))
+
+    def end(answer: Answer, said: str) -> bytes:
+        return b"".join([*(event(chunk) for chunk in chunks.end(answer, said)), event(DONE)])
+
+    events = Events(
+        begin=event(chunks.begin()),
+        text=lambda text: event(chunks.text(text)),
+        end=end,
+        failure=lambda failure: event(told(failure)),
+        refusal=lambda failure: json_response(failure.status, told(failure), **failure.headers),
+    )
+    return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL)
+
+
+def get_models(call: Call) -> Response[str]:
+    """The models that there are."""
+    names = models(call.service.settings.profile)
+    return json_response(HTTPStatus.OK, {"object": "list", "data": [model_body(name) for name in names]})
+
+
+def get_model(call: Call, model: str) -> Response[str]:
+    """One of them."""
+    if model not in models(call.service.settings.profile):
+        body = error_body(f"The model {model!r} does not exist", "model_not_found", HTTPStatus.NOT_FOUND)
+        return json_response(HTTPStatus.NOT_FOUND, body)
+    return json_response(HTTPStatus.OK, model_body(model))
+
+
+def told(failure: Failure) -> dict[str, Any]:
+    """What goes wrong, in OpenAI's shape."""
+    return error_body(failure.sentence, failure.code, failure.status)
