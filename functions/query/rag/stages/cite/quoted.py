@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rag.stages.cite.marks import Cited
+from rag.stages.cite.marks import Cited, Mark
 from rag.values.answer import Citation, Completion, Context, Hit, Polished, Quote
 
 
@@ -40,13 +40,15 @@ def cite_completion(cite: Callable[[str, tuple[Hit, ...]], Cited], made: Complet
         # What the model did not see it cannot have drawn on.
         return cite(made.text, tuple(passage.hit for passage in context.used))
     sources: dict[tuple[object, ...], Citation] = {}
+    marks: list[Mark] = []
     valid = 0
     for quote in made.quotes:
         cited = cite(made.text[quote.end : quote.cited], (context.used[quote.passage].hit,))
         valid += cited.valid
+        marks += [replace(mark, start=quote.end + mark.start, end=quote.end + mark.end) for mark in cited.marks]
         for citation in cited.citations:
             source = (citation.chunk_id, citation.title.casefold(), citation.source_urls)
             first = sources.setdefault(source, replace(citation, position=quote.end + citation.position))
             if citation.hit not in first.hits:
                 sources[source] = replace(first, also=(*first.also, citation.hit))
-    return Cited(made.text, tuple(sources.values()), valid)
+    return Cited(made.text, tuple(sources.values()), valid, marks=tuple(marks))

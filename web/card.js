@@ -1,0 +1,124 @@
+// An answer as a card of four sections: answer, sources, related documents, confidence; what can be done with it below.
+
+import { element, link } from "./dom.js";
+import { elements } from "./rendered.js";
+import { openPassage } from "./passage.js";
+import { feedback } from "./feedback.js";
+
+/** The sections of the card for `reply`, which answers `question`. */
+export function card(reply, question) {
+  const cites = reply.citations || [];
+  const chip = (n) => numbered(n, cites[n - 1], question);
+  const body = element("div", { class: "answer" }, ...answer(reply, chip));
+  return [
+    element("section", {}, element("h3", { text: reply.refused ? "No answer" : "Answer" }), body),
+    reply.refused ? closest(reply.closest || [], question) : sources(cites, question),
+    related(reply.relatedDocs || []),
+    confidence(reply.confidence),
+    details(reply.metadata || {}, reply.routing),
+    actions(reply),
+  ].filter(Boolean);
+}
+
+function answer(reply, chip) {
+  return reply.rendered ? elements(reply.rendered, chip) : [element("p", { text: reply.answer })];
+}
+
+function numbered(n, citation, question) {
+  if (!citation) return element("span", { text: `[${n}]` });
+  const label = `Source ${n}: ${[citation.fullTitle, citation.section].filter(Boolean).join(", ")}`;
+  const id = citation.chunkId || citation.id;
+  return element("button", {
+    type: "button", class: "chip", text: String(n), "aria-label": label, title: label,
+    disabled: !id, onclick: () => openPassage(id, question),
+  });
+}
+
+function sources(cites, question) {
+  if (!cites.length) return null;
+  const items = cites.map((citation, index) => {
+    const [address] = citation.sourceUrls || [];
+    return element(
+      "li", {}, numbered(index + 1, citation, question),
+      element(
+        "div", { class: "where" }, link(address, citation.fullTitle, "title"),
+        element("span", { class: "quiet", text: [citation.section, address ? "" : "internal document"].filter(Boolean).join(" · ") }),
+      ),
+    );
+  });
+  return element("section", {}, element("h3", { text: "Sources" }), element("ol", { class: "sources" }, ...items));
+}
+
+function closest(chunks, question) {
+  if (!chunks.length) return null;
+  const items = chunks.map((chunk) =>
+    element(
+      "li", { class: "where" },
+      element("button", { type: "button", class: "as-link", text: chunk.title, onclick: () => openPassage(chunk.chunkId, question) }),
+      element("span", { class: "quiet", text: chunk.section || "" }),
+    ));
+  return element("section", {}, element("h3", { text: "What came closest" }), element("ul", { class: "closest" }, ...items));
+}
+
+function related(documents) {
+  if (!documents.length) return null;
+  const groups = Map.groupBy ? Map.groupBy(documents, (one) => one.category) : grouped(documents);
+  const list = element("dl", { class: "related" });
+  for (const [category, members] of groups) {
+    list.append(
+      element("dt", { text: category || "documents" }),
+      element("dd", {}, ...members.map((one) => link(one.url, one.title, "tag"))),
+    );
+  }
+  return element("section", {}, element("h3", { text: "Related documents" }), list);
+}
+
+function grouped(documents) {
+  const groups = new Map();
+  for (const one of documents) groups.set(one.category, [...(groups.get(one.category) || []), one]);
+  return groups;
+}
+
+function confidence({ level, score, reason }) {
+  const value = Math.round(score);
+  return element(
+    "section", {}, element("h3", { text: "Confidence" }),
+    element(
+      "div", { class: `confidence ${["High", "Medium", "Low"].includes(level) ? level : ""}` },
+      element("span", { class: "level", text: level }),
+      element("meter", { min: 0, max: 100, low: 50, high: 75, optimum: 100, value, "aria-label": `Confidence ${value} of 100` }),
+      element("span", { text: `${value} / 100` }),
+      element("span", { class: "reason quiet", text: reason }),
+    ),
+  );
+}
+
+function details(metadata, routing) {
+  const facts = [
+    ["Written by", metadata.model || "nobody"],
+    ...Object.entries(metadata.timings || {}).map(([name, ms]) => [name.replace(/Ms$/, ""), `${ms.toFixed(1)} ms`]),
+    ["Next step", routing ? `${routing.action}: ${routing.reason}` : ""],
+    ...(metadata.trail || []).map((step) => ["Note", step]),
+    ...(metadata.skipped || []).map((stage) => ["Left out", stage]),
+  ].filter(([, value]) => value);
+  const list = element("dl", { class: "facts" });
+  for (const [name, value] of facts) list.append(element("dt", { text: name }), element("dd", { text: value }));
+  return element("details", {}, element("summary", { text: "How this came about" }), list);
+}
+
+function actions(reply) {
+  const said = element("span", { class: "said quiet", role: "status" });
+  const copied = [reply.answer, reply.citationsMarkdown].filter(Boolean).join("\n\n");
+  const copy = element("button", {
+    type: "button", class: "plain", text: "Copy",
+    onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(copied);
+        said.textContent = "Copied";
+      } catch {
+        said.textContent = "This browser does not let a page copy";
+      }
+    },
+  });
+  return element("div", { class: "actions" }, ...feedback(reply, said), copy, said);
+}

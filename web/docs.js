@@ -1,0 +1,89 @@
+// The API's reference, rendered from openapi.json.
+
+import "./theme.js";
+import { element } from "./dom.js";
+
+const place = document.getElementById("reference");
+
+show().catch(() => place.replaceChildren(element("p", { text: "The reference cannot be loaded now." })));
+
+async function show() {
+  const api = await (await fetch("openapi.json")).json();
+  document.getElementById("about").textContent = api.info.description;
+  const contents = element("ul", { "aria-label": "Routes" });
+  const operations = [];
+  for (const [path, methods] of Object.entries(api.paths)) {
+    for (const [method, one] of Object.entries(methods)) {
+      contents.append(element("li", {}, element("a", { href: `docs#${one.operationId}`, text: `${method.toUpperCase()} ${path}` })));
+      operations.push(operation(api, method, path, one));
+    }
+  }
+  place.replaceChildren(element("nav", { "aria-label": "Routes" }, contents), ...operations);
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+function operation(api, method, path, one) {
+  const parts = [
+    element("h2", { id: one.operationId }, element("span", { class: "verb", text: method.toUpperCase() }), ` ${path}`),
+    element("p", { text: one.summary }),
+    one.description && element("p", { class: "quiet", text: one.description }),
+    ...(one.parameters ? [element("h3", { text: "Parameters" }), table(["name", "in", "what it is"], one.parameters.map((p) => [p.name, p.in, p.description || ""]))] : []),
+    ...(one.requestBody ? [element("h3", { text: "Request" }), ...contentOf(api, one.requestBody.content)] : []),
+    element("h3", { text: "Responses" }),
+    ...Object.entries(one.responses).flatMap(([status, response]) => responded(api, status, resolve(api, response))),
+  ];
+  return element("section", { "aria-labelledby": one.operationId }, ...parts.filter(Boolean));
+}
+
+function responded(api, status, response) {
+  const failed = Number(status) >= 400;
+  const line = element("p", {}, element("strong", { text: status }), ` ${response.description}`);
+  return failed ? [line] : [line, ...contentOf(api, response.content || {})];
+}
+
+function contentOf(api, content) {
+  return Object.entries(content).flatMap(([type, { schema, example, examples }]) => {
+    const first = example ?? Object.values(examples || {})[0]?.value;
+    const rows = fields(api, schema);
+    return [
+      element("p", { class: "quiet", text: type }),
+      rows.length ? table(["field", "type", "what it is"], rows) : null,
+      first === undefined ? null : code(typeof first === "string" ? first : JSON.stringify(first, null, 2)),
+    ].filter(Boolean);
+  });
+}
+
+function fields(api, schema) {
+  const { properties = {}, required = [] } = resolve(api, schema || {});
+  return Object.entries(properties).map(([name, value]) => [
+    required.includes(name) ? name : `${name}?`, typeOf(api, value), resolve(api, value).description || "",
+  ]);
+}
+
+function typeOf(api, schema) {
+  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(api, one)).join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.type === "array") return `[${typeOf(api, schema.items || {})}]`;
+  return schema.type || "any";
+}
+
+function resolve(api, schema) {
+  if (!schema.$ref) return schema;
+  return schema.$ref.slice(2).split("/").reduce((at, name) => at[name], api);
+}
+
+function table(heads, rows) {
+  return element(
+    "div", { class: "scroll", tabindex: "0", role: "group", "aria-label": heads.join(", ") },
+    element(
+      "table", {}, element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", text })))),
+      element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((text, i) => (i ? element("td", { text }) : element("td", {}, element("code", { text }))))))),
+    ),
+  );
+}
+
+function code(text) {
+  return element("pre", { tabindex: "0" }, element("code", { text }));
+}

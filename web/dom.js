@@ -1,0 +1,21 @@
+// Elements are made by name and text alone: no string ever becomes markup.
+
+/** An element. `attributes` may hold `class`, `text`, listeners ("onclick": function) and any attribute. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === "text") made.textContent = value;
+    else if (key === "class") made.className = value;
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** A link that opens beside the page; plain text where the address is none that a reader should open. */
+export function link(address, text, className = "") {
+  if (!/^(https?:\/\/|mailto:)/i.test(address || "")) return element("span", { class: className, text });
+  return element("a", { href: address, target: "_blank", rel: "noopener noreferrer", class: className, text });
+}

@@ -1,0 +1,105 @@
+// The service's HTTP API: JSON and server-sent events, with the key of this session.
+
+const KEY = "key";
+
+/** What went wrong, in the service's own words. */
+export class Failed extends Error {
+  constructor(sentence, { code = "", status = 0 } = {}) {
+    super(sentence);
+    this.code = code;
+    this.status = status;
+  }
+
+  get needsKey() {
+    return this.status === 401 || this.status === 403;
+  }
+}
+
+export const key = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (value) => sessionStorage.setItem(KEY, value),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+/** The JSON of a GET. */
+export async function read(path, parameters = {}) {
+  const query = new URLSearchParams(parameters).toString();
+  const response = await send(query ? `${path}?${query}` : path);
+  return response.json();
+}
+
+/** The JSON of a POST. */
+export async function post(path, body) {
+  const response = await send(path, { method: "POST", body: JSON.stringify(body) });
+  return response.json();
+}
+
+/** Ask; `onText` gets the answer's text as it comes. The reply in the end. */
+export async function ask(body, { onText, signal }) {
+  const headers = { Accept: "text/event-stream" };
+  const response = await send("api/query", { method: "POST", body: JSON.stringify(body), headers, signal });
+  if (!(response.headers.get("content-type") || "").includes("text/event-stream")) return response.json();
+  for await (const { name, data } of events(response.body)) {
+    if (name === "delta") onText(data.text);
+    if (name === "error") throw new Failed(data.error, { code: data.code });
+    if (name === "answer") return data;
+  }
+  throw new Failed("The answer broke off. Please ask again.");
+}
+
+/** The events of a stream, `{ name, data }`, whatever pieces it comes in. */
+export async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      rest = (rest + (value ?? "\n\n")).replace(/\r\n/g, "\n");
+      const blocks = rest.split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const found = parsed(block);
+        if (found) yield found;
+      }
+      if (done) return;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function parsed(block) {
+  let name = "message";
+  const data = [];
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event:")) name = line.slice(6).trim();
+    if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+  }
+  return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
+}
+
+async function send(path, { headers = {}, ...options } = {}) {
+  const all = { ...headers };
+  if (options.body) all["Content-Type"] = "application/json";
+  if (key.get()) all["x-api-key"] = key.get();
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers: all });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failed(navigator.onLine ? "The service cannot be reached now." : "You are offline.");
+  }
+  if (response.ok) return response;
+  throw await failure(response);
+}
+
+async function failure(response) {
+  const told = await response.text();
+  const { status } = response;
+  try {
+    const body = told.startsWith("event:") ? parsed(told.trim()).data : JSON.parse(told);
+    return new Failed(body.error || `The service answered ${status}.`, { code: body.code, status });
+  } catch {
+    return new Failed(`The service answered ${status}.`, { status });
+  }
+}
