@@ -66,7 +66,7 @@ function related(documents) {
   const list = element("dl", { class: "related" });
   for (const [category, members] of groups) {
     list.append(
-      element("dt", { text: category || "documents" }),
+      element("dt", { text: (category || "documents").replaceAll("_", " ") }),
       element("dd", {}, ...members.map((one) => link(one.url, one.title, "tag"))),
     );
   }

@@ -44,12 +44,12 @@ def _suggest(index: Index) -> tuple[str, ...]:
 
 
 def _headings(index: Index) -> Iterator[tuple[str, Chunk]]:
-    """The last heading above chunks from all over the index, one a document."""
+    """The last heading above chunks from all over the index, one a document; titles stand above none."""
     numbers = index.numbers
     step = max(1, len(numbers) // (4 * TRIED))
     seen: set[str] = set()
     for chunk in index.fetch(numbers[::step]):
-        heading = (chunk.section or chunk.title).rpartition(" > ")[2].strip()
+        heading = chunk.section.rpartition(" > ")[2].strip()
         if chunk.doc_id not in seen and len(heading.split()) >= MIN_WORDS and len(seen) < TRIED:
             seen.add(chunk.doc_id)
             yield heading, chunk
