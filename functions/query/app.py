@@ -14,7 +14,7 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import completions, page, query
+from routes import completions, mcp, page, query
 from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
 
@@ -55,6 +55,7 @@ ROUTES = (
     Route("POST", "/v1/chat/completions", completions.post_completion, CHAT, completions.told),
     Route("GET", "/v1/models", completions.get_models),
     Route("GET", "/v1/models/<model>", completions.get_model),
+    Route("POST", "/mcp", mcp.post_message),
     Route("GET", "/", page.get_page),
     Route("GET", "/web/<file>", page.get_file),
     Route("GET", "/docs", page.get_docs),

@@ -21,6 +21,7 @@ LAW = (
     {"rag.stages", "rag.adapters"},
     {"rag.slots"},
     {"rag.pipeline", "rag.http"},
+    {"rag.mcp"},
     {"rag.profiles"},
     {"rag.wiring"},
     {"telemetry", "snapshot"},

@@ -18,6 +18,7 @@ from ragctl.evaluate import evaluate
 from ragctl.failures import BAD_USAGE, DONE, FAILED, INTERRUPTED, CommandFailed, Problem, describe
 from ragctl.ingest import ingest
 from ragctl.ls import ls
+from ragctl.mcp import mcp
 from ragctl.options import Json, limit_numpy_threads, wants_trace
 from ragctl.rm import rm
 from ragctl.search import search
@@ -25,7 +26,7 @@ from ragctl.serve import serve
 from ragctl.show import show
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
-for command in (ingest, ls, rm, search, ask, show, serve, doctor, evaluate, calibrate):
+for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate):
     app.command()(command)
 
 

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: messages in, messages out, whatever carries them."""
