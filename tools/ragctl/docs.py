@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import models_json_schema
 
 from rag.config.knobs import Configured
 from rag.config.settings import Settings, variables
-from rag.http.schema import (
-    ErrorReply,
-    FeedbackReply,
-    FeedbackRequest,
-    HealthReply,
-    QueryReply,
-    QueryRequest,
-    QuestionReply,
-    QuestionRequest,
-)
 from rag.profiles import PROFILES
 from ragctl.cost_page import cost_page
+from ragctl.openapi import openapi
 
 ROOT = Path(__file__).resolve().parents[2]
-
-_ERRORS = {
-    "400": "A bad body or parameter: invalid_json, invalid_query, empty_query, query_too_long, unsafe_query, "
-    "invalid_parameter",
-    "413": "body_too_large (over 64 KiB)",
-    "415": "unsupported_media_type",
-    "500": "pipeline_error",
-    "503": "llm_unavailable, index_not_ready, index_mismatch",
-}
 
 
 def configuration() -> str:
@@ -101,87 +81,6 @@ def _parts(annotation: object) -> Iterator[object]:
     for part in get_args(getattr(annotation, "__value__", annotation)):
         yield part
         yield from _parts(part)
-
-
-def openapi() -> str:
-    """docs/openapi.json: the HTTP contract."""
-    models: tuple[type[BaseModel], ...] = (
-        QueryRequest,
-        QueryReply,
-        QuestionRequest,
-        QuestionReply,
-        FeedbackRequest,
-        FeedbackReply,
-        HealthReply,
-        ErrorReply,
-    )
-    _, schema = models_json_schema(
-        [(model, "validation") for model in models], ref_template="#/components/schemas/{model}"
-    )
-    query_errors = {status: _response(what, ErrorReply) for status, what in _ERRORS.items()}
-    document = {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Serverless RAG question answering",
-            "version": "1",
-            "description": "Answers with checked citations and a confidence, or an honest refusal.",
-        },
-        "paths": {
-            "/api/query": {
-                "post": {
-                    "operationId": "query",
-                    "summary": "Answer one question",
-                    "requestBody": {"required": True, "content": _json(QueryRequest)},
-                    "responses": {"200": _response("An answer, or a decline", QueryReply), **query_errors},
-                }
-            },
-            "/v1/query": {
-                "post": {
-                    "operationId": "question",
-                    "summary": "Answer one question, in the help desk's words",
-                    "requestBody": {"required": True, "content": _json(QuestionRequest)},
-                    "responses": {"200": _response("An answer, or a refusal", QuestionReply), **query_errors},
-                }
-            },
-            "/api/feedback": {
-                "post": {
-                    "operationId": "feedback",
-                    "summary": "Vote on a response; the session's last vote counts, null withdraws it",
-                    "requestBody": {"required": True, "content": _json(FeedbackRequest)},
-                    "responses": {
-                        "202": _response("The vote is kept", FeedbackReply),
-                        **query_errors,
-                        "400": _response("A bad body or field: invalid_json, invalid_parameter", ErrorReply),
-                        "404": _response("unknown_response", ErrorReply),
-                        "503": _response("store_unavailable", ErrorReply),
-                    },
-                }
-            },
-            "/api/health": {
-                "get": {
-                    "operationId": "health",
-                    "summary": "Is there an index, and who writes the answers?",
-                    "responses": {
-                        "200": _response("Ready", HealthReply),
-                        "503": _response("There is no usable index: index_not_ready, index_mismatch", ErrorReply),
-                    },
-                }
-            },
-        },
-        "components": {
-            "schemas": schema["$defs"],
-            "securitySchemes": {"apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"}},
-        },
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _response(what: str, model: type[BaseModel]) -> dict[str, Any]:
-    return {"description": what, "content": _json(model)}
-
-
-def _json(model: type[BaseModel]) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 
 
 GENERATED: dict[str, Callable[[], str]] = {

@@ -102,6 +102,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def __init__(self, listener: socket.socket, *, workers: int, jobs: IngestJobs, announce: Announcement) -> None:
         self._jobs = jobs
+        self._local = listener.getsockname()[0] in {"127.0.0.1", "::1"}
         self._options: dict[str, Any] = {
             "bind": [f"fd://{listener.detach()}"],
             "workers": workers,
@@ -134,7 +135,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             _heed_no_more_signals()
             os.kill(os.getppid(), signal.SIGINT)
             sys.exit(0)
-        return Gateway(with_ingest(lambda_handler, self._jobs))
+        return Gateway(with_ingest(lambda_handler, self._jobs), local=self._local)
 
     def failure(self) -> str:
         """Why the first worker that could not start could not; "" when none failed."""

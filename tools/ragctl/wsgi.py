@@ -30,6 +30,8 @@ TIME_LIMIT_S = 29.0
 STREAMED = HttpResponse("200 OK", (), b"")
 """Stands for a response that has gone out already."""
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
 type Handler = Callable[[dict[str, Any], LocalContext], object]
 type StartResponse = Callable[[str, list[tuple[str, str]]], Callable[[bytes], object]]
 
@@ -94,10 +96,14 @@ class LocalContext:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The WSGI application around ``handler``; ``clock`` counts seconds, monotonically."""
+    """The WSGI application around ``handler``; ``clock`` counts seconds, monotonically.
+
+    With ``local`` it answers this machine only: a page of another site may have its own name resolve to this address.
+    """
 
     handler: Handler
     clock: Callable[[], float] = time.monotonic
+    local: bool = False
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request; one line about it goes to ``wsgi.errors``."""
@@ -114,6 +120,9 @@ class Gateway:
 
     def _answer(self, environ: Mapping[str, Any], request_id: str, stream: WsgiStream) -> HttpResponse:
         body = _read_body(environ)
+        if self.local and _host(environ) not in LOOPBACK:
+            sentence = f"This server answers {', '.join(sorted(LOOPBACK))} only; others need ragctl serve --host"
+            return _error(HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
         if body is None:
             sentence = f"Request body exceeds {MAX_BODY_BYTES // 1024**2} MB"
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence, "body_too_large", request_id)
@@ -127,6 +136,12 @@ class Gateway:
         except Exception:  # noqa: BLE001 - Lambda reports whatever escapes from a handler, and goes on
             environ["wsgi.errors"].write(traceback.format_exc())
         return _error(HTTPStatus.BAD_GATEWAY, "Internal server error", "bad_gateway", request_id)
+
+
+def _host(environ: Mapping[str, Any]) -> str:
+    """The name that the request was sent to, without the port."""
+    named = str(environ.get("HTTP_HOST") or "localhost").lower()
+    return named.rpartition(":")[0] if named.rpartition(":")[2].isdigit() else named
 
 
 def _read_body(environ: Mapping[str, Any]) -> bytes | None:

@@ -1,0 +1,132 @@
+"""The examples of docs/openapi.json: what the waypoint sample answers, with fixed ids and times."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_SAID = "A confirmed ocean booking can be changed free of charge until 72 hours before departure."
+_MARK = "[Booking Amendments and Cancellations > Changing a confirmed ocean booking]"
+_TITLE, _SECTION = "Booking Amendments and Cancellations", "Changing a confirmed ocean booking"
+_URL = "https://lanternfish-line.example/booking/amendments"
+_METADATA: dict[str, Any] = {
+    "query": "What does it cost to change an ocean booking?",
+    "profile": "waypoint",
+    "chunksRetrieved": 8,
+    "chunksUsed": 1,
+    "latencyMs": 21.4,
+    "model": "extractive",
+    "finishReason": "stop",
+    "cached": False,
+    "degraded": False,
+    "statements": [{"text": _SAID, "citations": [_MARK], "support": "supported", "score": 1.0}],
+    "trail": [],
+    "skipped": [],
+    "timings": {"retrievalMs": 9.1, "generationMs": 1.2, "citationMs": 0.3, "totalMs": 21.4},
+    "usage": None,
+}
+_CITATION = {
+    "raw": _MARK,
+    "title": _TITLE,
+    "section": _SECTION,
+    "position": len(_SAID) + 1,
+    "fullTitle": _TITLE,
+    "docId": "CAR-004",
+    "sourceUrls": [_URL],
+    "score": 0.7123,
+    "matched": True,
+    "id": None,
+    "support": "supported",
+}
+_CONFIDENCE = {"level": "High", "score": 84.7, "reason": "10 relevant sources with 1 citation", "raw": None}
+_SOURCE = {"title": _TITLE, "org": "", "url": _URL, "section": _SECTION}
+
+ANSWER: dict[str, Any] = {
+    "answer": f"{_SAID} {_MARK}",
+    "sources": [_SOURCE],
+    "relatedDocs": [{"title": _TITLE, "category": "carrier", "docId": "CAR-004", "url": _URL}],
+    "citations": [_CITATION],
+    "citationsMarkdown": f"1. [{_TITLE} > {_SECTION}]({_URL})",
+    "confidence": _CONFIDENCE,
+    "refused": False,
+    "routing": None,
+    "responseId": "Jk2v9oXW0yq3Q5m1r7TzAw",
+    "sessionId": None,
+    "metadata": _METADATA,
+}
+DECLINE: dict[str, Any] = {
+    **ANSWER,
+    "answer": "I don't have specific information about that in the knowledge base. "
+    "Please rephrase your question or contact a specialist.",
+    "sources": [],
+    "relatedDocs": [],
+    "citations": [],
+    "citationsMarkdown": "",
+    "confidence": {"level": "Low", "score": 0, "reason": "No relevant sources found", "raw": None},
+    "refused": True,
+    "metadata": {
+        **_METADATA,
+        "query": "Who won the football world cup in 2018?",
+        "chunksRetrieved": 0,
+        "chunksUsed": 0,
+        "model": None,
+        "finishReason": None,
+        "statements": [],
+    },
+}
+STREAM = 'event: delta\ndata: {"text":"A confirmed ocean booking"}\n\nevent: answer\ndata: {"answer":"...", ...}\n\n'
+CHUNK = {
+    "id": "id_42",
+    "title": _TITLE,
+    "section": _SECTION,
+    "url": _URL,
+    "text": _SAID,
+    "units": [{"start": 0, "end": len(_SAID), "score": 0.7224}],
+    "matches": [{"start": 12, "end": 17, "weight": 0.5426}],
+}
+HEALTH = {
+    "status": "ok",
+    "profile": "waypoint",
+    "index": {
+        "documents": 28,
+        "chunks": 151,
+        "embeddingModel": "all-MiniLM-L6-v2",
+        "builtAt": "2026-11-23T08:00:00Z",
+        "version": "4f1c2a9b03de",
+        "manifest": True,
+    },
+    "llm": {"engine": "extractive", "model": "extractive", "lastError": None},
+}
+COMPLETION = {
+    "id": "chatcmpl-Jk2v9oXW0yq3Q5m1r7TzAw",
+    "object": "chat.completion",
+    "created": 1795400000,
+    "model": "waypoint",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": f"{_SAID} {_MARK}", "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    "citations": [_CITATION],
+    "sources": [_SOURCE],
+    "confidence": _CONFIDENCE,
+    "refused": False,
+    "responseId": "Jk2v9oXW0yq3Q5m1r7TzAw",
+}
+_DELTA = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "A confirmed"}}]}
+COMPLETION_STREAM = f"data: {json.dumps(_DELTA)}\n\ndata: [DONE]\n\n"
+MCP_CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "search", "arguments": {"query": "change a booking", "k": 3}},
+}
+MCP_RESULT = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "result": {"content": [{"type": "text", "text": f"[id_42] {_TITLE}\n{_SAID}"}], "isError": False},
+}
