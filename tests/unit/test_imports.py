@@ -27,9 +27,11 @@ LAW = (
     {"telemetry", "snapshot"},
     {"routes"},
     {"app"},
+    {"runtime", "runtime.__main__"},
 )
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
-READ_THE_ENVIRONMENT = {"rag.config.settings"}
+READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.__main__"}
+"""The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
 """Of other modules 250."""
 

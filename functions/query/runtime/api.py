@@ -1,0 +1,153 @@
+"""Lambda's Runtime API, as far as a streaming runtime needs it, over one kept connection.
+
+docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and runtimes-custom.html (response streaming). A response goes
+out chunk by chunk: a JSON prelude with status and headers, eight NUL bytes, the body. What fails after its beginning is
+told in trailers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPMessage
+from typing import Any
+
+from rag.errors import ClientGone
+
+VERSION = "2018-06-01"
+PRELUDE_TYPE = "application/vnd.awslambda.http-integration-response"
+PRELUDE_END = b"\0" * 8
+
+
+class RuntimeApiError(Exception):
+    """The Runtime API refused something, or cannot be reached: the environment is of no use any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One event. ``headers`` are those of the Runtime API."""
+
+    request_id: str
+    event: Any
+    headers: HTTPMessage
+
+
+class RuntimeApi:
+    """The API at ``address`` (host:port, as ``AWS_LAMBDA_RUNTIME_API`` names it)."""
+
+    def __init__(self, address: str) -> None:
+        self._connection = HTTPConnection(address)  # without a time limit: an environment waits for its next event
+
+    def next(self) -> Invocation:
+        """The next event; waits for it."""
+        headers, body = self._send("GET", "runtime/invocation/next")
+        return Invocation(headers["Lambda-Runtime-Aws-Request-Id"], json.loads(body), headers)
+
+    def restore_next(self) -> None:
+        """Wait until the snapshot that is taken now is restored."""
+        self._send("GET", "runtime/restore/next")
+
+    def respond(self, request_id: str) -> StreamedResponse:
+        """The response to an event, to be opened."""
+        return StreamedResponse(self._connection, f"/{VERSION}/runtime/invocation/{request_id}/response")
+
+    def fail(self, stage: str, error: BaseException) -> None:
+        """Tell that ``stage`` (``init``, ``restore``, ``invocation/ID``) failed."""
+        told = json.dumps(described(error))
+        headers = {"Content-Type": "application/json", "Lambda-Runtime-Function-Error-Type": type(error).__name__}
+        self._send("POST", f"runtime/{stage}/error", told.encode(), headers)
+
+    def _send(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[HTTPMessage, bytes]:
+        try:
+            self._connection.request(method, f"/{VERSION}/{path}", body, dict(headers or {}))
+            response = self._connection.getresponse()
+            content = response.read()
+        except (OSError, HTTPException) as exc:
+            raise RuntimeApiError(f"{method} {path}: {type(exc).__name__}") from exc
+        if response.status >= 300:
+            raise RuntimeApiError(f"{method} {path}: status {response.status}")
+        return response.headers, content
+
+
+class StreamedResponse:
+    """A ``routes.streams.ResponseStream`` to the Runtime API."""
+
+    def __init__(self, connection: HTTPConnection, path: str) -> None:
+        self._connection = connection
+        self._path = path
+        self._opened = False
+
+    @property
+    def opened(self) -> bool:
+        """Whether the response has begun."""
+        return self._opened
+
+    def open(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the prelude."""
+        self.open_with({"statusCode": status, "headers": dict(headers)})
+
+    def open_with(self, prelude: Mapping[str, Any]) -> None:
+        """Send ``prelude``: statusCode, headers, multiValueHeaders."""
+        if self._opened:
+            raise ValueError("the response has begun already")
+        self._opened = True
+        try:
+            self._connection.putrequest("POST", self._path, skip_accept_encoding=True)
+            self._connection.putheader("Content-Type", PRELUDE_TYPE)
+            self._connection.putheader("Lambda-Runtime-Function-Response-Mode", "streaming")
+            self._connection.putheader("Transfer-Encoding", "chunked")
+            self._connection.putheader("Trailer", "Lambda-Runtime-Function-Error-Type")
+            self._connection.putheader("Trailer", "Lambda-Runtime-Function-Error-Body")
+            self._connection.endheaders()
+        except OSError as exc:
+            raise ClientGone("The Runtime API closed the connection") from exc
+        self.write(json.dumps(prelude).encode() + PRELUDE_END)
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` as a chunk; ClientGone when nobody takes it."""
+        if data:
+            self._push(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the response; after an ``error`` with trailers that tell of it.
+
+        Raises:
+            RuntimeApiError: the Runtime API did not take it.
+        """
+        trailers = b""
+        if error is not None:
+            told = base64.b64encode(json.dumps(described(error)).encode())
+            kind = type(error).__name__.encode()
+            trailers = b"Lambda-Runtime-Function-Error-Type: %b\r\nLambda-Runtime-Function-Error-Body: %b\r\n" % (
+                kind,
+                told,
+            )
+        try:
+            self._push(b"0\r\n%b\r\n" % trailers)
+            response = self._connection.getresponse()
+            response.read()
+        except (ClientGone, OSError, HTTPException) as exc:
+            self._connection.close()  # the next request makes a new one
+            raise RuntimeApiError(f"response: {type(exc).__name__}") from exc
+        if response.status >= 300:
+            raise RuntimeApiError(f"response: status {response.status}")
+
+    def _push(self, data: bytes) -> None:
+        try:
+            self._connection.send(data)
+        except OSError as exc:
+            raise ClientGone("The Runtime API closed the connection") from exc
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """``error`` as Lambda shows it."""
+    return {
+        "errorType": type(error).__name__,
+        "errorMessage": str(error),
+        "stackTrace": traceback.format_tb(error.__traceback__),
+    }
