@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -96,10 +97,10 @@ if __name__ == "__main__":
     with contextlib.redirect_stdout(output):
         told = answers(Path(sys.argv[1]))
         vote(Path(sys.argv[1]) / "feedback.json")
-        observe(ANSWER)
+        observe(ANSWER, protocol="api", first_text_ms=40.0)
         metrics.flush_metrics()
     facts = {
-        "routes": sorted(app.ROUTES),
+        "routes": sorted([route.method, re.sub("<(.*)>", r"{\1}", route.path)] for route in app.ROUTES),
         "environment": environment(),
         "answers": told,
         "metrics": emitted(output.getvalue()),

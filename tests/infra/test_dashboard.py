@@ -29,7 +29,7 @@ FROM_AWS = {
         ("AWS/DynamoDB", TABLE),
     ),
 }
-SEARCHED = {"Errors": "code", "CacheHit": "layer", "SoftFailures": "stage"}
+SEARCHED = {"Errors": "code", "CacheHit": "layer", "SoftFailures": "stage", "Answers": "protocol"}
 """The dimension whose every value has its own line, by metric."""
 
 

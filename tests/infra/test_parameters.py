@@ -21,7 +21,7 @@ NOT_THE_PROGRAMS = {"POWERTOOLS_TRACE_DISABLED", "OPENBLAS_NUM_THREADS", "MALLOC
 NOT_A_SETTING = {
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
-    *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn"),
+    *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "Streaming"),
 }
 """Parameters that decide what is deployed, and say nothing to the program."""
 

@@ -84,27 +84,68 @@ def function_parameters(raw: dict[str, Any]) -> set[str]:
 # --- routes
 
 
+WITHOUT_A_KEY = {"/", "/web/{file}", "/docs", "/openapi.json"}
+"""What a browser opens before anybody could have given a key."""
+
+
+def methods_of(template: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Every method of the API by method and path."""
+    paths = template["Resources"]["Api"]["Properties"]["Body"]["paths"]
+    return {
+        (method.upper(), path): told
+        for path, methods in paths.items()
+        for method, told in methods.items()
+        if method != "parameters"
+    }
+
+
 def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: dict[str, Any]) -> None:
-    paths = deploy()["Resources"]["Api"]["Properties"]["Body"]["paths"]
-
-    deployed = sorted([method.upper(), path] for path, methods in paths.items() for method in methods)
-
-    assert deployed == program["routes"]
+    assert sorted([*route] for route in methods_of(deploy())) == program["routes"]
 
 
-def test_output_names_every_route(deploy: Any, program: dict[str, Any]) -> None:
-    told = deploy()["Outputs"]["ApiUrl"]["Description"]
+def test_every_route_but_the_pages_needs_the_api_key(deploy: Any) -> None:
+    for (_, path), method in methods_of(deploy()).items():
+        assert method.get("security") == (None if path in WITHOUT_A_KEY else [{"api_key": []}]), path
 
-    assert sorted([*pair] for pair in re.findall(r"(GET|POST) (/[\w/]+)", told)) == program["routes"]
+
+@pytest.mark.parametrize(
+    ("streaming", "mode", "ending"),
+    [
+        ("off", "BUFFERED", "2015-03-31/functions/QueryFunctionAliaslive/invocations"),
+        ("on", "STREAM", "2021-11-15/functions/QueryFunctionAliaslive/response-streaming-invocations"),
+    ],
+)
+def test_every_route_calls_the_alias_as_its_runtime_answers(
+    deploy: Any, streaming: str, mode: str, ending: str
+) -> None:
+    template = deploy(Streaming=streaming)
+    for method in methods_of(template).values():
+        integration = method["x-amazon-apigateway-integration"]
+        assert integration["responseTransferMode"] == mode
+        assert integration["uri"].endswith(ending)
+    function = template["Resources"]["QueryFunction"]["Properties"]
+    wrapper = function["Environment"]["Variables"].get("AWS_LAMBDA_EXEC_WRAPPER")
+    assert wrapper == ("/var/task/stream.sh" if streaming == "on" else None)
+    permission = template["Resources"]["ApiPermission"]["Properties"]
+    assert permission["FunctionName"] == "QueryFunctionAliaslive"
+    assert permission["Action"] == "lambda:InvokeFunction"
+    assert permission["SourceArn"].endswith(":Api/prod/*")
 
 
-def test_every_route_needs_the_api_key_and_calls_the_alias(deploy: Any) -> None:
-    paths = deploy()["Resources"]["Api"]["Properties"]["Body"]["paths"]
+def test_a_changed_definition_is_deployed_to_the_stage_and_files_are_throttled_too(deploy: Any) -> None:
+    stage = deploy()["Resources"]["ApiprodStage"]["Properties"]
+    assert stage["MethodSettings"] == [
+        {"ResourcePath": "/*", "HttpMethod": "*", "ThrottlingRateLimit": 100, "ThrottlingBurstLimit": 200}
+    ]
 
-    for methods in paths.values():
-        for method in methods.values():
-            assert method["security"] == [{"api_key": []}]
-            assert "functions/QueryFunctionAliaslive/invocations" in method["x-amazon-apigateway-integration"]["uri"]
+
+def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> None:
+    makefile = (ROOT / "functions" / "query" / "Makefile").read_text(encoding="utf-8")
+    for name in ("stream.sh", "routes", "runtime", "../../web", "../../docs/openapi.json"):
+        assert f" {name} " in makefile
+    wrapper = ROOT / "functions" / "query" / "stream.sh"
+    assert wrapper.stat().st_mode & 0o111 == 0o111
+    assert "$LAMBDA_TASK_ROOT/runtime/__main__.py" in wrapper.read_text(encoding="utf-8")
 
 
 def test_api_key_is_in_a_usage_plan_with_throttle_and_quota(deploy: Any) -> None:

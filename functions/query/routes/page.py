@@ -82,7 +82,7 @@ def _text(call: Call, name: str) -> Response[str]:
 
 def _read(call: Call, name: str) -> str:
     """The file ``name``, openapi.json or one of the page's; NotFoundError for others, and where no page is served."""
-    if not call.service.settings.web:
+    if call.service.settings.web == "off":
         raise NotFoundError(name)
     return _content(name)
 

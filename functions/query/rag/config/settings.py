@@ -83,7 +83,7 @@ class Settings(Configured):
     embed_threads: int = knob(
         1, "EMBED_THREADS", "Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
-    web: bool = knob(True, "WEB", "Whether the page is served (on, off): GET /, /web, /docs and /openapi.json.")
+    web: Literal["on", "off"] = knob("on", "WEB", "Whether the page is served: GET /, /web, /docs and /openapi.json.")
     tracing_disabled: bool = knob(
         True, "POWERTOOLS_TRACE_DISABLED", "Whether X-Ray segments are left out; the template sets it."
     )
