@@ -1,0 +1,150 @@
+"""The official openai client and LangChain against the local server, which streams while the model writes."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import openai
+import pytest
+import real_model
+from fakes_llm import Exchange, LlmServer, drip
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_openai import ChatOpenAI
+from local_server import Server, serving
+
+from knowledge.build.ingest import ingest
+from knowledge.read.documents import read
+
+pytestmark = pytest.mark.slow
+
+PAGE = """# Trade permits
+
+## Chewing gum
+
+Importing chewing gum into Singapore needs a licence of the Health Sciences Authority, which costs 25 dollars a year.
+Nobody may sell it without a pharmacist.
+"""
+QUESTION = "What does the licence for chewing gum cost?"
+WAIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("permits")
+    (root / "permits.md").write_text(PAGE)
+    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
+    return root / "index"
+
+
+@pytest.fixture(scope="module")
+def server(index: Path) -> Iterator[Server]:
+    with serving(index) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
+
+
+def test_openais_client_asks_streams_and_lists(client: openai.OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == ["waypoint", "waypoint-sources"]
+    asked = [{"role": "user", "content": QUESTION}]
+    plain = client.chat.completions.create(model="waypoint", messages=asked)  # type: ignore[arg-type]
+    assert plain.choices[0].message.content is not None
+    assert "25 dollars" in plain.choices[0].message.content
+    assert plain.model_extra is not None
+    assert plain.model_extra["refused"] is False
+    stream = client.chat.completions.create(model="waypoint", messages=asked, stream=True)  # type: ignore[call-overload]
+    chunks = list(stream)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == plain.choices[0].message.content
+    assert chunks[-1].model_extra["confidence"]["level"] in {"High", "Medium", "Low"}
+
+
+def test_openais_asynchronous_client_asks(server: Server) -> None:
+    async def ask() -> str | None:
+        async with openai.AsyncOpenAI(base_url=f"http://{server.address}/v1", api_key="x") as client:
+            asked = [{"role": "user", "content": QUESTION}]
+            told = await client.chat.completions.create(model="waypoint", messages=asked)  # type: ignore[arg-type]
+            return told.choices[0].message.content
+
+    assert "25 dollars" in (asyncio.run(ask()) or "")
+
+
+def test_errors_are_openais_own(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="cannot be empty") as wrong:
+        client.chat.completions.create(model="waypoint", messages=[{"role": "user", "content": " "}])
+    assert wrong.value.code == "empty_query"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("gpt-4")
+
+
+def test_a_stream_that_breaks_off_is_an_error(index: Path) -> None:
+    with LlmServer([drip("The licence costs", ended=False)]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
+        client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
+        asked = [{"role": "user", "content": QUESTION}]
+        stream = client.chat.completions.create(model="x", messages=asked, stream=True)  # type: ignore[call-overload]
+        with pytest.raises(openai.APIError, match="LLM request failed"):
+            list(stream)
+
+
+def test_langchain_asks_streams_and_goes_on(server: Server) -> None:
+    chat = ChatOpenAI(base_url=f"http://{server.address}/v1", api_key="x", model="waypoint")  # type: ignore[arg-type]
+    told = chat.invoke(QUESTION)
+    assert "25 dollars" in str(told.content)
+    assert "".join(str(chunk.content) for chunk in chat.stream(QUESTION)) == told.content
+    assert [str(one.content) for one in chat.batch([QUESTION, QUESTION])] == [told.content] * 2
+    turns = [HumanMessage(QUESTION), AIMessage(str(told.content)), HumanMessage("and who may sell it?")]
+    assert "pharmacist" in str(chat.invoke(turns).content)
+
+
+def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path) -> None:
+    go_on = threading.Event()
+    with (
+        LlmServer([drip("The licence costs 25 dollars", go_on, " a year.")]) as llm,
+        serving(index, LLM_BASE_URL=llm.url) as server,
+    ):
+        connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
+        connection.request(
+            "POST", "/api/query", json.dumps({"query": QUESTION}), {"Accept": "text/event-stream"} | JSON
+        )
+        response = connection.getresponse()
+        assert response.getheader("Transfer-Encoding") == "chunked"
+        assert response.readline() == b"event: delta\n"
+        assert json.loads(response.readline().removeprefix(b"data: ")) == {"text": "The licence costs 25 dollars"}
+        go_on.set()
+        assert b"event: answer" in response.read()
+        connection.close()
+
+
+def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
+    ended = threading.Event()
+
+    def endless(exchange: Exchange) -> None:
+        try:
+            drip("The licence costs", *[" and costs" for _ in range(200_000)])(exchange)
+        except OSError:
+            ended.set()
+
+    with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
+        connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
+        connection.request(
+            "POST", "/api/query", json.dumps({"query": QUESTION}), {"Accept": "text/event-stream"} | JSON
+        )
+        assert connection.getresponse().readline() == b"event: delta\n"
+        connection.close()
+        assert ended.wait(WAIT_S)
+
+
+def test_another_name_for_this_machine_is_refused(server: Server) -> None:
+    status, told = server.request("GET", "/api/health", None, Host="evil.example")
+    assert (status, told["code"]) == (403, "forbidden")
+    assert server.request("GET", "/api/health", None, Host="localhost:3000")[0] == 200
+
+
+EVENTS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
