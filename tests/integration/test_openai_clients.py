@@ -110,9 +110,7 @@ def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path)
         serving(index, LLM_BASE_URL=llm.url) as server,
     ):
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
-        connection.request(
-            "POST", "/api/query", json.dumps({"query": QUESTION}), {"Accept": "text/event-stream"} | JSON
-        )
+        connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
         response = connection.getresponse()
         assert response.getheader("Transfer-Encoding") == "chunked"
         assert response.readline() == b"event: delta\n"
@@ -133,9 +131,7 @@ def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
 
     with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
-        connection.request(
-            "POST", "/api/query", json.dumps({"query": QUESTION}), {"Accept": "text/event-stream"} | JSON
-        )
+        connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
         assert connection.getresponse().readline() == b"event: delta\n"
         connection.close()
         assert ended.wait(WAIT_S)
