@@ -249,6 +249,7 @@ def test_the_hooks_run_around_the_snapshot(
     else:
         assert order == ["b2", "b1", "a1"]
         assert asked[:3] == ["restore/next", "invocation/next", "invocation/request-1/response"]
+        assert double.connections == 2  # none that was made before the snapshot is used after it
 
 
 def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
@@ -271,8 +272,8 @@ import beside
 
 
 def answer(event, context):
-    print(beside.WHERE, *sys.path[:3])
     logging.getLogger("library").warning("line 1\\nline 2")
+    print(beside.WHERE, os.environ["LAMBDA_TASK_ROOT"] + "/runtime" in sys.path, *sys.path[:3])
     os.kill(os.getpid(), signal.SIGKILL)  # nothing is written after this
 """
 
@@ -304,10 +305,10 @@ def test_lambdas_command_starts_it_and_what_is_logged_leaves_at_once(tmp_path: P
         )
 
     assert (done.returncode, done.stderr) == (-9, "")
-    printed, logged = done.stdout.splitlines()
+    logged, printed = done.stdout.splitlines()
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     first = [str(tmp_path), f"/opt/python/lib/{version}/site-packages", "/opt/python"]
-    assert printed.split() == [str(tmp_path / "beside.py"), *first]
+    assert printed.split() == [str(tmp_path / "beside.py"), "False", *first]
     told = json.loads(logged)
     assert (told["level"], told["logger"], told["message"]) == ("WARNING", "library", "line 1\nline 2")
     assert told["timestamp"].endswith("Z")
