@@ -1,0 +1,132 @@
+"""POST /v1/chat/completions and GET /v1/models, as OpenAI's clients speak."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakes_llm import LlmServer, drip, error, reply
+from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Reply, Start, rest_event
+
+
+def chat(api: Api, *messages: tuple[str, Any], **fields: Any) -> Reply:
+    body = {"model": "waypoint", "messages": [{"role": role, "content": said} for role, said in messages], **fields}
+    return api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
+
+
+def chunks(told: Reply) -> list[dict[str, Any]]:
+    *data, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
+    assert done == "[DONE]"
+    return [json.loads(one) for one in data]
+
+
+def test_an_answer_is_a_completion_with_its_sources_beside_it(api: Api) -> None:
+    plain = api.ask(IN_SCOPE).json
+    body = chat(api, ("system", "Talk like a pirate."), ("user", IN_SCOPE)).json
+    [choice] = body["choices"]
+    assert choice["message"] == {"role": "assistant", "content": plain["answer"], "refusal": None}
+    assert (choice["finish_reason"], body["object"], body["model"]) == ("stop", "chat.completion", "waypoint")
+    assert body["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    for name in ("citations", "sources", "confidence", "refused"):
+        assert body[name] == plain[name]
+    assert body["id"] == f"chatcmpl-{body['responseId']}"
+
+
+def test_a_decline_is_one(api: Api) -> None:
+    body = chat(api, ("user", OUT_OF_SCOPE)).json
+    assert (body["choices"][0]["message"]["content"], body["refused"]) == (DECLINE, True)
+
+
+def test_the_conversation_before_is_understood(with_llm: Start) -> None:
+    with LlmServer([reply("Which documents are needed for export?"), reply(SAID)]) as server:
+        api = with_llm(server)
+        chat(api, ("user", IN_SCOPE), ("assistant", SAID), ("user", "And for export?"))
+        rewriting = server.requests[0].json["messages"][0]["content"]
+    assert IN_SCOPE in rewriting
+    assert "And for export?" in rewriting
+
+
+def test_without_a_model_a_follow_up_is_searched_for_with_the_turns_before(api: Api) -> None:
+    question = "What does it cost to change an ocean booking?"
+    alone = chat(api, ("user", "and how late is it free?")).json
+    after = chat(api, ("user", question), ("assistant", "SGD 50."), ("user", "and how late is it free?")).json
+    assert "72 hours" in after["choices"][0]["message"]["content"]
+    assert alone["choices"][0]["message"]["content"] != after["choices"][0]["message"]["content"]
+
+
+def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
+    with LlmServer([drip("You need ", "three papers [Nowhere].")]) as server:
+        told = chat(with_llm(server), ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
+    assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
+    first, *texts, last, usage = chunks(told)
+    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert [one["choices"][0]["delta"]["content"] for one in texts] == ["You need ", "three papers [Nowhere]."]
+    assert last["choices"][0]["finish_reason"] == "stop"
+    assert last["confidence"]["level"] == "Low"
+    assert last["answer"].startswith("You need three papers.")  # checked: the mark of what was not found is gone
+    assert (usage["choices"], usage["usage"]["total_tokens"]) == ([], 17)
+    assert len({one["id"] for one in (first, *texts, last, usage)}) == 1
+
+
+def test_the_model_with_sources_ends_with_them(api: Api) -> None:
+    body = chat(api, ("user", IN_SCOPE), model="waypoint-sources").json
+    assert body["model"] == "waypoint-sources"
+    text = body["choices"][0]["message"]["content"]
+    assert "\n\n**Sources**\n\n1. [Singapore Import Permits and TradeNet" in text
+    streamed = chunks(chat(api, ("user", IN_SCOPE), model="waypoint-sources", stream=True))
+    assert "".join(one["choices"][0]["delta"].get("content", "") for one in streamed) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ("{", 400, "invalid_json"),
+        ("[]", 400, "invalid_json"),
+        ('{"messages": []}', 400, "invalid_parameter"),
+        ('{"messages": "hi"}', 400, "invalid_parameter"),
+        ('{"messages": [{"role": "system", "content": "x"}]}', 400, "invalid_parameter"),
+        ('{"messages": [{"role": "user", "content": ""}]}', 400, "empty_query"),
+        (
+            '{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}',
+            400,
+            "invalid_parameter",
+        ),
+        ('{"messages": [{"role": "user", "content": "x"}], "n": 2}', 400, "invalid_parameter"),
+        ('{"messages": [{"role": "user", "content": "x"}], "stream": 1}', 400, "invalid_parameter"),
+        (json.dumps({"messages": [{"role": "user", "content": "x" * 1_100_000}]}), 413, "body_too_large"),
+    ],
+)
+def test_errors_have_openais_shape(api: Api, body: str, status: int, code: str) -> None:
+    told = api.call(rest_event("POST", "/v1/chat/completions", body))
+    assert told.status == status
+    assert told.json["error"].keys() == {"message", "type", "param", "code"}
+    assert (told.json["error"]["type"], told.json["error"]["code"]) == ("invalid_request_error", code)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_model_that_is_away_is_a_server_error(with_llm: Start, stream: bool) -> None:
+    with LlmServer([error(503)]) as server:
+        told = chat(with_llm(server, LLM_MAX_RETRIES="0"), ("user", IN_SCOPE), stream=stream)
+    assert told.status == 503
+    assert told.json["error"]["type"] == "server_error"
+    assert told.json["error"]["message"] == "Pipeline error: LLM request failed"
+
+
+def test_parts_of_text_are_one_question_and_any_model_will_do(api: Api) -> None:
+    parts = [{"type": "text", "text": "Which documents do you need"}, {"type": "text", "text": IN_SCOPE}]
+    body = chat(api, ("user", parts), model="gpt-4o-mini", temperature=0, tools=[], user="me").json
+    assert (body["model"], body["refused"]) == ("waypoint", False)
+
+
+def test_a_long_conversation_is_cut_not_refused(api: Api) -> None:
+    before = [(role, f"{number} " + "x" * 2000) for number in range(200) for role in ("user", "assistant")]
+    assert chat(api, *before, ("user", IN_SCOPE)).status == 200
+
+
+def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
+    listed = api.call(rest_event("GET", "/v1/models")).json
+    assert [one["id"] for one in listed["data"]] == ["waypoint", "waypoint-sources"]
+    assert api.call(rest_event("GET", "/v1/models/waypoint")).json["object"] == "model"
+    missing = api.call(rest_event("GET", "/v1/models/gpt-4"))
+    assert (missing.status, missing.json["error"]["code"]) == (404, "model_not_found")

@@ -1,0 +1,105 @@
+"""POST /mcp from the handler: what tools say of answers, of errors, and who is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from fakes_llm import LlmServer, error
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Reply, Start, rest_event
+
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": "abc.test"}
+
+
+def send(api: Api, method: str, *, headers: dict[str, str] | None = None, **params: Any) -> Reply:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return api.call(rest_event("POST", "/mcp", json.dumps(message), headers={**HEADERS, **(headers or {})}))
+
+
+def call(api: Api, tool: str, **arguments: Any) -> dict[str, Any]:
+    result: dict[str, Any] = send(api, "tools/call", name=tool, arguments=arguments).json["result"]
+    return result
+
+
+def test_an_answer_keeps_to_the_schema_that_the_tool_promises(api: Api) -> None:
+    tools = {tool["name"]: tool for tool in send(api, "tools/list").json["result"]["tools"]}
+    for tool, arguments in (("ask", {"question": IN_SCOPE}), ("search", {"query": IN_SCOPE})):
+        jsonschema.validate(arguments, tools[tool]["inputSchema"])
+        result = call(api, tool, **arguments)
+        jsonschema.validate(result["structuredContent"], tools[tool]["outputSchema"])
+        assert result["isError"] is False
+    plain = api.ask(IN_SCOPE).json
+    told = call(api, "ask", question=IN_SCOPE)
+    assert told["structuredContent"]["answer"] == plain["answer"]
+    assert f"Confidence: {plain['confidence']['level']}" in told["content"][0]["text"]
+    assert plain["citationsMarkdown"] in told["content"][0]["text"]
+
+
+def test_a_decline_is_a_result_and_asks_no_model(with_llm: Start) -> None:
+    with LlmServer([error(500)]) as server:
+        result = call(with_llm(server), "ask", question=OUT_OF_SCOPE)
+        assert server.requests == []
+    assert (result["isError"], result["structuredContent"]["refused"]) == (False, True)
+
+
+def test_filters_are_a_wall(api: Api) -> None:
+    result = call(api, "ask", question=IN_SCOPE, filters={"category": "no such category"})
+    assert result["structuredContent"]["refused"] is True
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentence"),
+    [
+        ("ask", {"question": " "}, "Query cannot be empty"),
+        ("ask", {}, "Wrong arguments. question is missing or wrong: The question, complete in itself, in plain words."),
+        ("ask", {"question": "x", "colour": "red"}, "Wrong arguments. Accepted are question, filters"),
+        ("search", {"query": "x", "k": 0}, "Wrong arguments. k is missing or wrong: How many passages, 1 to 50."),
+    ],
+)
+def test_what_a_model_can_mend_is_told_in_the_result(
+    api: Api, tool: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    result = call(api, tool, **arguments)
+    assert (result["isError"], result["content"][0]["text"]) == (True, sentence)
+
+
+def test_an_outage_is_told_without_a_vendors_word(with_llm: Start) -> None:
+    with LlmServer([error(503)]) as server:
+        result = call(with_llm(server, LLM_MAX_RETRIES="0"), "ask", question=IN_SCOPE)
+    assert (result["isError"], result["content"][0]["text"]) == (True, "Pipeline error: LLM request failed")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Origin": "https://evil.example"}, 403, "forbidden"),
+        ({"Accept": "text/html"}, 406, "not_acceptable"),
+        ({"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
+    ],
+)
+def test_who_is_refused(api: Api, headers: dict[str, str], status: int, code: str) -> None:
+    told = send(api, "ping", headers=headers)
+    assert (told.status, told.json["code"]) == (status, code)
+
+
+def test_the_own_page_is_no_other_site(api: Api) -> None:
+    assert send(api, "ping", headers={"Origin": "https://abc.test"}).status == 200
+
+
+def test_a_notification_is_accepted_without_a_word(api: Api) -> None:
+    body = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    told = api.call(rest_event("POST", "/mcp", body, headers=HEADERS))
+    assert (told.status, told.text) == (202, "")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_there_is_no_stream_and_no_session(api: Api, method: str) -> None:
+    told = api.call(rest_event(method, "/mcp", headers=HEADERS))
+    assert (told.status, told.headers["allow"]) == (405, "POST")
+
+
+def test_no_word_of_the_question_is_logged(api: Api) -> None:
+    told = send(api, "tools/call", name="ask", arguments={"question": "zebra crossing customs"})
+    assert "zebra" not in told.output

@@ -1,0 +1,97 @@
+"""The page's files, what stands around them, and the chunks and sample questions that it asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
+
+WEB = Path(__file__).parents[2] / "web"
+
+
+def get(path: str, **query: str) -> Event:
+    return {**rest_event("GET", path), "queryStringParameters": query or None}
+
+
+def test_the_page_knows_where_it_is_and_whose_it_is(api: Api) -> None:
+    page = api.call(get("/"))
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert '<base href="/prod/">' in page.text
+    assert 'data-profile="waypoint"' in page.text
+    assert '<base href="/prod/">' in api.call(get("/docs")).text
+
+
+def test_nothing_inline_and_nothing_from_elsewhere_runs(api: Api) -> None:
+    policy = api.call(get("/")).headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "require-trusted-types-for 'script'" in policy
+    assert "unsafe" not in policy
+    for path in WEB.iterdir():
+        told = api.call(get(f"/web/{path.name}"))
+        assert (told.status, told.text) == (200, path.read_text(encoding="utf-8"))
+        assert "http://" not in re.sub(r'"http://www.w3.org/2000/svg"', "", told.text)
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", told.text)
+        assert not re.search(r"\son\w+=|style=|<script(?! type=\"module\" src=\"web/)", told.text)
+
+
+def test_the_reference_is_the_published_one(api: Api) -> None:
+    published = (WEB.parent / "docs" / "openapi.json").read_text(encoding="utf-8")
+    assert api.call(get("/openapi.json")).text == published
+
+
+@pytest.mark.parametrize("path", ["/", "/web/app.js", "/docs", "/openapi.json"])
+def test_it_can_be_left_out(start: Start, path: str) -> None:
+    told = start(WEB="off").call(get(path))
+    assert (told.status, told.json["code"]) == (404, "not_found")
+
+
+def test_a_chunk_shows_what_answers_and_which_words_were_met(api: Api) -> None:
+    asked = api.call(post({"query": IN_SCOPE, "rendered": True})).json
+    told = api.call(get(f"/api/chunks/{asked['citations'][0]['chunkId']}", question=IN_SCOPE)).json
+    best = max(told["units"], key=lambda unit: unit["score"])
+    assert "commercial invoice" in told["text"][best["start"] : best["end"]]
+    words = {told["text"][word["start"] : word["end"]].lower() for word in told["matches"]}
+    assert {"documents", "customs"} <= words
+    assert all(0 < word["weight"] <= 1 for word in told["matches"])
+
+
+def test_a_chunk_without_a_question_scores_nothing(api: Api) -> None:
+    told = api.call(get("/api/chunks/id_1")).json
+    assert (told["id"], told["matches"]) == ("id_1", [])
+    assert {unit["score"] for unit in told["units"]} == {0}
+
+
+@pytest.mark.parametrize("name", ["id_999999", "id_", "id_-1", "1", "id_1x", f"id_{'9' * 40}", "id_%E0"])
+def test_a_chunk_that_is_none_is_404(api: Api, name: str) -> None:
+    told = api.call(get(f"/api/chunks/{name}"))
+    assert (told.status, told.json["code"]) == (404, "unknown_chunk")
+
+
+def test_a_question_that_is_too_long_for_a_chunk_is_400(api: Api) -> None:
+    told = api.call(get("/api/chunks/id_1", question="x" * 2001))
+    assert (told.status, told.json["code"]) == (400, "invalid_parameter")
+
+
+def test_the_sample_questions_are_answered(api: Api) -> None:
+    questions = api.call(get("/api/suggestions")).json["questions"]
+    assert 3 <= len(questions) <= 6
+    assert len(set(questions)) == len(questions)
+    assert [api.ask(question).json["refused"] for question in questions] == [False] * len(questions)
+
+
+def test_a_rendered_answer_has_chips_where_its_marks_stand(api: Api) -> None:
+    body = api.call(post({"query": IN_SCOPE, "rendered": True})).json
+    chips: list[Any] = re.findall(r'"tag": "cite", "n": (\d+)', json.dumps(body["rendered"]))
+    assert sorted({int(n) for n in chips}) == list(range(1, len(body["citations"]) + 1))
+    assert body["citations"][0]["raw"] not in json.dumps(body["rendered"])
+    assert "rendered" not in api.ask(IN_SCOPE).json
+
+
+def test_a_decline_names_what_came_closest(api: Api) -> None:
+    body = api.call(post({"query": OUT_OF_SCOPE, "rendered": True})).json
+    assert len(body["closest"]) == 3
+    assert api.call(get(f"/api/chunks/{body['closest'][0]['chunkId']}")).json["title"] == body["closest"][0]["title"]
