@@ -1,0 +1,133 @@
+"""A server of the page's real files whose replies are scripted: for states that are hard to get from the real one."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from routes.page import POLICY, TYPES
+
+WEB = Path(__file__).parents[2] / "web"
+
+ANSWER: dict[str, Any] = {
+    "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
+    "rendered": [
+        {"tag": "p", "children": ["Twenty-five dollars. ", {"tag": "cite", "n": 1, "children": []}]},
+    ],
+    "sources": [],
+    "relatedDocs": [{"title": "Trade permits", "category": "regulatory", "docId": "d1", "url": None}],
+    "citations": [
+        {
+            "raw": "[Trade permits > Chewing gum]",
+            "title": "Trade permits",
+            "section": "Chewing gum",
+            "fullTitle": "Trade permits",
+            "sourceUrls": ["https://permits.example/gum"],
+            "chunkId": "id_1",
+            "id": None,
+        }
+    ],
+    "citationsMarkdown": "1. [Trade permits](https://permits.example/gum)",
+    "confidence": {"level": "High", "score": 88, "reason": "one source"},
+    "refused": False,
+    "routing": None,
+    "responseId": "r1",
+    "sessionId": None,
+    "closest": [],
+    "metadata": {"model": "extractive", "timings": {"totalMs": 21.0}, "trail": [], "skipped": []},
+}
+HEALTH = {"profile": "waypoint", "index": {"documents": 1}, "llm": {"engine": "extractive", "model": "extractive"}}
+CHUNK = {
+    "id": "id_1",
+    "title": "Trade permits",
+    "section": "Chewing gum",
+    "url": None,
+    "text": "x",
+    "units": [],
+    "matches": [],
+}
+
+
+class StandIn:
+    """``replies`` maps a path to (status, body); ``stream`` is what a question gets in their place."""
+
+    def __init__(self) -> None:
+        self.profile = "waypoint"
+        self.replies: dict[str, tuple[int, Any]] = {
+            "/api/health": (200, HEALTH),
+            "/api/suggestions": (200, {"questions": ["What does chewing gum cost?"]}),
+            "/api/query": (200, ANSWER),
+            "/api/feedback": (202, {"responseId": "r1", "accepted": True}),
+        }
+        self.chunk: dict[str, Any] = CHUNK
+        self.stream: str | None = None
+        self.key = ""
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def address(self) -> str:
+        """Of the page."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
+        """Status, type and body for a request."""
+        name = path.strip("/") or "index.html"
+        name = {"docs": "docs.html"}.get(name, name.removeprefix("web/"))
+        if (WEB / name).is_file():
+            text = (WEB / name).read_text(encoding="utf-8").replace("{base}", "/").replace("{profile}", self.profile)
+            return 200, TYPES[Path(name).suffix], text.encode()
+        if path == "/openapi.json":
+            return 200, "application/json", (WEB.parent / "docs" / "openapi.json").read_bytes()
+        if self.key and headers.get("x-api-key") != self.key:
+            return (
+                403,
+                "application/json",
+                b'{"error": "Send a valid API key in the header x-api-key", "code": "forbidden"}',
+            )
+        if path == "/api/query" and self.stream is not None:
+            return 200, "text/event-stream", self.stream.encode()
+        status, body = self.replies.get(path, (200, self.chunk) if path.startswith("/api/chunks/") else (404, {}))
+        return status, "application/json", json.dumps(body).encode()
+
+
+def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            path = self.path.partition("?")[0]
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            status, kind, content = server.respond(path, headers)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Security-Policy", POLICY)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    return Handler

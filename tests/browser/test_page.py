@@ -1,0 +1,261 @@
+"""The page as a person uses it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser.stand_in import ANSWER, StandIn
+from fakes_llm import LlmServer
+from local_server import Server
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "What does the licence for chewing gum cost?"
+ELSEWHERE = "Who won the football world cup in 2018?"
+GUM = "[Trade permits > Chewing gum]"
+
+
+def opened(page: Page, server: Server | StandIn) -> Page:
+    page.goto(server.address if isinstance(server, StandIn) else f"http://{server.address}/")
+    return page
+
+
+def put(page: Page, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+
+
+def last(page: Page) -> Any:
+    return page.locator(".turn").last
+
+
+def test_it_says_who_answers_and_offers_questions_that_are_answered(page: Page, server: Server) -> None:
+    opened(page, server)
+    expect(page.locator("#about")).to_have_text("1 document, answers in the documents' own words")
+    page.locator("#suggestions button").first.click()
+    expect(last(page).locator(".confidence")).to_be_visible()
+    expect(last(page).locator("h3").first).to_have_text("Answer")
+
+
+def test_the_answer_arrives_while_the_model_writes(
+    page: Page, dripping: Callable[..., tuple[Server, LlmServer]]
+) -> None:
+    go_on = threading.Event()
+    server, _ = dripping("The licence costs 25 dollars", go_on, f" a year. {GUM}")
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".arriving")).to_have_text("The licence costs 25 dollars")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    go_on.set()
+    expect(last(page).locator(".chip").first).to_have_text("1")
+    expect(last(page).locator(".answer")).to_have_text("The licence costs 25 dollars a year. 1")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+
+
+def test_what_no_source_supports_is_marked(page: Page, dripping: Callable[..., tuple[Server, LlmServer]]) -> None:
+    server, _ = dripping(f"The licence costs 25 dollars a year. {GUM} Elephants travel free of charge. {GUM}")
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".unsupported")).to_have_text("not found in the sources")
+
+
+def test_a_chip_opens_the_passage_with_what_answers(page: Page, server: Server) -> None:
+    put(opened(page, server), QUESTION)
+    chip = last(page).locator(".answer .chip").first
+    chip.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading")).to_have_text("Trade permits")
+    unit = dialog.locator(".passage-text mark.unit")
+    assert "which costs 25 dollars a year" in "".join(unit.all_text_contents())
+    assert "costs" in dialog.locator(".passage-text mark.word").all_text_contents()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(chip).to_be_focused()
+
+
+def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server) -> None:
+    put(opened(page, server), QUESTION)
+    helpful = last(page).get_by_role("button", name="Helpful", exact=True)
+    helpful.click()
+    expect(helpful).to_have_attribute("aria-pressed", "true")
+    last(page).get_by_label("Comment on this answer").fill("Just what I needed")
+    last(page).get_by_role("button", name="Send comment").click()
+    expect(last(page).locator(".said")).to_have_text("Thank you")
+    expect(last(page).locator(".comment")).to_have_count(0)
+    helpful.click()
+    expect(helpful).to_have_attribute("aria-pressed", "false")
+    expect(last(page).locator(".said")).to_have_text("Taken back")
+
+
+def test_a_follow_up_is_one_and_a_new_conversation_is_new(page: Page, server: Server) -> None:
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    put(page, "and who may sell it?")
+    expect(last(page).locator(".answer")).to_contain_text("pharmacist")
+    expect(page.locator(".turn")).to_have_count(2)
+    last(page).get_by_text("How this came about").click()
+    expect(last(page).locator(".facts")).to_contain_text("together with the turns before")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator(".turn")).to_have_count(0)
+    put(page, "and who may sell it?")
+    last(page).get_by_text("How this came about").click()
+    expect(last(page).locator(".facts")).not_to_contain_text("turns before")
+
+
+def test_a_decline_shows_what_came_closest(page: Page, server: Server) -> None:
+    put(opened(page, server), ELSEWHERE)
+    expect(last(page).locator("h3").first).to_have_text("No answer")
+    last(page).locator(".closest button").first.click()
+    expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text("Trade permits")
+
+
+def test_the_keyboard_is_enough(page: Page, server: Server) -> None:
+    opened(page, server)
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    expect(last(page).locator(".confidence")).to_be_visible()
+    last(page).locator(".chip").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate(
+        "document.activeElement.closest('dialog') !== null || document.activeElement === document.body"
+    )
+
+
+def test_a_failure_says_what_and_can_be_tried_again(page: Page, stand_in: StandIn) -> None:
+    stand_in.replies["/api/query"] = (503, {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"})
+    put(opened(page, stand_in), QUESTION)
+    expect(last(page).locator(".card")).to_contain_text("Pipeline error: LLM request failed")
+    stand_in.replies["/api/query"] = (200, ANSWER)
+    page.get_by_role("button", name="Ask again").click()
+    expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
+    expect(page.locator(".turn")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("stream", "said"),
+    [
+        ('event: delta\ndata: {"text":"Half"}\n\n', "The answer broke off. Please ask again."),
+        ('event: error\ndata: {"error":"The index is damaged","code":"index_not_ready"}\n\n', "The index is damaged"),
+    ],
+)
+def test_a_stream_that_ends_badly_says_so(page: Page, stand_in: StandIn, stream: str, said: str) -> None:
+    stand_in.stream = stream
+    put(opened(page, stand_in), QUESTION)
+    expect(last(page).locator(".card")).to_contain_text(said)
+
+
+def test_events_are_read_however_they_are_written(page: Page, stand_in: StandIn) -> None:
+    whole = json.dumps(ANSWER, indent=1).replace("\n", "\r\ndata: ")
+    events = [": waiting", 'event: delta\r\ndata: {"text":\r\ndata: "x"}', f"event: answer\r\ndata: {whole}", ""]
+    stand_in.stream = "\r\n\r\n".join(events)
+    put(opened(page, stand_in), QUESTION)
+    expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
+
+
+def test_offline_it_says_so(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
+    opened(page, stand_in)
+    expect(page.locator("#suggestions")).to_be_visible()
+    context.set_offline(True)
+    put(page, QUESTION)
+    expect(last(page).locator(".card")).to_contain_text("You are offline.")
+
+
+def test_a_missing_key_is_asked_for_kept_for_the_session_and_forgotten(page: Page, stand_in: StandIn) -> None:
+    stand_in.key = "secret-key"
+    opened(page, stand_in)
+    page.get_by_label("This service asks for an API key").fill("secret-key")
+    page.keyboard.press("Enter")
+    expect(page.locator("#suggestions")).to_be_visible()
+    put(page, QUESTION)
+    expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
+    assert page.evaluate("sessionStorage.getItem('key')") == "secret-key"
+    assert "secret-key" not in page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+    page.reload()
+    expect(page.locator("#suggestions")).to_be_visible()
+    page.get_by_role("button", name="Forget key").click()
+    assert page.evaluate("sessionStorage.getItem('key')") is None
+    expect(page.get_by_label("This service asks for an API key")).to_be_visible()
+
+
+def test_stop_ends_the_request(page: Page, dripping: Callable[..., tuple[Server, LlmServer]]) -> None:
+    server, _ = dripping("The licence costs", threading.Event(), " nothing")
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".arriving")).to_have_text("The licence costs")
+    page.get_by_role("button", name="Stop").click()
+    expect(last(page).locator("h3")).to_have_text("Stopped")
+
+
+def test_copy_takes_the_sources_along(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    put(opened(page, stand_in), QUESTION)
+    last(page).get_by_role("button", name="Copy").click()
+    expect(last(page).locator(".said")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"{ANSWER['answer']}\n\n{ANSWER['citationsMarkdown']}"
+
+
+def test_nothing_is_fetched_from_elsewhere(page: Page, context: BrowserContext, server: Server) -> None:
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    assert {url.split("/")[2] for url in asked} == {server.address}
+
+
+@pytest.mark.parametrize("width", [320, 768])
+@pytest.mark.parametrize("question", [QUESTION, ELSEWHERE])
+def test_it_fits_a_phone(page: Page, server: Server, width: int, question: str) -> None:
+    page.set_viewport_size({"width": width, "height": 640})
+    put(opened(page, server), question)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, server: Server, profile: str, scheme: Any) -> None:
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    page = opened(context.new_page(), server)
+    expect(page.locator("#suggestions")).to_be_visible()
+    page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
+
+    def check(state: str) -> None:
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{state}: {found.generate_report()}"
+
+    check("empty")
+    put(page, QUESTION)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    last(page).get_by_text("How this came about").click()
+    check("answer")
+    last(page).locator(".chip").first.click()
+    expect(page.locator("mark.unit").first).to_be_visible()
+    check("passage")
+    page.keyboard.press("Escape")
+    put(page, ELSEWHERE)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    check("decline")
+    page.goto(f"http://{server.address}/docs")
+    expect(page.locator("#query")).to_be_visible()
+    page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
+    check("reference")
+    context.close()
+
+
+def test_without_motion_nothing_blinks(browser: Browser, stand_in: StandIn) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = opened(context.new_page(), stand_in)
+    running = page.evaluate(
+        "() => { const d = document.createElement('div'); d.className = 'arriving'; document.body.append(d);"
+        " return getComputedStyle(d, '::after').animationName; }"
+    )
+    assert running == "none"
+    context.close()
