@@ -252,6 +252,18 @@ def test_the_hooks_run_around_the_snapshot(
         assert double.connections == 2  # none that was made before the snapshot is used after it
 
 
+def test_a_snapshot_without_the_hooks_registry_is_an_error_of_the_init(
+    handled: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the program registered would not run: a snapshot that shares its secrets is worse than none.
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
+    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(lambda event, context: {})) as ended:
+        pass
+    assert ended == [1]
+    assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
+
+
 def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
     left: list[int] = []
 

@@ -116,9 +116,9 @@ def _ended(response: StreamedResponse, error: Exception | None = None) -> None:
 
 def _restored(api: RuntimeApi) -> bool:
     """Run the hooks around the snapshot; whether all went well."""
-    from snapshot_restore_py import get_after_restore, get_before_snapshot
-
     try:
+        from snapshot_restore_py import get_after_restore, get_before_snapshot
+
         for hook, args, kwargs in reversed(get_before_snapshot()):
             hook(*args, **kwargs)
     except BaseException as error:
