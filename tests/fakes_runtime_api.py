@@ -13,26 +13,48 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 TIMEOUT_S = 60.0
 
 
 @dataclass
 class Recorded:
-    """One request. ``chunks`` are a chunked body's, ``trailers`` what followed them; they grow while it comes."""
+    """One request. ``chunks`` are a chunked body's, ``trailers`` what followed them; they grow while it comes.
+
+    ``wire`` is every byte of it, as it came.
+    """
 
     line: str
     headers: dict[str, str]
     body: bytes = b""
     chunks: list[bytes] = field(default_factory=list)
     trailers: dict[str, str] = field(default_factory=dict)
+    wire: bytearray = field(default_factory=bytearray)
     arrived: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for_chunks(self, count: int) -> None:
         """Wait until so many chunks are there."""
         with self.arrived:
             assert self.arrived.wait_for(lambda: len(self.chunks) >= count, TIMEOUT_S)
+
+
+class _Tee:
+    """Reads from a connection and keeps what was read."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.kept = bytearray()
+
+    def readline(self) -> bytes:
+        line = self._stream.readline()
+        self.kept += line
+        return line
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self.kept += data
+        return data
 
 
 class RuntimeApiDouble:
@@ -82,11 +104,11 @@ class RuntimeApiDouble:
                 return
             self.connections += 1
             with connection, connection.makefile("rb") as stream:
-                while (line := stream.readline()) and self._one(line.decode().strip(), stream, connection):
+                while (line := (tee := _Tee(stream)).readline()) and self._one(line.decode().strip(), tee, connection):
                     pass
 
-    def _one(self, line: str, stream: Any, connection: socket.socket) -> bool:
-        recorded = Recorded(line, _fields(stream))
+    def _one(self, line: str, stream: _Tee, connection: socket.socket) -> bool:
+        recorded = Recorded(line, _fields(stream), wire=stream.kept)
         with self._changed:
             self.requests.append(recorded)
             self._changed.notify_all()
@@ -112,7 +134,7 @@ class RuntimeApiDouble:
             _answer(connection, 202, b'{"status":"OK"}', {})
         return True
 
-    def _read_chunks(self, recorded: Recorded, stream: Any) -> None:
+    def _read_chunks(self, recorded: Recorded, stream: _Tee) -> None:
         while size := int(stream.readline().strip() or b"0", 16):  # nothing at all: the connection broke off
             chunk = stream.read(size)
             assert stream.read(2) == b"\r\n"
@@ -122,7 +144,7 @@ class RuntimeApiDouble:
         recorded.trailers = _fields(stream)
 
 
-def _fields(stream: Any) -> dict[str, str]:
+def _fields(stream: _Tee) -> dict[str, str]:
     """Header lines up to the empty one; names in lower case, repeated ones joined."""
     found: dict[str, str] = {}
     while line := stream.readline().decode().rstrip("\r\n"):

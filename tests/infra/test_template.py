@@ -133,9 +133,9 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
 
 
 def test_a_changed_definition_is_deployed_to_the_stage_and_files_are_throttled_too(deploy: Any) -> None:
-    stage = deploy()["Resources"]["ApiprodStage"]["Properties"]
+    stage = deploy(ThrottleRate=3)["Resources"]["ApiprodStage"]["Properties"]
     assert stage["MethodSettings"] == [
-        {"ResourcePath": "/*", "HttpMethod": "*", "ThrottlingRateLimit": 100, "ThrottlingBurstLimit": 200}
+        {"ResourcePath": "/*", "HttpMethod": "*", "ThrottlingRateLimit": 3, "ThrottlingBurstLimit": 200}
     ]
 
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from fakes_runtime_api import RuntimeApiDouble
-from runtime.api import RuntimeApi, RuntimeApiError
+from runtime.api import RuntimeApi, RuntimeApiError, StreamedResponse
 from runtime.loop import Context, run
 
 from rag.errors import ClientGone
 
+GATEWAY = {"httpMethod": "POST", "path": "/", "requestContext": {}}
+"""What tells API Gateway's events from others."""
 HEAD = {"Content-Type": "text/event-stream"}
 PRELUDE = b'{"statusCode": 200, "headers": {"Content-Type": "text/event-stream"}}' + b"\0" * 8
 
@@ -54,16 +59,22 @@ def running(double: RuntimeApiDouble, handler: str) -> Iterator[list[int | BaseE
     assert not thread.is_alive()
 
 
+def streamed(context: Context) -> StreamedResponse:
+    """Where the response goes, of an event of API Gateway's."""
+    assert context.response_stream
+    return context.response_stream
+
+
 def test_each_piece_is_a_chunk_of_its_own_and_leaves_at_once(handled: Callable[..., str]) -> None:
     go_on = threading.Event()
 
     def handler(event: Any, context: Context) -> None:
-        context.response_stream.open(200, HEAD)
-        context.response_stream.write(b"event: delta\n\n")
+        streamed(context).open(200, HEAD)
+        streamed(context).write(b"event: delta\n\n")
         assert go_on.wait(60)  # the double has to have the first piece before the second is written
-        context.response_stream.write("é".encode())
+        streamed(context).write("é".encode())
 
-    with RuntimeApiDouble([{"path": "/"}]) as double, running(double, handled(handler)):
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
         response = double.request("/response")
         response.wait_for_chunks(2)
         go_on.set()
@@ -85,7 +96,7 @@ def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., st
         "body": base64.b64encode(body).decode(),
         "isBase64Encoded": True,
     }
-    with RuntimeApiDouble([{}]) as double, running(double, handled(lambda event, context: returned)):
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(lambda event, context: returned)):
         pass
     response = double.request("/response")
     prelude, *rest = response.chunks
@@ -97,18 +108,73 @@ def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., st
     assert b"".join(rest) == body
 
 
+def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Callable[..., str]) -> None:
+    def handler(event: Any, context: Context) -> None:
+        stream = streamed(context)
+        stream.open(200, HEAD)
+        stream.write(b"data: a\n\n")
+        stream.write(b"")  # an empty chunk would end the body
+        stream.write(b"x" * 4096)
+
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
+        address = double.address
+    head = (
+        b"POST /2018-06-01/runtime/invocation/request-1/response HTTP/1.1\r\n"
+        b"Host: %b\r\n"
+        b"Content-Type: application/vnd.awslambda.http-integration-response\r\n"
+        b"Lambda-Runtime-Function-Response-Mode: streaming\r\n"
+        b"Transfer-Encoding: chunked\r\n"
+        b"Trailer: Lambda-Runtime-Function-Error-Type\r\n"
+        b"Trailer: Lambda-Runtime-Function-Error-Body\r\n\r\n"
+    ) % address.encode()
+    body = b"%x\r\n%b\r\n" % (len(PRELUDE), PRELUDE) + b"9\r\ndata: a\n\n\r\n1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n"
+    assert bytes(double.request("/response").wire) == head + body
+
+
+def test_an_event_that_is_not_api_gateways_gets_the_result_as_json(handled: Callable[..., str]) -> None:
+    # The managed runtime's answer to a direct invocation: whoever asks without a gateway knows no prelude.
+    def handler(event: Any, context: Context) -> dict[str, Any]:
+        assert context.response_stream is None
+        return {"statusCode": 200, "body": "ä"}
+
+    with RuntimeApiDouble([{"query": "?"}]) as double, running(double, handled(handler)):
+        pass
+    response = double.request("/response")
+    assert json.loads(response.body) == {"statusCode": 200, "body": "ä"}
+    assert response.headers["content-type"] == "application/json"
+    assert "lambda-runtime-function-response-mode" not in response.headers
+
+
+@pytest.mark.parametrize("header", [{"X-Name": "Zoë"}, {"X-Name": "a\r\nSet-Cookie: b=c"}])
+def test_a_header_that_http_cannot_carry_is_an_error_before_anything_is_sent(
+    handled: Callable[..., str], header: dict[str, str]
+) -> None:
+    opening = handled(lambda event, context: context.response_stream.open(200, header))
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, opening):
+        pass
+    returned = handled(lambda event, context: {"statusCode": 200, "multiValueHeaders": {"X-Name": [*header.values()]}})
+    with RuntimeApiDouble([GATEWAY]) as other, running(other, returned):
+        pass
+    for one in (double, other):
+        assert json.loads(one.request("request-1/error").body)["errorType"] == "ValueError"
+        assert not [asked for asked in one.requests if asked.line.endswith("/response HTTP/1.1")]
+
+
 def test_events_come_one_after_the_other_on_one_connection(handled: Callable[..., str]) -> None:
-    seen: list[tuple[Any, str, int, str, str]] = []
+    seen: list[tuple[int, str, int, str, str]] = []
 
     def handler(event: Any, context: Context) -> dict[str, Any]:
         left = context.get_remaining_time_in_millis()
         trace = os.environ["_X_AMZN_TRACE_ID"]
-        seen.append((event, context.aws_request_id, left, context.invoked_function_arn.rpartition(":")[2], trace))
+        seen.append((event["n"], context.aws_request_id, left, context.invoked_function_arn.rpartition(":")[2], trace))
         return {"statusCode": 200, "body": ""}
 
-    with RuntimeApiDouble([{"n": 1}, {"n": 2}]) as double, running(double, handled(handler)) as ended:
+    with (
+        RuntimeApiDouble([{"n": 1, **GATEWAY}, {"n": 2, **GATEWAY}]) as double,
+        running(double, handled(handler)) as ended,
+    ):
         pass
-    assert [(event, number) for event, number, *_ in seen] == [({"n": 1}, "request-1"), ({"n": 2}, "request-2")]
+    assert [(event, number) for event, number, *_ in seen] == [(1, "request-1"), (2, "request-2")]
     assert all(25_000 < left <= 30_000 for _, _, left, _, _ in seen)
     assert {(alias, trace) for *_, alias, trace in seen} == {("live", "Root=1-2-3")}
     assert double.connections == 1
@@ -119,7 +185,7 @@ def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., 
     def handler(event: Any, context: Context) -> None:
         raise ValueError("no such thing")
 
-    with RuntimeApiDouble([{}, {}]) as double, running(double, handled(handler)):
+    with RuntimeApiDouble([GATEWAY, GATEWAY]) as double, running(double, handled(handler)):
         pass
     failed = double.request("/runtime/invocation/request-1/error")
     told = json.loads(failed.body)
@@ -130,11 +196,11 @@ def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., 
 
 def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[..., str]) -> None:
     def handler(event: Any, context: Context) -> None:
-        context.response_stream.open(200, HEAD)
-        context.response_stream.write(b"half")
+        streamed(context).open(200, HEAD)
+        streamed(context).write(b"half")
         raise ValueError("broke off")
 
-    with RuntimeApiDouble([{}]) as double, running(double, handled(handler)):
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
         pass
     response = double.request("/response")
     assert response.chunks == [PRELUDE, b"half"]
@@ -145,7 +211,7 @@ def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[...,
 
 
 def test_a_handler_that_cannot_be_imported_is_an_error_of_the_init() -> None:
-    with RuntimeApiDouble([{}]) as double, running(double, "no_such_module.handler") as ended:
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, "no_such_module.handler") as ended:
         pass
     assert ended == [1]
     assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
@@ -173,7 +239,7 @@ def test_the_hooks_run_around_the_snapshot(
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", registry)
     monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
     name = handled(lambda event, context: {"statusCode": 200, "body": "x"})
-    with RuntimeApiDouble([{}]) as double, running(double, name) as ended:
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, name) as ended:
         pass
     asked = [one.line.split()[1].rpartition("runtime/")[2] for one in double.requests]
     if broken == "before":
@@ -183,13 +249,88 @@ def test_the_hooks_run_around_the_snapshot(
     else:
         assert order == ["b2", "b1", "a1"]
         assert asked[:3] == ["restore/next", "invocation/next", "invocation/request-1/response"]
+        assert double.connections == 2  # none that was made before the snapshot is used after it
+
+
+def test_a_snapshot_without_the_hooks_registry_is_an_error_of_the_init(
+    handled: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the program registered would not run: a snapshot that shares its secrets is worse than none.
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
+    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(lambda event, context: {})) as ended:
+        pass
+    assert ended == [1]
+    assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
+
+
+def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
+    left: list[int] = []
+
+    def handler(event: Any, context: Context) -> dict[str, Any]:
+        left.append(context.get_remaining_time_in_millis())
+        return {}
+
+    past = {"Lambda-Runtime-Deadline-Ms": "1"}
+    with RuntimeApiDouble([{}], headers=past) as double, running(double, handled(handler)):
+        pass
+    assert left == [0]
+
+
+HANDLER = """
+import logging, os, signal, sys
+
+import beside
+
+
+def answer(event, context):
+    logging.getLogger("library").warning("line 1\\nline 2")
+    print(beside.WHERE, os.environ["LAMBDA_TASK_ROOT"] + "/runtime" in sys.path, *sys.path[:3])
+    os.kill(os.getpid(), signal.SIGKILL)  # nothing is written after this
+"""
+
+
+def test_lambdas_command_starts_it_and_what_is_logged_leaves_at_once(tmp_path: Path) -> None:
+    function = Path(__file__).parents[2] / "functions" / "query"
+    shutil.copy(function / "stream.sh", tmp_path)
+    shutil.copytree(function / "runtime", tmp_path / "runtime")
+    (tmp_path / "rag").mkdir()
+    shutil.copy(function / "rag" / "errors.py", tmp_path / "rag")
+    (tmp_path / "handled.py").write_text(HANDLER, encoding="utf-8")
+    (tmp_path / "beside.py").write_text("WHERE = __file__", encoding="utf-8")
+
+    with RuntimeApiDouble([GATEWAY]) as double:
+        done = subprocess.run(
+            [tmp_path / "stream.sh", sys.executable, "/var/runtime/bootstrap.py"],
+            cwd="/",
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LAMBDA_TASK_ROOT": str(tmp_path),
+                "AWS_LAMBDA_RUNTIME_API": double.address,
+                "AWS_LAMBDA_LOG_FORMAT": "JSON",
+                "_HANDLER": "handled.answer",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert (done.returncode, done.stderr) == (-9, "")
+    logged, printed = done.stdout.splitlines()
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    first = [str(tmp_path), f"/opt/python/lib/{version}/site-packages", "/opt/python"]
+    assert printed.split() == [str(tmp_path / "beside.py"), "False", *first]
+    told = json.loads(logged)
+    assert (told["level"], told["logger"], told["message"]) == ("WARNING", "library", "line 1\nline 2")
+    assert told["timestamp"].endswith("Z")
 
 
 def test_one_who_writes_to_nobody_is_told(handled: Callable[..., str]) -> None:
     gone: list[bool] = []
 
     def handler(event: Any, context: Context) -> None:
-        stream = context.response_stream
+        stream = streamed(context)
         stream.open(200, HEAD)
         stream._connection.sock.close()
         try:
@@ -197,6 +338,6 @@ def test_one_who_writes_to_nobody_is_told(handled: Callable[..., str]) -> None:
         except ClientGone:
             gone.append(True)
 
-    with RuntimeApiDouble([{}]) as double, running(double, handled(handler)):
+    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
         pass
     assert gone == [True]

@@ -30,7 +30,7 @@ LAW = (
     {"runtime", "runtime.__main__"},
 )
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
-READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.__main__"}
+READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
 """The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
 """Of other modules 250."""

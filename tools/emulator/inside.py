@@ -74,6 +74,8 @@ def main() -> int:
     }
     os.chdir(place)
     command = [plan["python"], "-m", "awslambdaric", plan["handler"]]
+    if wrapper := environment.get("AWS_LAMBDA_EXEC_WRAPPER"):
+        command.insert(0, wrapper.replace(str(TASK), str(place), 1))  # Lambda calls it with its own command
     # The function is killed, as on Lambda, and cannot tidy up behind itself.
     with (
         tempfile.TemporaryDirectory(prefix="lambda-tmp-") as scratch,

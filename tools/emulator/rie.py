@@ -24,6 +24,7 @@ from emulator.memory import children, peak_bytes
 
 _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
 _LAST_LINE = re.compile(r"^REPORT |\(rapid\) Invoke DONE failed")
+_PRELUDE_END = b"\0" * 8
 _READY_WAIT_S = 30
 _LOG_WAIT_S = 5
 
@@ -109,8 +110,12 @@ def read_reply(status: int, content: bytes) -> tuple[Any, str | None]:
     """What the function returned, and why it returned nothing, out of the emulator's HTTP reply.
 
     The emulator answers 200 with what the function returned or raised, 200 with a sentence when its time was up,
-    and 502 with an error object, or with nothing, when its process ended.
+    and 502 with an error object, or with nothing, when its process ended. A streamed response comes as one: JSON with
+    status and headers, eight NUL bytes, the body. It is read as what API Gateway makes of it.
     """
+    prelude, end, streamed = content.partition(_PRELUDE_END)
+    if end and status == HTTPStatus.OK:
+        return {**json.loads(prelude), "body": streamed.decode("utf-8", "replace"), "isBase64Encoded": False}, None
     text = content.decode("utf-8", "replace")
     try:
         body = json.loads(text or "null")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any
@@ -49,6 +49,12 @@ class RuntimeApi:
     def restore_next(self) -> None:
         """Wait until the snapshot that is taken now is restored."""
         self._send("GET", "runtime/restore/next")
+        self._connection.close()  # it is of before the snapshot; the next request makes a new one
+
+    def succeed(self, request_id: str, result: object) -> None:
+        """Answer an event with ``result`` as JSON, in one piece."""
+        body = json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")
+        self._send("POST", f"runtime/invocation/{request_id}/response", body, {"Content-Type": "application/json"})
 
     def respond(self, request_id: str) -> StreamedResponse:
         """The response to an event, to be opened."""
@@ -92,9 +98,16 @@ class StreamedResponse:
         self.open_with({"statusCode": status, "headers": dict(headers)})
 
     def open_with(self, prelude: Mapping[str, Any]) -> None:
-        """Send ``prelude``: statusCode, headers, multiValueHeaders."""
+        """Send ``prelude``: statusCode, headers, multiValueHeaders.
+
+        Raises:
+            ValueError: the response has begun already, or a header is not printable ASCII.
+        """
         if self._opened:
             raise ValueError("the response has begun already")
+        for name, value in _fields(prelude):
+            if not (f"{name}{value}".isascii() and f"{name}{value}".isprintable()):
+                raise ValueError(f"the header {name!a} is not printable ASCII")
         self._opened = True
         try:
             self._connection.putrequest("POST", self._path, skip_accept_encoding=True)
@@ -142,6 +155,13 @@ class StreamedResponse:
             self._connection.send(data)
         except OSError as exc:
             raise ClientGone("The Runtime API closed the connection") from exc
+
+
+def _fields(prelude: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The headers in ``prelude``, one value each."""
+    yield from prelude.get("headers", {}).items()
+    for name, values in prelude.get("multiValueHeaders", {}).items():
+        yield from ((name, value) for value in values)
 
 
 def described(error: BaseException) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Context:
 
     aws_request_id: str
     deadline_ms: int
-    response_stream: StreamedResponse
+    response_stream: StreamedResponse | None
     invoked_function_arn: str = ""
     client_context: Any = None
     identity: Any = None
@@ -60,22 +60,18 @@ def run(api: RuntimeApi, handler_name: str, *, once: Callable[[], bool] = lambda
 
 
 def serve(api: RuntimeApi, handler: Handler, invocation: Invocation) -> None:
-    """Answer one event."""
-    headers = invocation.headers
-    os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id") or ""
+    """Answer one event: API Gateway's in the format that it streams, any other's result in JSON, as ever."""
     response = api.respond(invocation.request_id)
-    context = Context(
-        invocation.request_id,
-        int(headers.get("Lambda-Runtime-Deadline-Ms") or 0),
-        response,
-        invoked_function_arn=headers.get("Lambda-Runtime-Invoked-Function-Arn") or "",
-        client_context=json.loads(headers.get("Lambda-Runtime-Client-Context") or "null"),
-        identity=json.loads(headers.get("Lambda-Runtime-Cognito-Identity") or "null"),
-    )
+    from_gateway = isinstance(invocation.event, dict) and "requestContext" in invocation.event
     try:
-        result = handler(invocation.event, context)
+        result = handler(invocation.event, _context(invocation, response if from_gateway else None))
+        if not from_gateway:
+            api.succeed(invocation.request_id, result)
+            return
         if not response.opened:
             _send_whole(response, result)
+    except RuntimeApiError:
+        raise  # nobody is left to tell
     except Exception as error:
         logger.exception("The handler failed")
         if response.opened:
@@ -84,6 +80,22 @@ def serve(api: RuntimeApi, handler: Handler, invocation: Invocation) -> None:
             api.fail(f"invocation/{invocation.request_id}", error)
         return
     _ended(response)
+
+
+def _context(invocation: Invocation, response: StreamedResponse | None) -> Context:
+    headers = invocation.headers
+    if trace := headers.get("Lambda-Runtime-Trace-Id"):
+        os.environ["_X_AMZN_TRACE_ID"] = trace
+    else:
+        os.environ.pop("_X_AMZN_TRACE_ID", None)  # that of the event before
+    return Context(
+        invocation.request_id,
+        int(headers.get("Lambda-Runtime-Deadline-Ms") or 0),
+        response,
+        invoked_function_arn=headers.get("Lambda-Runtime-Invoked-Function-Arn") or "",
+        client_context=json.loads(headers.get("Lambda-Runtime-Client-Context") or "null"),
+        identity=json.loads(headers.get("Lambda-Runtime-Cognito-Identity") or "null"),
+    )
 
 
 def _send_whole(response: StreamedResponse, result: Mapping[str, Any]) -> None:
@@ -104,9 +116,9 @@ def _ended(response: StreamedResponse, error: Exception | None = None) -> None:
 
 def _restored(api: RuntimeApi) -> bool:
     """Run the hooks around the snapshot; whether all went well."""
-    from snapshot_restore_py import get_after_restore, get_before_snapshot
-
     try:
+        from snapshot_restore_py import get_after_restore, get_before_snapshot
+
         for hook, args, kwargs in reversed(get_before_snapshot()):
             hook(*args, **kwargs)
     except BaseException as error:

@@ -20,6 +20,10 @@ RAISED = {"errorMessage": "no", "errorType": "ValueError", "requestId": "b40d", 
         (b"", None),
         (b'"text"', "text"),
         (b"[1]", [1]),
+        (
+            b'{"statusCode": 404, "headers": {"A": "b"}}' + b"\0" * 8 + b"{}\0",
+            {"statusCode": 404, "headers": {"A": "b"}, "body": "{}\0", "isBase64Encoded": False},
+        ),
     ],
 )
 def test_what_the_function_returned_or_raised_is_its_body(content: bytes, body: Any) -> None:
