@@ -61,7 +61,9 @@ class Server:
             return self.send("POST", "/api/query", json.dumps(event).encode(), {"Content-Type": "application/json"})
         text = event["body"] or ""
         body = base64.b64decode(text) if event["isBase64Encoded"] else text.encode()
-        return self.send(event["httpMethod"], event["path"], body or None, event["headers"])
+        # Its Host is API Gateway's; this server answers under its own name only.
+        headers = {name: value for name, value in event["headers"].items() if name.lower() != "host"}
+        return self.send(event["httpMethod"], event["path"], body or None, headers)
 
     def ask(self, question: str) -> tuple[int, Any]:
         """POST /api/query: (status, decoded JSON)."""

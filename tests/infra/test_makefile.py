@@ -154,10 +154,17 @@ def test_a_build_by_hand_is_not_taken_for_this_one(project: Project) -> None:
 @pytest.mark.parametrize("target", ["help", "run", "build"])
 def test_without_a_usable_python_there_is_one_sentence(tmp_path: Path, target: str) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("pyproject.toml", "requirements/tools.txt", "functions/a", "layers/index/a", "layers/chroma/a"):
+    for name in (
+        "pyproject.toml",
+        "requirements/tools.txt",
+        "functions/a",
+        "layers/index/a",
+        "layers/chroma/a",
+        "docs/openapi.json",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    for folder in ("prompts", "infra"):
+    for folder in ("prompts", "infra", "web"):
         (tmp_path / folder).mkdir()
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -24,14 +24,18 @@ from ragctl.examples import ANSWER, CHUNK, COMPLETION, COMPLETION_STREAM, DECLIN
 from ragctl.openapi_parts import of_model, of_object, operation, parameter, static_file, told
 
 _OPTIONS = "invalid_json, invalid_query, empty_query, query_too_long, unsafe_query, invalid_parameter"
-_KEY = {"401": "unauthorized", "403": "forbidden: the API key is missing or wrong (on AWS)", "429": "too_many_requests"}
+_ANY = {
+    "401": "unauthorized",
+    "403": "forbidden: the API key is missing or wrong (on AWS)",
+    "429": "too_many_requests",
+    "500": "pipeline_error",
+}
 _BODY = {"413": "body_too_large (over 64 KiB)", "415": "unsupported_media_type"}
 _INDEX = {"503": "index_not_ready, index_mismatch"}
 _ANSWERED = {
-    **_KEY,
+    **_ANY,
     "400": f"A bad body or parameter: {_OPTIONS}",
     **_BODY,
-    "500": "pipeline_error",
     "503": "llm_unavailable, index_not_ready, index_mismatch",
 }
 _QUESTION = "What does it cost to change an ocean booking?"
@@ -111,7 +115,7 @@ def _paths() -> dict[str, Any]:
                 body=of_model(FeedbackRequest, {"responseId": "Jk2v9oXW0yq3Q5m1r7TzAw", "helpful": True}),
                 responses={"202": told("The vote is kept", of_model(FeedbackReply))},
                 errors={
-                    **_KEY,
+                    **_ANY,
                     "400": "A bad body or field: invalid_json, invalid_parameter",
                     "404": "unknown_response",
                     **_BODY,
@@ -129,7 +133,7 @@ def _paths() -> dict[str, Any]:
                     parameter("question", "query", "The question that was asked, at most 2000 characters.", _QUESTION),
                 ],
                 responses={"200": told("The passage", of_model(ChunkReply, CHUNK))},
-                errors={**_KEY, "400": "invalid_parameter", "404": "unknown_chunk", **_INDEX},
+                errors={**_ANY, "400": "invalid_parameter", "404": "unknown_chunk", **_INDEX},
             )
         },
         "/api/suggestions": {
@@ -137,7 +141,7 @@ def _paths() -> dict[str, Any]:
                 "suggestions",
                 "Questions that the index answers, from its own headings",
                 responses={"200": told("Up to six", of_model(SuggestionsReply, {"questions": ["Cargo claims"]}))},
-                errors={**_KEY, **_INDEX},
+                errors={**_ANY, **_INDEX},
             )
         },
         "/api/health": {
@@ -145,7 +149,7 @@ def _paths() -> dict[str, Any]:
                 "health",
                 "Is there an index, and who writes the answers?",
                 responses={"200": told("Ready", of_model(HealthReply, HEALTH))},
-                errors={**_KEY, **_INDEX},
+                errors={**_ANY, **_INDEX},
             )
         },
         "/v1/chat/completions": {
@@ -173,7 +177,7 @@ def _paths() -> dict[str, Any]:
                 "models",
                 "The models: the profile, and the same with its sources as links below the answer",
                 responses={"200": told("The models", of_object({"object": "list", "data": [model_body("waypoint")]}))},
-                errors=_KEY,
+                errors=_ANY,
             )
         },
         "/v1/models/{model}": {
@@ -182,7 +186,7 @@ def _paths() -> dict[str, Any]:
                 "One model",
                 parameters=[parameter("model", "path", "Its name.", "waypoint")],
                 responses={"200": told("The model", of_object(model_body("waypoint")))},
-                errors={**_KEY, "404": "model_not_found"},
+                errors={**_ANY, "404": "model_not_found"},
                 shape=error_body("The model 'x' does not exist", "model_not_found", 404),
             )
         },
@@ -197,7 +201,7 @@ def _paths() -> dict[str, Any]:
                     "202": {"description": "A notification, which gets no reply"},
                 },
                 errors={
-                    **_KEY,
+                    **_ANY,
                     "400": "A message that cannot be read (a JSON-RPC error)",
                     "404": "An unknown method (a JSON-RPC error)",
                     "406": "not_acceptable",
