@@ -9,19 +9,12 @@ from typing import Any
 
 import pytest
 
-from knowledge.build import calibrate
 from ragctl import cli
 
 type Run = Callable[..., Any]
 
 PREFIXES = ("LLM_", "RAG_", "CHROMA_", "HYBRID_", "STORE_", "TABLE_")
 OTHERS = ("INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER")
-
-
-def few_background_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let an ingest ask 30 of its background questions: they are most of the time of one of a few pages."""
-    questions = calibrate.background()[::12]
-    monkeypatch.setattr(calibrate, "background", lambda: questions)
 
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
+from knowledge.build import calibrate
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.manifest import MANIFEST_NAME
@@ -40,6 +42,17 @@ class RememberingMiniLM(MiniLM):
         return np.array(vectors, dtype=np.float32).reshape(len(texts), self.dimensions)
 
 
+ALL_QUESTIONS = calibrate.background
+
+
+@contextmanager
+def few_background_questions(every: int = 12) -> Iterator[None]:
+    """Let ingests ask one in ``every`` background question: they are most of the time of one of a few pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrate, "background", lambda: ALL_QUESTIONS()[::every])
+        yield
+
+
 @functools.cache
 def model() -> MiniLM:
     """The one that all tests of this process share."""
@@ -54,5 +67,6 @@ def sample_index(name: str, factory: pytest.TempPathFactory) -> Path:
         if not (target / MANIFEST_NAME).exists():
             reading = read([SAMPLES / name])
             assert not reading.failed
-            ingest(reading.documents, target=target, embedder=model())
+            with few_background_questions(every=1):
+                ingest(reading.documents, target=target, embedder=model())
     return target

@@ -7,15 +7,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import permits
 import pytest
-import real_model
 from browser.stand_in import StandIn
 from fakes_llm import LlmServer, drip
 from local_server import Server, serving
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-
-from knowledge.build.ingest import ingest
-from knowledge.read.documents import read
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -23,28 +20,13 @@ ARGUMENTS = (
 )
 PLACES = ("chromium", "chromium-browser", "google-chrome")
 
-PAGE = """# Trade permits
-
-## Chewing gum
-
-Importing chewing gum into Singapore needs a licence of the Health Sciences Authority, which costs 25 dollars a year.
-Nobody may sell it without a pharmacist.
-
-## Bringing plants into the country
-
-A phytosanitary certificate of the country of origin must come with every plant. It is checked at the border.
-
-## Opening hours of the permit office
-
-The permit office opens at nine in the morning from Monday to Friday and stays closed on public holidays.
-"""
 
 type Violations = list[str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, which $CHROMIUM names or the machine has."""
+    """Chromium, which $CHROMIUM names or the machine has; ends with the module, for its event loop bars others."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PLACES)), None)
     if path is None:
         pytest.skip("There is no Chromium: install it (Debian: apt-get install chromium), or name it in CHROMIUM")
@@ -81,19 +63,16 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of one document."""
-    root = tmp_path_factory.mktemp("permits")
-    (root / "permits.md").write_text(PAGE)
-    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
-    return root / "index"
+    return permits.indexed(tmp_path_factory.mktemp("permits"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(browser: Browser, index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``ragctl serve`` without a model, with a store."""
-    with serving(index, STORE_PATH=str(tmp_path_factory.mktemp("store") / "store.sqlite")) as server:
+    with serving(index, "--workers", "1", STORE_PATH=str(tmp_path_factory.mktemp("store") / "store.sqlite")) as server:
         yield server
 
 
@@ -105,7 +84,7 @@ def dripping(browser: Browser, index: Path) -> Iterator[Callable[..., tuple[Serv
     def start(*pieces: object) -> tuple[Server, LlmServer]:
         llm = LlmServer([drip(*pieces)])  # type: ignore[arg-type]
         llm.__enter__()
-        serves = serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0")
+        serves = serving(index, "--workers", "1", LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0")
         open_ones.append((serves, llm))
         return serves.__enter__(), llm
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import permits
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.stand_in import ANSWER, StandIn
@@ -16,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 pytestmark = pytest.mark.slow
 
-QUESTION = "What does the licence for chewing gum cost?"
+QUESTION = permits.QUESTION
 ELSEWHERE = "Who won the football world cup in 2018?"
 GUM = "[Trade permits > Chewing gum]"
 
@@ -219,34 +220,33 @@ def test_it_fits_a_phone(page: Page, server: Server, width: int, question: str) 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser: Browser, server: Server, profile: str, scheme: Any) -> None:
+def test_axe_finds_nothing_in_any_profile_s_look(browser: Browser, server: Server, scheme: Any) -> None:
     context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     page = opened(context.new_page(), server)
     expect(page.locator("#suggestions")).to_be_visible()
-    page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
 
-    def check(state: str) -> None:
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{state}: {found.generate_report()}"
+    def check(state: str, *profiles: str) -> None:
+        for profile in profiles:
+            page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
+            found = Axe().run(page)
+            assert found.violations_count == 0, f"{state}, {profile}: {found.generate_report()}"
 
-    check("empty")
+    check("empty", "waypoint")
     put(page, QUESTION)
     expect(last(page).locator(".confidence")).to_be_visible()
     last(page).get_by_text("How this came about").click()
-    check("answer")
+    check("answer", "waypoint", "gacounts", "clockify")
     last(page).locator(".chip").first.click()
     expect(page.locator("mark.unit").first).to_be_visible()
-    check("passage")
+    check("passage", "waypoint", "gacounts", "clockify")
     page.keyboard.press("Escape")
     put(page, ELSEWHERE)
     expect(last(page).locator(".confidence")).to_be_visible()
-    check("decline")
+    check("decline", "waypoint")
     page.goto(f"http://{server.address}/docs")
     expect(page.locator("#query")).to_be_visible()
-    page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
-    check("reference")
+    check("reference", "waypoint", "gacounts", "clockify")
     context.close()
 
 

@@ -60,7 +60,6 @@ def handbook(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iter
 def test_a_question_finds_its_page(handbook: Api, question: str, page: str, said: str) -> None:
     body = handbook.ask(question).json
     assert body["refused"] is False
-    assert body["relatedDocs"][0]["docId"] == page
     assert page in {citation["docId"] for citation in body["citations"]}
     assert said in body["answer"]
     assert "{%" not in body["answer"]

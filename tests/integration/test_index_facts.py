@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, few_background_questions, runner
+from command_line import Run, runner
 from damages import damages
 from fakes_embedding import HashingEmbedder
 from manifests import of_format_1, read_body
@@ -163,7 +163,6 @@ def test_what_cannot_be_removed_leaves_the_index(tmp_path: Path) -> None:
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """Each command as in a shell of its own, in ``tmp_path``: what one has chosen is not there for the next."""
     monkeypatch.chdir(tmp_path)
-    few_background_questions(monkeypatch)
     inner = runner(monkeypatch, capsys)
 
     def run(*arguments: object) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, few_background_questions, runner
+from command_line import Run, runner
 from web_server import Answer, WebServer, html
 
 from ragctl import watching
@@ -19,7 +19,6 @@ from ragctl.processes import in_processes
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command with ``--json``, whose exit status is to be ``status``; what it prints."""
-    few_background_questions(monkeypatch)
     command = runner(monkeypatch, capsys)
 
     def run(*arguments: object, status: int = 0) -> Any:

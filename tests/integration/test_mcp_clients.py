@@ -9,45 +9,29 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import permits
 import pytest
-import real_model
 from functional.harness import SETTINGS
 from local_server import PROGRAM, Server, serving
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from knowledge.build.ingest import ingest
-from knowledge.read.documents import read
-
 pytestmark = pytest.mark.slow
 
 MODES = ("2026-07-28", "legacy", "auto")
-PAGE = """# Trade permits
-
-## Chewing gum
-
-Importing chewing gum into Singapore needs a licence of the Health Sciences Authority, which costs 25 dollars a year.
-
-## Plants
-
-A phytosanitary certificate of the country of origin must come with every plant.
-"""
-QUESTION = "What does the licence for chewing gum cost?"
+QUESTION = permits.QUESTION
 ELSEWHERE = "Who won the football world cup in 2018?"
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("permits")
-    (root / "permits.md").write_text(PAGE)
-    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
-    return root / "index"
+    return permits.indexed(tmp_path_factory.mktemp("permits"))
 
 
 @pytest.fixture(scope="module")
 def server(index: Path) -> Iterator[Server]:
-    with serving(index) as server:
+    with serving(index, "--workers", "1") as server:
         yield server
 
 

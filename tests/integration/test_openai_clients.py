@@ -10,40 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import openai
+import permits
 import pytest
-import real_model
 from fakes_llm import Exchange, LlmServer, drip
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from local_server import Server, serving
 
-from knowledge.build.ingest import ingest
-from knowledge.read.documents import read
-
 pytestmark = pytest.mark.slow
 
-PAGE = """# Trade permits
-
-## Chewing gum
-
-Importing chewing gum into Singapore needs a licence of the Health Sciences Authority, which costs 25 dollars a year.
-Nobody may sell it without a pharmacist.
-"""
-QUESTION = "What does the licence for chewing gum cost?"
+QUESTION = permits.QUESTION
 WAIT_S = 60
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("permits")
-    (root / "permits.md").write_text(PAGE)
-    ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
-    return root / "index"
+    return permits.indexed(tmp_path_factory.mktemp("permits"))
 
 
 @pytest.fixture(scope="module")
 def server(index: Path) -> Iterator[Server]:
-    with serving(index) as server:
+    with serving(index, "--workers", "1") as server:
         yield server
 
 
@@ -85,7 +72,10 @@ def test_errors_are_openais_own(client: openai.OpenAI) -> None:
 
 
 def test_a_stream_that_breaks_off_is_an_error(index: Path) -> None:
-    with LlmServer([drip("The licence costs", ended=False)]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
+    with (
+        LlmServer([drip("The licence costs", ended=False)]) as llm,
+        serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server,
+    ):
         client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
         asked = [{"role": "user", "content": QUESTION}]
         stream = client.chat.completions.create(model="x", messages=asked, stream=True)  # type: ignore[call-overload]
@@ -107,7 +97,7 @@ def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path)
     go_on = threading.Event()
     with (
         LlmServer([drip("The licence costs 25 dollars", go_on, " a year.")]) as llm,
-        serving(index, LLM_BASE_URL=llm.url) as server,
+        serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server,
     ):
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
@@ -129,7 +119,7 @@ def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
         except OSError:
             ended.set()
 
-    with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
+    with LlmServer([endless]) as llm, serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server:
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
         assert connection.getresponse().readline() == b"event: delta\n"

@@ -11,7 +11,7 @@ from bench.paths import KEPT, ROOT
 
 def main() -> int:
     """Print the tables; those of the built function only where there is a build."""
-    from bench import checking, coldstart, handler, retrieval
+    from bench import checking, coldstart, handler, retrieval, streaming
     from emulator.errors import NotBuilt
     from emulator.session import built
 
@@ -19,6 +19,7 @@ def main() -> int:
     questions = [row["question"] for row in map(json.loads, lines)]
     index = ROOT / ".index/waypoint"
     print(retrieval.retrieval(index, questions), "", checking.checking(index, questions), "", sep="\n", flush=True)
+    print(streaming.streaming(index, questions), "", sep="\n", flush=True)
     rows = {"in process": handler.in_process(questions, index)}
     try:
         ours = built()
