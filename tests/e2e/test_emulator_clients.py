@@ -1,0 +1,96 @@
+"""Clients of other people against the built function: HTTP becomes events as API Gateway makes them, buffered."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+from collections.abc import Iterable, Iterator
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import openai
+import pytest
+from artefacts import require_emulator
+from langchain_openai import ChatOpenAI
+from mcp import Client
+
+from emulator.session import Session, built
+from ragctl.wsgi import Gateway, StartResponse
+
+pytestmark = pytest.mark.build
+
+QUESTION = "Do I need an import permit to bring goods into Singapore?"
+ELSEWHERE = "Who won the football world cup in 2018?"
+
+
+class Threading(ThreadingMixIn, WSGIServer):
+    """A connection that is kept open does not keep others waiting."""
+
+    daemon_threads = True
+
+
+class Quiet(WSGIRequestHandler):
+    """Without a line a request."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the built function answers over HTTP, in the buffered runtime."""
+    require_emulator()
+    with Session(built()) as session:
+        one_at_a_time = threading.Lock()  # as an environment of Lambda
+
+        def invoke(event: dict[str, object], _: object) -> object:
+            with one_at_a_time:
+                return session.invoke(event).body
+
+        gateway = Gateway(invoke)
+
+        def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+            body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))  # the socket itself has no end
+            return gateway({**environ, "wsgi.input": io.BytesIO(body)}, start_response)
+
+        with make_server("127.0.0.1", 0, application, Threading, Quiet) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}"
+            server.shutdown()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_openais_client(address: str, stream: bool) -> None:
+    with openai.OpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as client:
+        asked = [{"role": "user", "content": QUESTION}]
+        told = client.chat.completions.create(model="waypoint", messages=asked, stream=stream)  # type: ignore[call-overload]
+        text = (
+            "".join(part.choices[0].delta.content or "" for part in told) if stream else told.choices[0].message.content
+        )
+        assert "permit" in text
+        with pytest.raises(openai.BadRequestError, match="cannot be empty"):
+            client.chat.completions.create(model="waypoint", messages=[{"role": "user", "content": " "}])
+
+
+def test_langchain(address: str) -> None:
+    model = ChatOpenAI(base_url=f"{address}/v1", api_key="x", model="waypoint", max_retries=0)  # type: ignore[arg-type]
+    assert "permit" in str(model.invoke(QUESTION).content)
+    assert "permit" in "".join(str(part.content) for part in model.stream(QUESTION))
+
+
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+def test_the_mcp_client(address: str, mode: str) -> None:
+    async def work() -> None:
+        async with Client(f"{address}/mcp", mode=mode) as client:  # type: ignore[arg-type]
+            answered = await client.call_tool("ask", {"question": QUESTION})
+            assert answered.structured_content is not None
+            assert answered.structured_content["refused"] is False
+            chunk = answered.structured_content["citations"][0]["chunkId"]
+            assert (await client.read_resource(f"chunk://{chunk}")).contents
+            declined = await client.call_tool("ask", {"question": ELSEWHERE})
+            assert declined.structured_content is not None
+            assert declined.structured_content["refused"] is True
+
+    asyncio.run(asyncio.wait_for(work(), 60))
