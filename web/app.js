@@ -1,7 +1,7 @@
 // The page: a conversation with the documents.
 
 import "./theme.js";
-import { card } from "./card.js";
+import { card, heading } from "./card.js";
 import { element } from "./dom.js";
 import { Failed, ask, key, read } from "./service.js";
 
@@ -81,8 +81,8 @@ async function put(text) {
       onText: (piece) => arriving.append(piece),
     });
     shown.replaceChildren(...card(reply, text));
-    shown.classList.toggle("declined", reply.refused);
-    tell(reply.refused ? `No answer. ${reply.answer}` : `Answered, confidence ${reply.confidence.level}.`);
+    shown.classList.toggle("declined", heading(reply) === "No answer");
+    tell(reply.refused ? `${heading(reply)}. ${reply.answer}` : `Answered, confidence ${reply.confidence.level}.`);
   } catch (error) {
     failed(error, turn, shown, text);
   } finally {

@@ -8,38 +8,45 @@ import { feedback } from "./feedback.js";
 /** The sections of the card for `reply`, which answers `question`. */
 export function card(reply, question) {
   const cites = reply.citations || [];
-  const chip = (n) => numbered(n, cites[n - 1], question);
+  const open = (id) => openPassage(id, question, reply.answer);
+  const chip = (n) => numbered(n, cites[n - 1], open);
   const body = element("div", { class: "answer" }, ...answer(reply, chip));
   return [
-    element("section", {}, element("h3", { text: reply.refused ? "No answer" : "Answer" }), body),
-    reply.refused ? closest(reply.closest || [], question) : sources(cites, question),
+    element("section", {}, element("h3", { text: heading(reply) }), body),
+    reply.refused ? closest(reply.closest || [], open) : sources(cites, open),
     related(reply.relatedDocs || []),
-    confidence(reply.confidence),
+    heading(reply) === "Reply" ? null : confidence(reply.confidence),
     details(reply.metadata || {}, reply.routing),
     actions(reply),
   ].filter(Boolean);
+}
+
+/** What the first section is; a "Reply" is one to a greeting, for which nothing was looked up. */
+export function heading(reply) {
+  if (!reply.refused) return "Answer";
+  return (reply.closest || []).length ? "No answer" : "Reply";
 }
 
 function answer(reply, chip) {
   return reply.rendered ? elements(reply.rendered, chip) : [element("p", { text: reply.answer })];
 }
 
-function numbered(n, citation, question) {
+function numbered(n, citation, open) {
   if (!citation) return element("span", { text: `[${n}]` });
   const label = `Source ${n}: ${[citation.fullTitle, citation.section].filter(Boolean).join(", ")}`;
   const id = citation.chunkId || citation.id;
   return element("button", {
     type: "button", class: "chip", text: String(n), "aria-label": label, title: label,
-    disabled: !id, onclick: () => openPassage(id, question),
+    disabled: !id, onclick: () => open(id),
   });
 }
 
-function sources(cites, question) {
+function sources(cites, open) {
   if (!cites.length) return null;
   const items = cites.map((citation, index) => {
     const [address] = citation.sourceUrls || [];
     return element(
-      "li", {}, numbered(index + 1, citation, question),
+      "li", {}, numbered(index + 1, citation, open),
       element(
         "div", { class: "where" }, link(address, citation.fullTitle, "title"),
         element("span", { class: "quiet", text: [citation.section, address ? "" : "internal document"].filter(Boolean).join(" · ") }),
@@ -49,12 +56,12 @@ function sources(cites, question) {
   return element("section", {}, element("h3", { text: "Sources" }), element("ol", { class: "sources" }, ...items));
 }
 
-function closest(chunks, question) {
+function closest(chunks, open) {
   if (!chunks.length) return null;
   const items = chunks.map((chunk) =>
     element(
       "li", { class: "where" },
-      element("button", { type: "button", class: "as-link", text: chunk.title, onclick: () => openPassage(chunk.chunkId, question) }),
+      element("button", { type: "button", class: "as-link", text: chunk.title, onclick: () => open(chunk.chunkId) }),
       element("span", { class: "quiet", text: chunk.section || "" }),
     ));
   return element("section", {}, element("h3", { text: "What came closest" }), element("ul", { class: "closest" }, ...items));

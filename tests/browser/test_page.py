@@ -73,6 +73,7 @@ def test_a_chip_opens_the_passage_with_what_answers(page: Page, server: Server) 
     unit = dialog.locator(".passage-text mark.unit")
     assert "which costs 25 dollars a year" in "".join(unit.all_text_contents())
     assert "costs" in dialog.locator(".passage-text mark.word").all_text_contents()
+    assert "##" not in dialog.locator(".passage-text").inner_text()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(chip).to_be_focused()
@@ -112,6 +113,21 @@ def test_a_decline_shows_what_came_closest(page: Page, server: Server) -> None:
     expect(last(page).locator("h3").first).to_have_text("No answer")
     last(page).locator(".closest button").first.click()
     expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text("Trade permits")
+
+
+def test_a_greeting_gets_a_reply_of_which_nothing_is_claimed(page: Page, server: Server) -> None:
+    put(opened(page, server), "Hello!")
+    expect(last(page).locator("h3").first).to_have_text("Reply")
+    expect(last(page).locator(".confidence")).to_have_count(0)
+
+
+def test_each_new_question_stands_at_the_top(page: Page, server: Server) -> None:
+    opened(page, server)
+    for number, question in enumerate((QUESTION, ELSEWHERE), 1):
+        put(page, question)
+        expect(page.locator(".turn")).to_have_count(number)
+        expect(last(page).locator(".confidence")).to_be_in_viewport()
+        expect(last(page).locator("h2")).to_be_in_viewport()
 
 
 def test_the_keyboard_is_enough(page: Page, server: Server) -> None:
