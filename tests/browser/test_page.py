@@ -39,6 +39,7 @@ def last(page: Page) -> Any:
 def test_it_says_who_answers_and_offers_questions_that_are_answered(page: Page, server: Server) -> None:
     opened(page, server)
     expect(page.locator("#about")).to_have_text("1 document, answers in the documents' own words")
+    expect(page.locator("#suggestions button")).to_have_count(2)
     page.locator("#suggestions button").first.click()
     expect(last(page).locator(".confidence")).to_be_visible()
     expect(last(page).locator("h3").first).to_have_text("Answer")

@@ -105,6 +105,12 @@ def test_errors_have_openais_shape(api: Api, body: str, status: int, code: str) 
 
 
 @pytest.mark.parametrize("stream", [False, True])
+def test_an_empty_question_is_named_in_the_protocol_s_words(api: Api, stream: bool) -> None:
+    told = chat(api, ("user", " "), stream=stream)
+    assert (told.status, told.json["error"]["message"]) == (400, "The last message of the user cannot be empty")
+
+
+@pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_is_away_is_a_server_error(with_llm: Start, stream: bool) -> None:
     with LlmServer([error(503)]) as server:
         told = chat(with_llm(server, LLM_MAX_RETRIES="0"), ("user", IN_SCOPE), stream=stream)

@@ -22,7 +22,8 @@ def test_the_page_knows_where_it_is_and_whose_it_is(api: Api) -> None:
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert '<base href="/prod/">' in page.text
     assert 'data-profile="waypoint"' in page.text
-    assert '<base href="/prod/">' in api.call(get("/docs")).text
+    for path in ("/docs", "/docs/"):
+        assert '<base href="/prod/">' in api.call(get(path)).text
 
 
 def test_nothing_inline_and_nothing_from_elsewhere_runs(api: Api) -> None:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from rag.http.chat_completions import Chunks, completion, error_body, model_body, models, parse_chat
+from rag.http.replies import CHAT
 from routes.call import Call, json_response
 from routes.failures import Failure
 from routes.streams import Events, answer_in_events, event
@@ -43,7 +44,7 @@ def post_completion(call: Call) -> Response[str]:
         failure=lambda failure: event(told(failure)),
         refusal=lambda failure: json_response(failure.status, told(failure), **failure.headers),
     )
-    return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL)
+    return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL, wording=CHAT)
 
 
 def get_models(call: Call) -> Response[str]:

@@ -54,7 +54,9 @@ def get_page(call: Call) -> Response[str]:
 
 def get_docs(call: Call) -> Response[str]:
     """The API's reference, rendered from ``openapi.json``."""
-    return _html(call, "docs.html", (call.event.request_context.path or call.event.path).removesuffix("docs"))
+    return _html(
+        call, "docs.html", (call.event.request_context.path or call.event.path).rstrip("/").removesuffix("docs")
+    )
 
 
 def get_file(call: Call, file: str) -> Response[str]:

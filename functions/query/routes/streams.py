@@ -13,6 +13,7 @@ from typing import Protocol
 from aws_lambda_powertools.event_handler import Response
 
 from rag.errors import ClientGone
+from rag.http.replies import QUERY, Wording
 from rag.values.answer import Answer, Question
 from routes.call import HEADERS, Call
 from routes.failures import Failure, explain
@@ -67,7 +68,9 @@ def event(data: object, name: str = "") -> bytes:
     return f"{head}data: {text}\n\n".encode("utf-8", "replace")
 
 
-def answer_in_events(call: Call, parse: Callable[[], Question], events: Events, *, protocol: str) -> Response[str]:
+def answer_in_events(
+    call: Call, parse: Callable[[], Question], events: Events, *, protocol: str, wording: Wording = QUERY
+) -> Response[str]:
     """Answer what ``parse`` reads of the request in ``events``, the text as it comes.
 
     What goes wrong before the first byte has its own status; later it is an event. A client that has gone ends it all.
@@ -82,7 +85,7 @@ def answer_in_events(call: Call, parse: Callable[[], Question], events: Events, 
     except ClientGone as error:
         observe_error(error, code="client_gone", status=499)
     except Exception as error:  # noqa: BLE001 - told in the stream, as all errors are told
-        failure = explain(error)
+        failure = explain(error, wording)
         observe_error(error, code=failure.code, status=failure.status)
         return out.failed(failure)
     return out.response()

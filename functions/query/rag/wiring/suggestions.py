@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ class Suggestions:
         self._known: tuple[str, tuple[str, ...]] = ("", ())
 
     def __call__(self) -> tuple[str, ...]:
-        """Up to ``COUNT`` headings from different documents, those first that the index answers best.
+        """Up to ``COUNT`` headings, of different documents where there are so many, that the index answers best.
 
         Raises:
             IndexUnavailable: there is no usable index.
@@ -39,20 +39,20 @@ class Suggestions:
 
 
 def _suggest(index: Index) -> tuple[str, ...]:
-    worth = {heading: value for heading, chunk in _headings(index) if (value := _found_again(index, heading, chunk))}
-    return tuple(sorted(worth, key=lambda heading: -worth[heading])[:COUNT])
+    headings = _headings(index)
+    worth = {heading: _found_again(index, heading, chunk) for heading, chunk in headings.items()}
+    best = sorted((heading for heading in headings if worth[heading]), key=lambda heading: -worth[heading])
+    of_each_document = {headings[heading].doc_id: heading for heading in reversed(best)}.values()
+    return tuple(sorted(best, key=lambda heading: heading not in of_each_document)[:COUNT])
 
 
-def _headings(index: Index) -> Iterator[tuple[str, Chunk]]:
-    """The last heading above chunks from all over the index, one a document; titles stand above none."""
+def _headings(index: Index) -> dict[str, Chunk]:
+    """``TRIED`` last headings above chunks from all over the index, each with its chunk; titles stand above none."""
     numbers = index.numbers
-    step = max(1, len(numbers) // (4 * TRIED))
-    seen: set[str] = set()
-    for chunk in index.fetch(numbers[::step]):
-        heading = chunk.section.rpartition(" > ")[2].strip()
-        if chunk.doc_id not in seen and len(heading.split()) >= MIN_WORDS and len(seen) < TRIED:
-            seen.add(chunk.doc_id)
-            yield heading, chunk
+    chunks = index.fetch(numbers[:: max(1, len(numbers) // (4 * TRIED))])
+    named = {chunk.section.rpartition(" > ")[2].strip(): chunk for chunk in chunks}
+    long = [heading for heading in named if len(heading.split()) >= MIN_WORDS]
+    return {heading: named[heading] for heading in long[:: max(1, len(long) // TRIED)][:TRIED]}
 
 
 def _found_again(index: Index, heading: str, chunk: Chunk) -> float:
