@@ -14,15 +14,13 @@ import pytest
 import real_model
 from evaluation.rates import json_lines, public_data
 
-from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 from ragctl import cli
 from ragctl.beir import read_qrels
 
 pytestmark = pytest.mark.slow
 
-MAX_PASSAGES, MAX_ASKED, MAX_FAR = 300, 100, 50
+MAX_ASKED, MAX_FAR = 100, 50
 
 
 @dataclass(frozen=True)
@@ -83,14 +81,15 @@ def test_what_people_ask_the_samples(
 
 
 @pytest.mark.parametrize("case", PUBLIC, ids=lambda case: case.name)
-def test_what_public_sets_ask(case: Case, evaluate: Callable[..., None], embedder: MiniLM, tmp_path: Path) -> None:
+def test_what_public_sets_ask(
+    case: Case, evaluate: Callable[..., None], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     data = public_data(case.name)
-    passages = read([data / "corpus.jsonl"]).documents[:MAX_PASSAGES]
-    ingest(passages, target=tmp_path / "index", embedder=embedder)
+    passages = read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]
     asked = tmp_path / f"{case.name}.jsonl"
     lines = _asked(data, {passage.doc_id for passage in passages})
     asked.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    evaluate(asked, tmp_path / "index", "waypoint", case.floors)
+    evaluate(asked, real_model.public_index(data, tmp_path_factory), "waypoint", case.floors)
 
 
 def _asked(data: Path, there: set[str]) -> Iterator[dict[str, object]]:

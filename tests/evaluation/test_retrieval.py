@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
+import real_model
 from evaluation.rates import public_data, report, report_score
 
-from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
-from knowledge.read.documents import read
 from knowledge.types import View
 from rag.stages.gate.evidence import EvidenceGate
 from rag.stages.pack.by_title import TitledPacker
@@ -28,9 +27,6 @@ pytestmark = pytest.mark.slow
 
 FLOORS = {"squad_v11_dev": (0.9, 0.91), "clapnq_dev": (0.98, 0.985), "covid_faq": (0.71, 0.75)}
 """nDCG@10 of hybrid and of late search."""
-
-MAX_PASSAGES = 300
-"""Enough to see a fault; ``ragctl evaluate`` measures on all (SQuAD has 2,067), which takes minutes."""
 
 MANY_QUESTIONS = 600
 """Of more than these (SQuAD asks five of a passage) one for each passage is asked."""
@@ -53,14 +49,11 @@ def asked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM
 ) -> Iterator[Asked]:
     data = public_data(request.param)
-    passages = read([data / "corpus.jsonl"]).documents[:MAX_PASSAGES]
-    qrels = _within(read_qrels(data / "qrels.tsv"), {passage.doc_id for passage in passages})
+    index = open_index(real_model.public_index(data, tmp_path_factory), embedder=embedder)
+    qrels = _within(read_qrels(data / "qrels.tsv"), {chunk.doc_id for chunk in index.iter_chunks()})
     queries = [(query_id, text) for query_id, text in read_queries(data / "queries.jsonl") if query_id in qrels]
     if len(queries) > MANY_QUESTIONS:
         queries = _one_for_each_passage(queries, qrels)
-    target = tmp_path_factory.mktemp(request.param)
-    ingest(passages, target=target, embedder=embedder)
-    index = open_index(target, embedder=embedder)
     yield Asked(request.param, index, queries, qrels)
     index.close()
 

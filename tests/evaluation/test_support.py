@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import real_model
 from evaluation.rates import public_data, report, report_score
-from research.statements import AS_IT_IS, TAKEN, items, opened
+from research.statements import AS_IT_IS, TAKEN, items
 
 from knowledge.embedding import MiniLM
+from knowledge.open.index import open_index
 from knowledge.search.support import PARTIAL
 from knowledge.types import Claim
 from ragctl.measure.intervals import above
@@ -21,7 +23,7 @@ EVERY = 4
 
 def test_true_statements_are_told_from_altered_ones(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> None:
     source = public_data("clapnq_dev")
-    index = opened(source, tmp_path_factory.mktemp("statements"), embedder)
+    index = open_index(real_model.public_index(source, tmp_path_factory), embedder=embedder)
     made = [item for item in items(source, index) if item.origin == TAKEN]
     kept = set(sorted({item.group for item in made})[::EVERY])
     chances: dict[str, list[float]] = {}
