@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from knowledge.errors import IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
+from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
 from knowledge.search.passage import ChunkView
 from rag.errors import (
     BadRequest,
@@ -210,8 +210,10 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return wording.no_index
         case IndexMismatch():
             return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
-        case IndexUnavailable():
+        case IndexDamaged():
             return "The index is damaged. Run: ragctl ingest PATH"
+        case IndexUnavailable():
+            return "There is no room to open the index in"
         case SearchFailed() | EmbeddingFailed() | EmbeddingUnavailable():
             return RETRIEVAL_FAILED
         case LlmFailed() | LlmUnavailable():

@@ -62,9 +62,13 @@ def _made(root: Path) -> tuple[Path, int]:
     """A new folder and the descriptor that holds its lock."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, suffix=SCRATCH_SUFFIX, dir=root))
-        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        # A sweep of another process may be quicker at each step: it has removed the folder then, and the next is made.
+        try:
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
         with suppress(OSError):  # where there are no locks, nobody sweeps
-            fcntl.flock(lock, fcntl.LOCK_SH)  # waits where a sweep of another process was quicker, and has removed it
+            fcntl.flock(lock, fcntl.LOCK_SH)
         if path.is_dir():
             return path, lock
         os.close(lock)

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +62,25 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
     mine.close()
     mine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_another_process_sweeps_at_once_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tempfile.mkdtemp
+    made: list[str] = []
+
+    def swept_at_first(*args: Any, **kwargs: Any) -> str:
+        made.append(make(*args, **kwargs))
+        if len(made) == 1:
+            sweep(tmp_path)
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", swept_at_first)
+    mine = Scratch(tmp_path)
+    assert [str(mine.path)] == made[1:]
+    assert mine.path.is_dir()
+    mine.close()
 
 
 def test_a_forked_child_holds_the_folder_of_its_killed_parent(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes import make_hit
 
-from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
+from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, SearchFailed
 from rag.errors import (
     ConfigurationError,
     EmptyQuery,
@@ -204,6 +204,7 @@ def test_the_four_main_timings_are_always_there() -> None:
         (InvalidParameter("topK must be small"), "invalid_parameter", "topK must be small"),
         (IndexMissing("secret/path"), "index_not_ready", "No index is loaded. Run: ragctl ingest PATH"),
         (IndexDamaged("secret/path"), "index_not_ready", "The index is damaged. Run: ragctl ingest PATH"),
+        (IndexUnavailable("secret/path"), "index_not_ready", "There is no room to open the index in"),
         (
             IndexMismatch("secret/path"),
             "index_mismatch",
