@@ -3,10 +3,10 @@
 import "./theme.js";
 import { card, heading } from "./card.js";
 import { element } from "./dom.js";
+import { forget, remember, session, turns } from "./history.js";
 import { Failed, ask, key, read } from "./service.js";
 
 const NAMES = { waypoint: "Waypoint", gacounts: "GaCounts", clockify: "Clockify help" };
-const SESSION = "session";
 const at = (id) => document.getElementById(id);
 const question = at("question");
 let asking = null;
@@ -31,7 +31,7 @@ question.addEventListener("keydown", (event) => {
 question.addEventListener("input", grow);
 at("stop").addEventListener("click", () => asking?.abort());
 at("fresh").addEventListener("click", () => {
-  sessionStorage.removeItem(SESSION);
+  forget();
   asking?.abort();
   at("turns").replaceChildren();
   at("welcome").hidden = false;
@@ -62,17 +62,9 @@ addEventListener("offline", () => tell("You are offline.", { shown: true }));
 
 /** Ask `text` and show what comes. */
 async function put(text) {
-  at("welcome").hidden = true;
-  at("fresh").hidden = false;
   const arriving = element("div", { class: "answer arriving" });
-  const shown = element("div", { class: "card", "aria-busy": "true" }, element("section", {}, element("h3", { text: "Answer" }), arriving));
-  const turn = element(
-    "article", { class: "turn" },
-    element("div", { class: "asked" }, element("h2", {}, element("span", { class: "hidden", text: "You asked: " }), text)),
-    shown,
-  );
-  at("turns").append(turn);
-  turn.scrollIntoView({ block: "start" });
+  const { turn, shown } = begun(text, element("section", {}, element("h3", { text: "Answer" }), arriving));
+  shown.setAttribute("aria-busy", "true");
   tell("Looking it up …");
   busy(new AbortController());
   try {
@@ -80,8 +72,8 @@ async function put(text) {
       signal: asking.signal,
       onText: (piece) => arriving.append(piece),
     });
-    shown.replaceChildren(...card(reply, text));
-    shown.classList.toggle("declined", heading(reply) === "No answer");
+    show(shown, reply, text);
+    remember(text, reply);
     tell(reply.refused ? `${heading(reply)}. ${reply.answer}` : `Answered, confidence ${reply.confidence.level}.`);
   } catch (error) {
     failed(error, turn, shown, text);
@@ -89,6 +81,23 @@ async function put(text) {
     shown.removeAttribute("aria-busy");
     busy(null);
   }
+}
+
+/** A turn that asks `text`, with `content` in its card. */
+function begun(text, ...content) {
+  at("welcome").hidden = true;
+  at("fresh").hidden = false;
+  const shown = element("div", { class: "card" }, ...content);
+  const asked = element("h2", {}, element("span", { class: "hidden", text: "You asked: " }), text);
+  const turn = element("article", { class: "turn" }, element("div", { class: "asked" }, asked), shown);
+  at("turns").append(turn);
+  turn.scrollIntoView({ block: "start" });
+  return { turn, shown };
+}
+
+function show(shown, reply, text) {
+  shown.replaceChildren(...card(reply, text));
+  shown.classList.toggle("declined", heading(reply) === "No answer");
 }
 
 function failed(error, turn, shown, text) {
@@ -101,10 +110,15 @@ function failed(error, turn, shown, text) {
   shown.replaceChildren(
     element(
       "section", {}, element("h3", { text: stopped ? "Stopped" : "No answer" }), element("p", { text: sentence }),
-      element("p", {}, element("button", { type: "button", class: "plain", text: "Ask again", onclick: retry })),
+      error.needsChange ? null : element("p", {}, element("button", { type: "button", class: "plain", text: "Ask again", onclick: retry })),
     ),
   );
   tell(sentence);
+  if (error.needsChange && !question.value) {
+    question.value = text;
+    grow();
+  }
+  shown.scrollIntoView({ block: "nearest" });
   if (error.needsKey) askForKey(retry);
 }
 
@@ -136,15 +150,6 @@ async function greet() {
   }
 }
 
-function session() {
-  const known = sessionStorage.getItem(SESSION);
-  if (known) return known;
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const made = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  sessionStorage.setItem(SESSION, made);
-  return made;
-}
-
 function busy(controller) {
   asking = controller;
   at("send").hidden = controller !== null;
@@ -158,9 +163,11 @@ function tell(text, { shown = false } = {}) {
 }
 
 function grow() {
-  question.rows = Math.min(8, question.value.split("\n").length);
+  question.style.height = "auto";
+  question.style.height = `${question.scrollHeight + question.offsetHeight - question.clientHeight}px`;
 }
 
+for (const { text, reply } of turns()) show(begun(text).shown, reply, text);
 at("forget").hidden = !key.get();
 question.focus();
 greet();

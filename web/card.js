@@ -15,7 +15,7 @@ export function card(reply, question) {
     element("section", {}, element("h3", { text: heading(reply) }), body),
     reply.refused ? closest(reply.closest || [], open) : sources(cites, open),
     related(reply.relatedDocs || []),
-    heading(reply) === "Reply" ? null : confidence(reply.confidence),
+    heading(reply) === "Reply" ? null : confidence(reply.confidence, reply.routing),
     details(reply.metadata || {}, reply.routing),
     actions(reply),
   ].filter(Boolean);
@@ -28,7 +28,7 @@ export function heading(reply) {
 }
 
 function answer(reply, chip) {
-  return reply.rendered ? elements(reply.rendered, chip) : [element("p", { text: reply.answer })];
+  return reply.rendered ? elements(reply.rendered, { chip }) : [element("p", { text: reply.answer })];
 }
 
 function numbered(n, citation, open) {
@@ -86,8 +86,8 @@ function grouped(documents) {
   return groups;
 }
 
-function confidence({ level, score, reason }) {
-  const value = Math.round(score);
+function confidence({ level, score, reason }, routing) {
+  const value = Math.floor(score); // 49.9 is Low, so it is not shown as 50
   return element(
     "section", {}, element("h3", { text: "Confidence" }),
     element(
@@ -97,15 +97,16 @@ function confidence({ level, score, reason }) {
       element("span", { text: `${value} / 100` }),
       element("span", { class: "reason quiet", text: reason }),
     ),
+    routing?.action === "escalate" ? element("p", { class: "escalated", text: "Better ask a person about this." }) : null,
   );
 }
 
 function details(metadata, routing) {
   const facts = [
+    ...(metadata.trail || []).map((step) => ["Note", step]),
     ["Written by", metadata.model || "nobody"],
     ...Object.entries(metadata.timings || {}).map(([name, ms]) => [name.replace(/Ms$/, ""), `${ms.toFixed(1)} ms`]),
     ["Next step", routing ? `${routing.action}: ${routing.reason}` : ""],
-    ...(metadata.trail || []).map((step) => ["Note", step]),
     ...(metadata.skipped || []).map((stage) => ["Left out", stage]),
   ].filter(([, value]) => value);
   const list = element("dl", { class: "facts" });

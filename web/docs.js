@@ -18,7 +18,8 @@ async function show() {
       operations.push(operation(api, method, path, one));
     }
   }
-  place.replaceChildren(element("nav", { "aria-label": "Routes" }, contents), ...operations);
+  const types = Object.entries(api.components.schemas).map(([name, schema]) => described(api, name, schema));
+  place.replaceChildren(element("nav", { "aria-label": "Routes" }, contents), ...operations, element("h2", { text: "Types" }), ...types);
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
@@ -33,6 +34,16 @@ function operation(api, method, path, one) {
     ...Object.entries(one.responses).flatMap(([status, response]) => responded(api, status, resolve(api, response))),
   ];
   return element("section", { "aria-labelledby": one.operationId }, ...parts.filter(Boolean));
+}
+
+function described(api, name, schema) {
+  const rows = fields(api, schema);
+  const parts = [
+    element("h3", { id: name, text: name }),
+    schema.description && element("p", { class: "quiet", text: schema.description }),
+    rows.length && table(["field", "type", "what it is"], rows),
+  ];
+  return element("section", { "aria-labelledby": name }, ...parts.filter(Boolean));
 }
 
 function responded(api, status, response) {
@@ -61,11 +72,14 @@ function fields(api, schema) {
 }
 
 function typeOf(api, schema) {
-  if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(api, one)).join(" | ");
+  if (schema.$ref) {
+    const name = schema.$ref.split("/").pop();
+    return element("a", { href: `docs#${name}`, text: name });
+  }
+  if (schema.anyOf) return element("span", {}, ...schema.anyOf.flatMap((one, i) => [i ? " | " : "", typeOf(api, one)]));
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
-  if (schema.type === "array") return `[${typeOf(api, schema.items || {})}]`;
+  if (schema.type === "array") return element("span", {}, "[", typeOf(api, schema.items || {}), "]");
   return schema.type || "any";
 }
 
@@ -79,7 +93,7 @@ function table(heads, rows) {
     "div", { class: "scroll", tabindex: "0", role: "group", "aria-label": heads.join(", ") },
     element(
       "table", {}, element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", text })))),
-      element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((text, i) => (i ? element("td", { text }) : element("td", {}, element("code", { text }))))))),
+      element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell, i) => element("td", {}, i ? cell : element("code", { text: cell })))))),
     ),
   );
 }

@@ -30,7 +30,11 @@ export function feedback({ responseId }, said) {
     said.textContent = vote === null ? "Taken back" : "Thank you";
     const card = up.closest(".card");
     card.querySelector(".comment")?.remove();
-    if (vote !== null && !comment) card.append(commentForm());
+    if (comment) (vote ? up : down).focus(); // the form that had it is gone
+    else if (vote !== null) {
+      card.append(commentForm());
+      card.querySelector(".comment").scrollIntoView({ block: "nearest" });
+    }
   }
 
   function commentForm() {

@@ -1,6 +1,7 @@
 // A passage that an answer rests on, with what in it answers the question.
 
 import { element, link } from "./dom.js";
+import { elements } from "./rendered.js";
 import { read } from "./service.js";
 
 const dialog = document.getElementById("passage");
@@ -15,19 +16,21 @@ export async function openPassage(id, question, answer) {
   fill({ title: "Loading …" });
   dialog.showModal();
   try {
-    fill(await read(`api/chunks/${encodeURIComponent(id)}`, { question: question.slice(0, 2000) }), answer);
+    fill(await read(`api/chunks/${encodeURIComponent(id)}`, { question: question.slice(0, 2000), rendered: true }), answer);
   } catch (error) {
-    fill({ title: "The passage cannot be shown", text: error.message });
+    fill({ title: "The passage cannot be shown", rendered: [error.message] });
   }
 }
 
-function fill({ title, section = "", url = "", text: words = "", units = [], matches = [] }, answer = "") {
+function fill({ title, section = "", url = "", text: source = "", rendered = [], units = [], matches = [] }, answer = "") {
   document.getElementById("passage-title").textContent = title;
   document.getElementById("passage-section").textContent = section || "";
   document.getElementById("passage-link").replaceChildren(...(url ? [link(url, url)] : []));
-  const marked = answering(units, Array.from(words), answer);
-  text.replaceChildren(...marks(words, marked, matches));
+  const marked = answering(units, Array.from(source), answer);
+  const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag)); // title and section stand above
+  text.replaceChildren(...elements(below < 0 ? [] : rendered.slice(below), { words: marker(source, marked, matches) }));
   legend.hidden = !marked.length;
+  text.scrollTop = 0;
   text.querySelector("mark.unit")?.scrollIntoView({ block: "center" });
 }
 
@@ -45,17 +48,28 @@ function plain(text) {
   return ` ${(text.match(/[\p{L}\p{N}]+/gu) || []).join(" ")} `;
 }
 
-/** `words` in pieces, each marked as what it is part of: offsets count characters as the service does. */
-function marks(words, units, matches) {
-  const points = Array.from(words);
-  const from = Array.from(/^(#+ .*\n+)*/.exec(words)[0]).length; // title and section stand above
-  const bounds = new Set([from, points.length]);
-  for (const { start, end } of [...units, ...matches]) bounds.add(start).add(end);
-  const cuts = [...bounds].filter((at) => at >= from && at <= points.length).sort((a, b) => a - b);
-  return cuts.slice(0, -1).map((start, index) => {
-    const piece = points.slice(start, cuts[index + 1]).join("");
-    const within = (span) => span.start <= start && start < span.end;
-    const names = [units.some(within) && "unit", matches.some(within) && "word"].filter(Boolean);
+/** Turns the passage's words, one run after the other, into text with marks: each run is sought in `source`. */
+function marker(source, units, matches) {
+  const places = [0]; // offsets count characters as the service does, strings do not
+  for (const point of source) places.push(places.at(-1) + point.length);
+  const placed = (spans) => spans.map(({ start, end }) => ({ start: places[start], end: places[end] }));
+  const [answers, met] = [placed(units), placed(matches)];
+  let from = 0;
+  return (run) => {
+    const start = source.indexOf(run, from);
+    if (start < 0) return [document.createTextNode(run)]; // the source writes it otherwise, as with &amp;
+    from = start + run.length;
+    return pieces(source, start, from, answers, met);
+  };
+}
+
+function pieces(source, start, end, answers, met) {
+  const bounds = [...answers, ...met].flatMap((span) => [span.start, span.end]).filter((at) => at > start && at < end);
+  const cuts = [...new Set([start, ...bounds, end])].sort((a, b) => a - b);
+  return cuts.slice(0, -1).map((at, index) => {
+    const within = (span) => span.start <= at && at < span.end;
+    const names = [answers.some(within) && "unit", met.some(within) && "word"].filter(Boolean);
+    const piece = source.slice(at, cuts[index + 1]);
     return names.length ? element("mark", { class: names.join(" "), text: piece }) : document.createTextNode(piece);
   });
 }

@@ -1,4 +1,4 @@
-// The answer, which comes as a tree of nodes, as elements. What is not on the list becomes its text.
+// Markdown, which comes as a tree of nodes, as elements. What is not on the list becomes its text.
 
 import { element, link } from "./dom.js";
 
@@ -8,16 +8,15 @@ const PLAIN = new Set([
 ]);
 const HEADING = { h1: "h4", h2: "h4", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
 
-/** `nodes` as elements; `chip(n)` makes what stands for the n-th citation. */
-export function elements(nodes, chip) {
-  return nodes.map((node) => one(node, chip));
+/** `nodes` as elements; `chip(n)` makes what stands for the n-th citation, `words(text)` the nodes of a run of text. */
+export function elements(nodes, { chip = () => "", words = (text) => [document.createTextNode(text)] } = {}) {
+  return nodes.flatMap((node) => (typeof node === "string" ? words(node) : [one(node, { chip, words })]));
 }
 
-function one(node, chip) {
-  if (typeof node === "string") return document.createTextNode(node);
+function one(node, made_of) {
   const { tag } = node;
-  const children = elements(Array.isArray(node.children) ? node.children : [], chip);
-  if (tag === "cite") return chip(Number(node.n));
+  if (tag === "cite") return made_of.chip(Number(node.n));
+  const children = elements(Array.isArray(node.children) ? node.children : [], made_of);
   if (tag === "unsupported") return element("span", { class: "unsupported" }, ...children);
   if (tag === "a") {
     const made = link(node.href, "");

@@ -13,6 +13,11 @@ export class Failed extends Error {
   get needsKey() {
     return this.status === 401 || this.status === 403;
   }
+
+  /** Whether the same question would fail again. */
+  get needsChange() {
+    return this.status === 400 || this.status === 413;
+  }
 }
 
 export const key = {

@@ -88,6 +88,7 @@ def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server
     last(page).get_by_label("Comment on this answer").fill("Just what I needed")
     last(page).get_by_role("button", name="Send comment").click()
     expect(last(page).locator(".said")).to_have_text("Thank you")
+    expect(helpful).to_be_focused()
     expect(last(page).locator(".comment")).to_have_count(0)
     helpful.click()
     expect(helpful).to_have_attribute("aria-pressed", "false")
@@ -107,6 +108,34 @@ def test_a_follow_up_is_one_and_a_new_conversation_is_new(page: Page, server: Se
     put(page, "and who may sell it?")
     last(page).get_by_text("How this came about").click()
     expect(last(page).locator(".facts")).not_to_contain_text("turns before")
+
+
+def test_a_reload_shows_the_conversation_that_goes_on(page: Page, server: Server) -> None:
+    put(opened(page, server), QUESTION)
+    expect(last(page).locator(".confidence")).to_be_visible()
+    page.goto(f"http://{server.address}/docs")
+    page.go_back()
+    expect(last(page).locator("h2")).to_contain_text(QUESTION)
+    put(page, "and who may sell it?")
+    expect(last(page).locator(".answer")).to_contain_text("pharmacist")
+    expect(page.locator(".turn")).to_have_count(2)
+    page.get_by_role("button", name="New conversation").click()
+    page.reload()
+    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_a_question_that_is_too_long_comes_back_to_be_shortened(page: Page, server: Server) -> None:
+    opened(page, server)
+    box = page.get_by_label("Your question")
+    before = box.bounding_box()
+    box.fill("What does a licence cost? " * 400)
+    after = box.bounding_box()
+    assert before and after and before["height"] * 2 < after["height"] <= 0.4 * 800
+    page.keyboard.press("Enter")
+    expect(last(page).get_by_text("Query exceeds maximum length of 1000 characters")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Ask again")).to_have_count(0)
+    expect(box).to_have_value("What does a licence cost? " * 400)
 
 
 def test_a_decline_shows_what_came_closest(page: Page, server: Server) -> None:
@@ -197,7 +226,7 @@ def test_a_missing_key_is_asked_for_kept_for_the_session_and_forgotten(page: Pag
     assert page.evaluate("sessionStorage.getItem('key')") == "secret-key"
     assert "secret-key" not in page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
     page.reload()
-    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator("#about")).to_contain_text("1 document")
     page.get_by_role("button", name="Forget key").click()
     assert page.evaluate("sessionStorage.getItem('key')") is None
     expect(page.get_by_label("This service asks for an API key")).to_be_visible()

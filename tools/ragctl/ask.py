@@ -56,7 +56,7 @@ def _for_people(reply: dict[str, Any]) -> list[RenderableType]:
         lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}", (link, "dim")))
     confidence, metadata = reply["confidence"], reply["metadata"]
     color = {"High": "green", "Medium": "yellow", "Low": "red"}[confidence["level"]]
-    verdict = (f"{confidence['level']} ({confidence['score']:.0f}/100)", color)
+    verdict = (f"{confidence['level']} ({int(confidence['score'])}/100)", color)
     lines += [NewLine(), Text.assemble(("Confidence ", "bold"), verdict, f": {confidence['reason']}")]
     facts = [
         metadata["profile"],

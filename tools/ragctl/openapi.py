@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from rag.http.chat_completions import ChatRequest, error_body, model_body
-from rag.http.reader_schema import ChunkReply, RenderedReply, SuggestionsReply
+from rag.http.reader_schema import ChunkReply, RenderedChunkReply, RenderedReply, SuggestionsReply
 from rag.http.schema import (
     ErrorReply,
     FeedbackReply,
@@ -43,6 +43,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     QueryRequest,
     QueryReply,
     RenderedReply,
+    RenderedChunkReply,
     QuestionRequest,
     QuestionReply,
     FeedbackRequest,
@@ -127,10 +128,12 @@ def _paths() -> dict[str, Any]:
             "get": operation(
                 "chunk",
                 "A passage, and what in it answers a question",
-                "Offsets count characters of text. Scores and weights are 0 to 1; without a question units score 0.",
+                "Offsets count characters of text. Scores and weights are 0 to 1; without a question units score 0. "
+                "With rendered=true the body is a RenderedChunkReply.",
                 parameters=[
                     parameter("chunk_id", "path", "The id of a chunk, as citations name it.", "id_42"),
                     parameter("question", "query", "The question that was asked, at most 2000 characters.", _QUESTION),
+                    parameter("rendered", "query", "true: also the passage's Markdown as nodes.", "true"),
                 ],
                 responses={"200": told("The passage", of_model(ChunkReply, CHUNK))},
                 errors={**_ANY, "400": "invalid_parameter", "404": "unknown_chunk", **_INDEX},

@@ -52,7 +52,8 @@ def post_feedback(call: Call) -> Response[str]:
 def get_chunk(call: Call, chunk_id: str) -> Response[str]:
     """A chunk, and what in it answers the question that was asked."""
     question = requests.parse_chunk_question(call.parameter("question"))
-    return json_response(HTTPStatus.OK, chunk_reply(call.service.chunk(chunk_id, question)))
+    shown = requests.parse_chunk_rendered(call.parameter("rendered"))
+    return json_response(HTTPStatus.OK, chunk_reply(call.service.chunk(chunk_id, question), shown=shown))
 
 
 def get_suggestions(call: Call) -> Response[str]:

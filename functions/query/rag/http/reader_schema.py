@@ -60,6 +60,12 @@ class ChunkReply(Reply):
     matches: list[MatchReply]
 
 
+class RenderedChunkReply(ChunkReply):
+    """A chunk as a page shows it. ``rendered`` is its Markdown as nodes, as in RenderedReply."""
+
+    rendered: list[Any]
+
+
 class SuggestionsReply(Reply):
     """Questions that the index answers, up to six."""
 

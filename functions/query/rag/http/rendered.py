@@ -1,4 +1,4 @@
-"""An answer's Markdown as a tree of nodes, so that a page builds it without ever parsing HTML.
+"""Markdown, an answer's or a passage's, as a tree of nodes, so that a page builds it without ever parsing HTML.
 
 markdown-it reads it, the library that cuts documents and statements too, with HTML switched off. A node is a string or
 an object: ``{"tag": "p", "children": [...]}``. ``TAGS`` are all that there are.
@@ -41,6 +41,11 @@ def rendered(answer: Answer) -> list[Node]:
     text = _with_signs(answer.text.translate(_PRIVATE), answer.marks)
     text = text.replace(NOT_FOUND, _NOT_FOUND).replace(NOT_CITED, _NOT_CITED)
     return _tree(iter(_markdown().parse(text)))
+
+
+def rendered_text(text: str) -> list[Node]:
+    """A passage as nodes."""
+    return _tree(iter(_markdown().parse(text.translate(_PRIVATE))))
 
 
 @cache

@@ -71,6 +71,17 @@ def parse_chunk_question(text: str | None) -> str | None:
     return replace_surrogates(text) if text and text.strip() else None
 
 
+def parse_chunk_rendered(text: str | None) -> bool:
+    """Whether a chunk's Markdown is wanted as nodes.
+
+    Raises:
+        InvalidParameter: it is neither true nor false.
+    """
+    if text not in {None, "true", "false"}:
+        raise InvalidParameter("rendered must be true or false")
+    return text == "true"
+
+
 def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
     """The vote in the body of ``POST /api/feedback``.
 

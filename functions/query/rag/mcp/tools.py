@@ -135,7 +135,7 @@ def _ask(knowledge: Knowledge, asked: AskArguments) -> tuple[str, BaseModel]:
     answer = knowledge.ask(Question(text=asked.question, filters=asked.filters or {}))
     reply = AskReply.model_validate(rendered_reply(answer), by_alias=True)
     listed = citations_markdown(answer.citations)
-    sure = f"Confidence: {answer.confidence.level} ({answer.confidence.score:.0f} of 100), {answer.confidence.reason}"
+    sure = f"Confidence: {answer.confidence.level} ({int(answer.confidence.score)} of 100), {answer.confidence.reason}"
     parts = [answer.text, f"Sources:\n{listed}" if listed else "", sure]
     return "\n\n".join(part for part in parts if part), reply
 

@@ -159,9 +159,10 @@ class _Reader:
         source = self._source
         head = trim(self._text, span[0], source.offset(block.first + 2), quoted=self._quoted)
         rows = [source.offset(line) for line in range(block.first + 2, block.end)]
+        before = len(self.units)
         for start, end in pairwise((*rows, span[1])):
             self._add(trim(self._text, start, end, quoted=self._quoted), Kind.ROW, head)
-        if not rows:
+        if len(self.units) == before:  # no row says anything
             self._add(head, Kind.ROW)
 
     def _code(self, block: md.Block, span: Span) -> None:

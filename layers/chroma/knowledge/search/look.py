@@ -143,13 +143,16 @@ class Looker:
         row = int(np.searchsorted(self._sides.numbers, chunk.number))
         if question is None:
             return ChunkView(chunk, units_of(self._codes.units.row(row)))
-        asked = self._codes.ask(question, self._embedder.read(question))
+        reading = self._embedder.read(question)
+        asked = self._codes.ask(question, reading)
         match = self._codes.match(self._codes.interact(asked, np.array([row])).of(0), row)
         whole = embed_text(chunk.title, chunk.text)
         before = len(whole) - len(chunk.text)
-        spans = self._embedder.read(whole).spans - before
-        weights = asked.asked.weights
-        return ChunkView(chunk, scored_units(match, weights), met_words(match, weights, spans[spans[:, 0] >= 0]))
+        held = self._embedder.read(whole)
+        own = held.spans[:, 0] >= before
+        idf = self._codes.idf
+        words = met_words(match, idf[reading.pieces], idf[held.pieces[own]], held.spans[own] - before)
+        return ChunkView(chunk, scored_units(match, asked.asked.weights), words)
 
     def held(self, texts: Sequence[str], chunks: Sequence[Chunk]) -> Held:
         """The statements ``texts`` against ``chunks``, at least one."""

@@ -1,8 +1,8 @@
 """A chunk as a reader looks at it who has asked a question: which of its units answer, which of its words were met.
 
 The score of a unit is sum_i w_i max_j cos(q_i, d_j) over its tokens j, the same late interaction that orders chunks
-(``knowledge.search.codes``). The weight of a word is that of the token in it which is met best, max_i (w_i / max w)
-cos(q_i, d_j): a rare word of the question that is met weighs most.
+(``knowledge.search.codes``). The weight of a word is that of the token j in it which is met best,
+max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word of the question that is met by a rare one weighs most.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from knowledge.types import Match
 
-LEAST_WEIGHT = 0.35
-"""Of a word that is shown as met: below it are the words that every question has."""
+LEAST_WEIGHT = 0.2
+"""Of a word that is shown as met. On SQuAD and COVID FAQ 91 and 54 % of the words that are the question's own reach it,
+and of all that do less than 1 % are stop words; by the question's idf alone and .35 it was 59, 38 and 8 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +63,22 @@ def scored_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]
     return tuple(spans)
 
 
-def met_words(match: Match, weights: NDArray[np.float32], spans: NDArray[np.int32]) -> tuple[Span, ...]:
+def met_words(
+    match: Match, asked: NDArray[np.float32], held: NDArray[np.float32], spans: NDArray[np.int32]
+) -> tuple[Span, ...]:
     """The words of a chunk's text that the question's pieces meet.
 
     Args:
         match: of the chunk, its title's tokens first.
-        weights: those of the question's pieces, shape (m,).
-        spans: the characters of the text's own tokens, the title's left out, shape (tokens, 2).
+        asked: the idf of the question's pieces, shape (m,).
+        held: that of the text's own tokens, the title's left out, shape (tokens,).
+        spans: their characters, shape (tokens, 2).
     """
     met = match.similarities[:, match.title_tokens :]
     if met.shape[1] != len(spans) or not met.size:
         return ()
-    shares = weights / np.maximum(weights.max(), np.finfo(np.float32).tiny)
-    best = np.where(met >= MET, met * shares[:, np.newaxis], 0).max(axis=0)
+    rarity = np.minimum(asked[:, np.newaxis], held) / np.maximum(asked.max(), np.finfo(np.float32).tiny)
+    best = np.where(met >= MET, met * rarity, 0).max(axis=0)
     words = _joined((int(start), int(end), float(weight)) for (start, end), weight in zip(spans, best, strict=True))
     return tuple(Span(word.start, word.end, round(word.score, 4)) for word in words if word.score >= LEAST_WEIGHT)
 

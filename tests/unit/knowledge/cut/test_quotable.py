@@ -193,6 +193,7 @@ WORDS = st.lists(
 
 
 @given(lines=WORDS)
+@example(lines=["| a | b |", "|---|---|", "|---|---|"])
 def test_every_word_that_a_reader_sees_is_in_a_unit_or_a_lead(lines: list[str]) -> None:
     text = "\n".join(lines)
     visible = re.sub(r"(?m)^[ >]*(?:(?:[-*+]|\d+[.)])\s*)*", lambda m: " " * len(m[0]), text)  # markers of empty items
