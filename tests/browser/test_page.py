@@ -10,10 +10,12 @@ from typing import Any
 import permits
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser.stand_in import ANSWER, StandIn
+from browser.stand_in import ANSWER, CHUNK, StandIn
 from fakes_llm import LlmServer
 from local_server import Server
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from rag.http.rendered import rendered_text
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +82,29 @@ def test_a_chip_opens_the_passage_with_what_answers(page: Page, server: Server) 
     expect(chip).to_be_focused()
 
 
+def test_a_passage_is_shown_as_it_is_written_with_its_marks_in_place(page: Page, stand_in: StandIn) -> None:
+    table = "| year | fee |\n|---|---|\n| 2026 | 30 dollars |"
+    text = f"# Trade permits\n\n\U0001f6a2 **Gum &amp; sweets** cost 25 dollars.\n\n{table}"
+    row = text.index("| 2026")
+    stand_in.chunk = {
+        **CHUNK,
+        "text": text,
+        "rendered": rendered_text(text),
+        "units": [{"start": row, "end": len(text), "score": 0.9}],
+        "matches": [
+            {"start": at, "end": at + 7, "weight": 1} for at in (text.index("dollars"), text.rindex("dollars"))
+        ],
+    }
+    put(opened(page, stand_in), QUESTION)
+    last(page).locator(".answer .chip").click()
+    shown = page.locator("#passage-text")
+    expect(shown.locator("p")).to_have_text("\U0001f6a2 Gum & sweets cost 25 dollars.")
+    expect(shown.locator("strong")).to_have_text("Gum & sweets")
+    expect(shown.locator("h4")).to_have_count(0)
+    expect(shown.locator("tbody mark.unit")).to_have_text(["2026", "30 ", "dollars"])
+    expect(shown.locator("mark.word")).to_have_text(["dollars", "dollars"])
+
+
 def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server) -> None:
     put(opened(page, server), QUESTION)
     helpful = last(page).get_by_role("button", name="Helpful", exact=True)
@@ -131,7 +156,9 @@ def test_a_question_that_is_too_long_comes_back_to_be_shortened(page: Page, serv
     before = box.bounding_box()
     box.fill("What does a licence cost? " * 400)
     after = box.bounding_box()
-    assert before and after and before["height"] * 2 < after["height"] <= 0.4 * 800
+    assert before
+    assert after
+    assert before["height"] * 2 < after["height"] <= 0.4 * 800
     page.keyboard.press("Enter")
     expect(last(page).get_by_text("Query exceeds maximum length of 1000 characters")).to_be_in_viewport()
     expect(page.get_by_role("button", name="Ask again")).to_have_count(0)

@@ -11,7 +11,7 @@ import pytest
 from browser.stand_in import ANSWER, StandIn
 from playwright.sync_api import Page, expect
 
-from rag.http.rendered import rendered
+from rag.http.rendered import rendered, rendered_text
 from rag.stages.score.confidence import NO_SOURCES
 from rag.values.answer import Answer, Question
 
@@ -105,6 +105,7 @@ PAYLOADS = [wrap(form.format(run=RUN)) for form in FORMS for wrap in WRAPPERS]
 PLACES = (
     "completion", "unknown tag", "href", "title", "section", "source url", "category", "related", "related url",
     "reason", "trail", "model", "error", "suggestion", "passage", "passage title", "passage url", "closest", "question",
+    "reload",
 )  # fmt: skip
 EACH_PAGE = 120
 LOOK = """() => {
@@ -140,6 +141,7 @@ def answer(place: str, payloads: tuple[str, ...]) -> dict[str, Any]:
     closest = [{"chunkId": one, "title": one, "section": one, "url": one, "score": 1} for one in payloads]
     changes: dict[str, dict[str, Any]] = {
         "completion": {"rendered": [node for one in payloads for node in completion(one)]},
+        "reload": {"rendered": [node for one in payloads for node in completion(one)]},
         "unknown tag": {"rendered": [{"tag": one, "children": [one], "onclick": RUN} for one in payloads]},
         "href": {"rendered": [{"tag": "a", "href": one, "children": ["x"]} for one in payloads]},
         "title": {"citations": [{**cite, "fullTitle": one} for one in payloads]},
@@ -168,6 +170,7 @@ def test_no_script_runs(page: Page, stand_in: StandIn, place: str) -> None:
         show(page, stand_in, place, payloads)
         state = page.evaluate(LOOK)
         assert state == {"ran": 0, "foreign": 0, "scripts": 1, "handlers": 0, "links": 0}, payloads
+        page.evaluate("sessionStorage.clear()")  # the next page has no conversation to show again
     assert dialogs == []
 
 
@@ -183,6 +186,7 @@ def show(page: Page, stand_in: StandIn, place: str, payloads: tuple[str, ...]) -
         field = {"passage": "text", "passage title": "title", "passage url": "url"}[place]
         whole = {"start": 0, "end": len(text), "score": 1, "weight": 1}
         stand_in.chunk |= {field: payloads[0] if field == "url" else text, "units": [whole], "matches": [whole]}
+        stand_in.chunk["rendered"] = rendered_text(stand_in.chunk["text"])
     page.goto(stand_in.address)
     expect(page.locator("#suggestions button").first).to_be_visible()
     if place == "suggestion":
@@ -190,6 +194,9 @@ def show(page: Page, stand_in: StandIn, place: str, payloads: tuple[str, ...]) -
     page.get_by_label("Your question").fill(text if place == "question" else "x")
     page.keyboard.press("Enter")
     expect(page.locator(".turn .confidence, .turn .card p").first).to_be_visible()
+    if place == "reload":
+        page.reload()
+        expect(page.locator(".turn .confidence")).to_be_visible()
     if place.startswith("passage"):
         page.locator(".chip").first.click()
         expect(page.locator("#passage-title")).not_to_have_text("Loading …")

@@ -57,7 +57,17 @@ def test_a_chunk_shows_what_answers_and_which_words_were_met(api: Api) -> None:
     assert "commercial invoice" in told["text"][best["start"] : best["end"]]
     words = {told["text"][word["start"] : word["end"]].lower() for word in told["matches"]}
     assert {"documents", "customs"} <= words
+    assert not {"the", "for", "a", "to", "of", "and"} & words
     assert all(0 < word["weight"] <= 1 for word in told["matches"])
+
+
+def test_a_chunk_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
+    plain = api.call(get("/api/chunks/id_1")).json
+    shown = api.call(get("/api/chunks/id_1", rendered="true")).json
+    assert {**shown, "rendered": None} == {**plain, "rendered": None}
+    assert shown["rendered"][0]["tag"] == "h1"
+    told = api.call(get("/api/chunks/id_1", rendered="yes"))
+    assert (told.status, told.json["error"]) == (400, "rendered must be true or false")
 
 
 def test_a_chunk_without_a_question_scores_nothing(api: Api) -> None:

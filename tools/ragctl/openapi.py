@@ -61,6 +61,8 @@ def openapi() -> str:
     _, schema = models_json_schema(
         [(model, "validation") for model in _MODELS], ref_template="#/components/schemas/{model}"
     )
+    for one in schema["$defs"].values():  # docstrings are reStructuredText, descriptions Markdown
+        one["description"] = one.get("description", "").replace("``", "`")
     document = {
         "openapi": "3.1.0",
         "info": {
