@@ -98,12 +98,14 @@ class View:
     """One way to look at a question: its words, and how much their scores count beside those of the other views.
 
     The first view of a query is the question alone. A view with ``where`` looks inside that filter only; to what is
-    outside it gives the lowest score of the candidates, so that it leans and does not exclude.
+    outside it gives the lowest score of the candidates, so that it leans and does not exclude. ``recalled`` is one with
+    words of the conversation before the question.
     """
 
     text: str
     weight: float = 1.0
     where: Where | None = None
+    recalled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

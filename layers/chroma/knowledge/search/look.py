@@ -23,9 +23,10 @@ from knowledge.open.collection import Collection
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore
 from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
-from knowledge.search.signals import BEST_COSINE, Calibration, measure
+from knowledge.search.ranking import Deep, rank
+from knowledge.search.signals import Calibration
 from knowledge.search.support import Held, Letters, support
-from knowledge.search.views import AskedText, Blend, TextScores, Whole
+from knowledge.search.views import AskedText, Blend, TextScores
 from knowledge.search.windows import WindowStore
 from knowledge.types import Borne, Chunk, Claim, Evidence, Match, TokenEmbedder, View, Where
 
@@ -49,8 +50,6 @@ LETTERS = 64
 """So many chunks that statements were held against stay read."""
 
 BM25_WEIGHT = 0.05
-LATE_WEIGHT = np.float32(3)
-_PARTS = 2 + LATE_WEIGHT
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -99,6 +98,9 @@ class Looker:
     def look(self, collection: Collection, views: Sequence[View], *, k: int, where: Where | None) -> Seen:
         """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
+        In a conversation it is read with the turns before it and without: nobody says which questions lean on them. The
+        reading counts that the index knows more of.
+
         Raises:
             SearchFailed: the filter is malformed, or Chroma failed.
         """
@@ -114,21 +116,22 @@ class Looker:
         rows = pool[deep]
         met = {text: self._codes.interact(one.question, rows) for text, one in asked.items()}
         late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
-        total = blend({text: score.base[deep] + LATE_WEIGHT * late[text] for text, score in scores.items()}, rows)
+        seen = Deep(rows=rows, places=deep, asked=asked, scores=scores, late=late)
 
-        chosen = np.lexsort((rows, -total))[:k]
-        whole = Whole.of(asked, scores)
-        together = {text: values[chosen] for text, values in late.items()}
+        attainable = self._sides.lexical.attainable
+        readings = [rank(seen, one, k, self._calibration, attainable) for one in blend.readings()]
+        best = max(readings, key=lambda one: one.known)
+        chosen = best.chosen
         return Seen(
             numbers=self._sides.numbers[rows[chosen]],
-            scores=total[chosen] / _PARTS,
-            parts={**whole.parts(deep[chosen]), "late": whole.blended(together)},
+            scores=best.scores,
+            parts=best.parts,
             vectors=vectors[deep[chosen]],
             matches=tuple(
                 self._codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
                 for place in chosen.tolist()
             ),
-            evidence=self._evidence(whole, deep[chosen], together),
+            evidence=best.evidence,
         )
 
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], among: Sequence[int]) -> tuple[Borne, ...]:
@@ -185,23 +188,3 @@ class Looker:
         bm25 = asked.bm25[rows]
         z = (bm25 - asked.bm25.mean(dtype=np.float64)) / max(float(asked.bm25.std(dtype=np.float64)), LEAST_STD)
         return TextScores(dense, window, bm25, (dense + window + BM25_WEIGHT * z).astype(np.float32))
-
-    def _evidence(
-        self, whole: Whole, places: NDArray[np.int64], late: Mapping[str, NDArray[np.float32]]
-    ) -> Evidence | None:
-        """What the look says of the question as a whole; ``places`` are those found, best first; None if none were."""
-        if not len(places):
-            return None
-        parts, first = whole.parts(slice(None)), int(places[0])
-        score = {text: one.base[first] + LATE_WEIGHT * late[text][0] for text, one in whole.scores.items()}
-        signals = measure(
-            dense=parts["dense"],
-            window=parts["window"],
-            late=float(whole.blended(late)[0]),
-            score=float(whole.blended(score) / whole.length / _PARTS),
-            lexical_share=whole.share(first, self._sides.lexical.attainable),
-        )
-        question, known = whole.question(), self._calibration
-        if known is None:
-            return Evidence(asked=question, signals=signals, score=signals[BEST_COSINE], bar=None)
-        return Evidence(asked=question, signals=signals, score=known.score(signals), bar=known.bar, odds=known.odds)

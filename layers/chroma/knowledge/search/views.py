@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -43,6 +43,13 @@ class Blend:
     views: Sequence[View]
     admitted: Sequence[NDArray[np.int64] | None]
 
+    def readings(self) -> Iterator[Blend]:
+        """With all views, and without those that hold words of the conversation, where there are any."""
+        yield self
+        alone = [pair for pair in zip(self.views, self.admitted, strict=True) if not pair[0].recalled]
+        if len(alone) < len(self.views):
+            yield Blend(*zip(*alone, strict=True))
+
     def __call__(self, scores: Mapping[str, NDArray[np.float32]], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The blended scores of ``rows``; ``scores`` are theirs by the views' texts."""
         total = sum(view.weight for view in self.views)
@@ -54,7 +61,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """All texts of a query as one question: what they say together, each by its share of the weight.
+    """Texts of a query as one question: what they say together, each by its share of the weight.
 
     A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
     question in a conversation is then measured as one that stands alone.
@@ -93,15 +100,19 @@ class Whole:
             found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
         return found
 
-    def question(self) -> Asked:
-        """The first text, with the pieces of the others behind its own, which have no characters in it."""
-        shares, all_asked = self.shares, {text: one.question.asked for text, one in self.asked.items()}
+    def question(self, texts: Mapping[str, AskedText]) -> Asked:
+        """The first text, with the pieces of the others behind its own, which have no characters in it.
+
+        ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
+        """
+        all_asked = {text: one.question.asked for text, one in texts.items()}
         first, *others = all_asked.values()
+        weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in all_asked.items()]
         return Asked(
             text=first.text,
             vector=self.vector / self.length,
             spans=np.vstack([first.spans, *(np.zeros_like(one.spans) for one in others)]),
-            weights=np.concatenate([shares[text] * one.weights for text, one in all_asked.items()]),
+            weights=np.concatenate(weights),
         )
 
 
