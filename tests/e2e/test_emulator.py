@@ -262,6 +262,11 @@ def test_a_secret_that_cannot_be_read_stops_neither_the_start_nor_health() -> No
     assert any("secret with the LLM's key cannot be read" in line for line in asked.lines)
 
 
+def test_two_environments_of_one_network_run_beside_each_other() -> None:
+    with Session(built(), network=True) as one, Session(built(), network=True) as other:
+        assert [session.invoke(EVENTS["health"]).body["statusCode"] for session in (one, other)] == [200, 200]
+
+
 def test_the_llm_s_answer_comes_back() -> None:
     text = "You need a permit. [Singapore Import Permits and TradeNet]"
     with (

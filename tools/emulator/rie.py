@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -54,10 +55,12 @@ class Rie:
         self._grown = threading.Condition()
 
     def __enter__(self) -> Self:
-        self._port = _free_port()
-        address = f"127.0.0.1:{self._port}"
+        # The Runtime API's own default is one port for all: two emulators in one network could not start.
+        self._port, runtime_api = _free_ports(2)
+        addresses = ("--runtime-interface-emulator-address", self._port), ("--runtime-api-address", runtime_api)
+        options = [part for option, port in addresses for part in (option, f"127.0.0.1:{port}")]
         self._process = subprocess.Popen(
-            [str(self._binary), "--runtime-interface-emulator-address", address, *self._command],
+            [str(self._binary), *options, *self._command],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -143,11 +146,12 @@ def _post(port: int, body: bytes, timeout_s: float) -> tuple[int, bytes]:
         return error.code, error.read()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 def _opens(port: int, process: subprocess.Popen[str]) -> bool:
