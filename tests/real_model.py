@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from knowledge.build import calibrate
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.manifest import MANIFEST_NAME
-from knowledge.read.documents import Reading, read
+from knowledge.read.documents import read
 
 if TYPE_CHECKING:
     from knowledge.types import Matrix, Vector
@@ -63,24 +63,22 @@ def model() -> MiniLM:
 
 def sample_index(name: str, factory: pytest.TempPathFactory) -> Path:
     """samples/``name`` as an index; copy it before changing it."""
-    return _made_once(name, lambda: read([SAMPLES / name]), factory)
+    return _made_once(name, SAMPLES / name, factory)
 
 
 def public_index(data: Path, factory: pytest.TempPathFactory) -> Path:
     """The first ``PASSAGES`` of the public set in the folder ``data`` as an index; copy it before changing it."""
-    return _made_once(data.name, lambda: read([data / "corpus.jsonl"]), factory, most=PASSAGES)
+    return _made_once(data.name, data / "corpus.jsonl", factory, most=PASSAGES)
 
 
-def _made_once(
-    name: str, reading: Callable[[], Reading], factory: pytest.TempPathFactory, *, most: int | None = None
-) -> Path:
-    """The index ``name``, made by the first test process that asks for it."""
+def _made_once(name: str, source: Path, factory: pytest.TempPathFactory, *, most: int | None = None) -> Path:
+    """The index ``name`` of ``source``, made by the first test process that asks for it."""
     ours = factory.getbasetemp()
     target = (ours.parent if os.environ.get("PYTEST_XDIST_WORKER") else ours) / f"{name}-index"
     with FileLock(f"{target}.lock"):
         if not (target / MANIFEST_NAME).exists():
-            found = reading()
-            assert not found.failed
+            reading = read([source])
+            assert not reading.failed
             with few_background_questions(every=1):
-                ingest(found.documents[:most], target=target, embedder=model())
+                ingest(reading.documents[:most], target=target, embedder=model())
     return target

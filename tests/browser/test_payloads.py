@@ -139,9 +139,10 @@ def answer(place: str, payloads: tuple[str, ...]) -> dict[str, Any]:
     """An answer that holds all of ``payloads`` in ``place``."""
     cite, related = ANSWER["citations"][0], ANSWER["relatedDocs"][0]
     closest = [{"chunkId": one, "title": one, "section": one, "url": one, "score": 1} for one in payloads]
+    said = {"rendered": [node for one in payloads for node in completion(one)]}
     changes: dict[str, dict[str, Any]] = {
-        "completion": {"rendered": [node for one in payloads for node in completion(one)]},
-        "reload": {"rendered": [node for one in payloads for node in completion(one)]},
+        "completion": said,
+        "reload": said,
         "unknown tag": {"rendered": [{"tag": one, "children": [one], "onclick": RUN} for one in payloads]},
         "href": {"rendered": [{"tag": "a", "href": one, "children": ["x"]} for one in payloads]},
         "title": {"citations": [{**cite, "fullTitle": one} for one in payloads]},

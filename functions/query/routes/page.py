@@ -49,14 +49,12 @@ CACHED = "max-age=300"
 
 def get_page(call: Call) -> Response[str]:
     """The page to ask on."""
-    return _html(call, "index.html", call.event.request_context.path or call.event.path)
+    return _html(call, "index.html", _address(call))
 
 
 def get_docs(call: Call) -> Response[str]:
     """The API's reference, rendered from ``openapi.json``."""
-    return _html(
-        call, "docs.html", (call.event.request_context.path or call.event.path).rstrip("/").removesuffix("docs")
-    )
+    return _html(call, "docs.html", _address(call).removesuffix("docs"))
 
 
 def get_file(call: Call, file: str) -> Response[str]:
@@ -67,6 +65,11 @@ def get_file(call: Call, file: str) -> Response[str]:
 def get_openapi(call: Call) -> Response[str]:
     """The API's description."""
     return _text(call, OPENAPI)
+
+
+def _address(call: Call) -> str:
+    """Where the request went, stage included, without a slash at the end."""
+    return (call.event.request_context.path or call.event.path).rstrip("/")
 
 
 def _html(call: Call, name: str, base: str) -> Response[str]:

@@ -9,7 +9,14 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.metrics import MetricUnit
 
 from rag.http import requests
-from rag.http.replies import chunk_reply, health_reply, query_reply, question_reply, rendered_reply
+from rag.http.replies import (
+    chunk_reply,
+    health_reply,
+    query_reply,
+    question_reply,
+    rendered_chunk_reply,
+    rendered_reply,
+)
 from rag.http.schema import FeedbackReply
 from routes.call import HEADERS, Call, json_response
 from routes.failures import Failure
@@ -52,8 +59,8 @@ def post_feedback(call: Call) -> Response[str]:
 def get_chunk(call: Call, chunk_id: str) -> Response[str]:
     """A chunk, and what in it answers the question that was asked."""
     question = requests.parse_chunk_question(call.parameter("question"))
-    shown = requests.parse_chunk_rendered(call.parameter("rendered"))
-    return json_response(HTTPStatus.OK, chunk_reply(call.service.chunk(chunk_id, question), shown=shown))
+    reply = rendered_chunk_reply if requests.parse_chunk_rendered(call.parameter("rendered")) else chunk_reply
+    return json_response(HTTPStatus.OK, reply(call.service.chunk(chunk_id, question)))
 
 
 def get_suggestions(call: Call) -> Response[str]:

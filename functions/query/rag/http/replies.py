@@ -74,8 +74,8 @@ def rendered_reply(answer: Answer) -> dict[str, Any]:
     }
 
 
-def chunk_reply(view: ChunkView, *, shown: bool = False) -> dict[str, Any]:
-    """The body of ``GET /api/chunks/{id}``; where it is ``shown`` on a page, with its Markdown as nodes."""
+def chunk_reply(view: ChunkView) -> dict[str, Any]:
+    """The body of ``GET /api/chunks/{id}``."""
     chunk = view.chunk
     fields = {
         "id": chunk.id,
@@ -86,12 +86,14 @@ def chunk_reply(view: ChunkView, *, shown: bool = False) -> dict[str, Any]:
         "units": view.units,
         "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
     }
-    body = ChunkReply.model_validate(fields).model_dump(mode="json")
-    if not shown:
-        return body
+    return ChunkReply.model_validate(fields).model_dump(mode="json")
+
+
+def rendered_chunk_reply(view: ChunkView) -> dict[str, Any]:
+    """The same for a page: with the chunk's Markdown as nodes."""
     from rag.http.rendered import rendered_text  # late: see rendered_reply
 
-    return {**body, "rendered": rendered_text(chunk.text)}
+    return {**chunk_reply(view), "rendered": rendered_text(view.chunk.text)}
 
 
 def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:

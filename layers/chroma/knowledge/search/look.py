@@ -112,21 +112,21 @@ class Looker:
         scores = {text: self._score(one, pool, vectors) for text, one in asked.items()}
 
         base = blend({text: score.base for text, score in scores.items()}, pool)
-        deep = np.lexsort((pool, -base))[: max(DEPTH, k)]
-        rows = pool[deep]
+        places = np.lexsort((pool, -base))[: max(DEPTH, k)]
+        rows = pool[places]
         met = {text: self._codes.interact(one.question, rows) for text, one in asked.items()}
         late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
-        seen = Deep(rows=rows, places=deep, asked=asked, scores=scores, late=late)
+        deep = Deep(rows=rows, places=places, asked=asked, scores=scores, late=late)
 
         attainable = self._sides.lexical.attainable
-        readings = [rank(seen, one, k, self._calibration, attainable) for one in blend.readings()]
+        readings = [rank(deep, one, k, self._calibration, attainable) for one in blend.readings()]
         best = max(readings, key=lambda one: one.known)
         chosen = best.chosen
         return Seen(
             numbers=self._sides.numbers[rows[chosen]],
             scores=best.scores,
             parts=best.parts,
-            vectors=vectors[deep[chosen]],
+            vectors=vectors[places[chosen]],
             matches=tuple(
                 self._codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
                 for place in chosen.tolist()

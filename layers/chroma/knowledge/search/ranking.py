@@ -58,24 +58,22 @@ def rank(
     chosen = np.lexsort((deep.rows, -blended))[:k]
     texts = {view.text for view in blend.views}
     whole = Whole.of({text: one for text, one in deep.asked.items() if text in texts}, deep.scores)
-    late = whole.blended(deep.late)
+    late, parts = whole.blended(deep.late), whole.parts()
     evidence = None
     if len(chosen):
         best = int(chosen[0])
-        first = int(deep.places[best])
-        parts = whole.parts(slice(None))
         signals = measure(
             dense=parts["dense"],
             window=parts["window"],
             late=float(late[best]),
             score=float(whole.blended(total)[best] / whole.length / _PARTS),
-            lexical_share=whole.share(first, attainable),
+            lexical_share=whole.share(int(deep.places[best]), attainable),
         )
         evidence = _evidence(whole, deep.asked, signals, calibration)
     return Ranking(
         chosen=chosen,
         scores=blended[chosen] / _PARTS,
-        parts={**whole.parts(deep.places[chosen]), "late": late[chosen]},
+        parts={**{name: part[deep.places[chosen]] for name, part in parts.items()}, "late": late[chosen]},
         evidence=evidence,
     )
 

@@ -46,9 +46,9 @@ class Blend:
     def readings(self) -> Iterator[Blend]:
         """With all views, and without those that hold words of the conversation, where there are any."""
         yield self
-        alone = [pair for pair in zip(self.views, self.admitted, strict=True) if not pair[0].recalled]
+        alone = [place for place, view in enumerate(self.views) if not view.recalled]
         if len(alone) < len(self.views):
-            yield Blend(*zip(*alone, strict=True))
+            yield Blend([self.views[place] for place in alone], [self.admitted[place] for place in alone])
 
     def __call__(self, scores: Mapping[str, NDArray[np.float32]], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The blended scores of ``rows``; ``scores`` are theirs by the views' texts."""
@@ -85,11 +85,11 @@ class Whole:
         """The weighted mean of ``values`` by text."""
         return np.asarray(sum(share * values[text] for text, share in self.shares.items()), dtype=np.float32)
 
-    def parts(self, places: NDArray[np.int64] | slice) -> dict[str, NDArray[np.float32]]:
-        """The parts of the scores at ``places`` of the pool."""
-        dense = self.blended({text: one.dense[places] for text, one in self.scores.items()}) / self.length
-        window = self.blended({text: one.window[places] for text, one in self.scores.items()}) / self.length
-        bm25 = self.blended({text: one.bm25[places] for text, one in self.scores.items()})
+    def parts(self) -> dict[str, NDArray[np.float32]]:
+        """The parts of the scores of the pool."""
+        dense = self.blended({text: one.dense for text, one in self.scores.items()}) / self.length
+        window = self.blended({text: one.window for text, one in self.scores.items()}) / self.length
+        bm25 = self.blended({text: one.bm25 for text, one in self.scores.items()})
         return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
 
     def share(self, place: int, attainable: Callable[[str], float]) -> float:
