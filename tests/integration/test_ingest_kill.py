@@ -57,6 +57,10 @@ write.shutil.rmtree = counted(write.shutil.rmtree)
 previous.prepare = counted(previous.prepare)
 HashingEmbedder.embed = counted(HashingEmbedder.embed)
 
+def say(**told):
+    # One write: a child that is killed between two would leave half a line.
+    os.write(1, (json.dumps(told) + "\\n").encode())
+
 for line in sys.stdin:
     target, generation, kill_at, kill_after_s = json.loads(line)
     calls = 0
@@ -64,13 +68,13 @@ for line in sys.stdin:
     if not child:
         try:
             ingest_module.ingest(documents(generation), target=Path(target), embedder=HashingEmbedder())
-            print(json.dumps({"calls": calls}), flush=True)
+            say(calls=calls)
         finally:
             os._exit(0)
     if kill_after_s:
         time.sleep(kill_after_s)
         os.kill(child, signal.SIGKILL)  # until it is waited for, its id is its own
-    print(json.dumps({"signal": -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}), flush=True)
+    say(signal=-os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
