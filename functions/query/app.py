@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from routes import completions, mcp, page, query
 from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
+from routes.gateway import as_request
 
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
@@ -27,8 +27,6 @@ from telemetry import logger, metrics, observe_error, trace
 
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
-
-REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 
 
 class Route(NamedTuple):
@@ -112,14 +110,8 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
     that can stream brings. Any other event is read as the body of a question: ``{"query": ...}`` of a direct
     invocation is answered alike.
     """
-    response = app.resolve(_as_request(event), context)
+    response = app.resolve(as_request(event), context)
     return None if getattr(getattr(context, "response_stream", None), "opened", False) else response
-
-
-def _as_request(event: Any) -> dict[str, Any]:
-    if isinstance(event, dict) and all(isinstance(event.get(name), kind) for name, kind in REST_EVENT.items()):
-        return event
-    return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(event), "requestContext": {}}
 
 
 def _deadline() -> Deadline:

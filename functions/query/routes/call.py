@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from routes.streams import ResponseStream
 
 MAX_BODY_BYTES = 64 * 1024
+BOM = "\ufeff"
+"""Some programs of Windows begin UTF-8 with it; JSON does not."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
@@ -60,7 +62,7 @@ class Call:
             raw = base64.b64decode(body) if encoded else body.encode("utf-8", "surrogatepass")
             if len(raw) > limit:  # measured before it is read: too large is too large in any encoding
                 raise BodyTooLarge(f"Request body exceeds {limit // 1024} KiB")
-            return raw.decode() if encoded else body
+            return (raw.decode() if encoded else body).removeprefix(BOM)
         except ValueError as exc:
             raise InvalidJson("Request body must be JSON in UTF-8") from exc
 
