@@ -18,13 +18,18 @@ SERVICE = "query"
 TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation": "CitationMs", "total": "TotalMs"}
 EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
-logger = Logger(service=SERVICE)
+logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
 
 # The libraries log through the standard module: their lines get the same form and the request's correlation id.
 for room in ("rag", "knowledge"):
     logging.getLogger(room).addHandler(logger.registered_handler)
     logging.getLogger(room).propagate = False
+    logging.getLogger(room).setLevel(logger.log_level)
+# At DEBUG, which LogLevel sets for every logger on Lambda, libraries write whole requests: questions, passages, keys.
+# Some have a level of their own, so the handlers that theirs go to are told as well.
+for talker in (logging.getLogger(), *logging.getLogger().handlers):
+    talker.setLevel(logging.WARNING)
 # A health check or a refused request has none, and stderr is no place for JSON logs.
 warnings.filterwarnings("ignore", message="No application metrics to publish")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,50 @@ def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
         check=True,
         timeout=600,
     )
+
+
+@pytest.mark.slow
+def test_at_debug_no_library_writes_what_was_asked(waypoint_index: Path) -> None:
+    """As Lambda's runtime starts the function with LogLevel=DEBUG: every logger at DEBUG, a handler at the root."""
+    script = f"""
+import boto3, json
+from awslambdaric import bootstrap
+from functional.harness import Context, post
+from moto import mock_aws
+with mock_aws():
+    boto3.client("secretsmanager").create_secret(Name="key", SecretString={API_KEY!r})
+    boto3.client("dynamodb").create_table(
+        TableName="table", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[dict(AttributeName=name, AttributeType="S") for name in ("pk", "sk")],
+        KeySchema=[dict(AttributeName="pk", KeyType="HASH"), dict(AttributeName="sk", KeyType="RANGE")])
+    bootstrap._setup_logging(
+        bootstrap._AWS_LAMBDA_LOG_FORMAT, bootstrap._AWS_LAMBDA_LOG_LEVEL, bootstrap.StandardLogSink())
+    import app
+    replies = [app.lambda_handler(post(body), Context())["statusCode"]
+               for body in ({{"query": {IN_SCOPE + " " + MARKER!r}}}, {{"query": {OUT_OF_SCOPE + " " + MARKER!r}}})]
+print(json.dumps({{"replies": replies, "level": app.logger.log_level, "table": app.service.stores.table is not None}}))
+"""
+    with LlmServer([reply(f"Yes, {MARKER}.")]) as server:
+        done = run_apart(
+            script,
+            AWS_LAMBDA_LOG_FORMAT="JSON",
+            AWS_LAMBDA_LOG_LEVEL="DEBUG",
+            AWS_DEFAULT_REGION="eu-central-1",
+            INDEX_URI=str(waypoint_index),
+            LLM_BASE_URL=server.url,
+            LLM_SECRET_NAME="key",
+            TABLE_NAME="table",
+        )
+    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]
+    assert lines[-1] == {"replies": [200, 200], "level": 10, "table": True}
+    assert (MARKER in done.stdout, API_KEY in done.stdout, "commercial invoice" in done.stdout) == (False,) * 3
+    assert [line["message"] for line in lines if line.get("level") == "INFO"] == ["answered", "answered"]
+
+
+def test_a_log_line_s_time_is_one_that_lambda_reads(api: Api) -> None:
+    """Lambda takes the level of a line whose timestamp is not RFC 3339 for INFO."""
+    (line,) = api.ask(IN_SCOPE).logs
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+]00:00)", line["timestamp"])
 
 
 @pytest.mark.slow

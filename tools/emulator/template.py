@@ -36,7 +36,8 @@ def read_template(path: Path) -> dict[str, Any]:
 def function_settings(path: Path, overrides: Mapping[str, str] | None = None) -> tuple[dict[str, str], int, int]:
     """The function's environment, memory (MB) and timeout (s); ``overrides`` are parameters.
 
-    Values that only CloudFormation knows (an ARN, a pseudo parameter) are left out.
+    The environment has what Lambda makes of ``LoggingConfig`` too. Values that only CloudFormation knows (an ARN, a
+    pseudo parameter) are left out.
     """
     body = read_template(path)
     known = {name: spec.get("Default", "") for name, spec in body["Parameters"].items()} | dict(overrides or {})
@@ -58,7 +59,13 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
                 return None
         return value
 
-    resolved = {name: resolve(value) for name, value in properties["Environment"]["Variables"].items()}
+    logging = properties.get("LoggingConfig", {})
+    variables = {
+        **properties["Environment"]["Variables"],
+        "AWS_LAMBDA_LOG_FORMAT": logging.get("LogFormat"),
+        "AWS_LAMBDA_LOG_LEVEL": logging.get("ApplicationLogLevel"),
+    }
+    resolved = {name: resolve(value) for name, value in variables.items()}
     environment = {name: str(value) for name, value in resolved.items() if value is not None}
     return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
 

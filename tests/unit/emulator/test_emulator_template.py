@@ -17,6 +17,7 @@ Parameters:
   Secret: {Type: String, Default: ""}
   Memory: {Type: Number, Default: 1024}
   Model: {Type: String}
+  Level: {Type: String, Default: DEBUG}
 Conditions:
   OnDisk: !Equals [!Ref Source, efs]
   HasSecret: !Not [!Equals [!Ref Secret, ""]]
@@ -29,6 +30,7 @@ Resources:
     Type: AWS::Serverless::Function
     Properties:
       MemorySize: !Ref Memory
+      LoggingConfig: {LogFormat: JSON, ApplicationLogLevel: !Ref Level}
       Environment:
         Variables:
           PLAIN: "1"
@@ -52,7 +54,16 @@ def small(tmp_path: Path) -> Path:
 
 def test_defaults_resolve_and_what_only_a_deployment_knows_is_left_out(small: Path) -> None:
     assert function_settings(small) == (
-        {"PLAIN": "1", "NUMBER": "2", "EMPTY": "", "UNSET": "", "PLACE": "/opt", "LONG": "layer"},
+        {
+            "PLAIN": "1",
+            "NUMBER": "2",
+            "EMPTY": "",
+            "UNSET": "",
+            "PLACE": "/opt",
+            "LONG": "layer",
+            "AWS_LAMBDA_LOG_FORMAT": "JSON",
+            "AWS_LAMBDA_LOG_LEVEL": "DEBUG",
+        },
         1024,
         7,
     )

@@ -136,8 +136,6 @@ def _provider() -> SecretsProvider:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
     from botocore.config import Config  # type: ignore[import-untyped]
 
-    # At DEBUG, which LogLevel sets for every logger on Lambda, botocore logs whole responses: here, the key.
-    logging.getLogger("botocore").setLevel(logging.INFO)
     retries = {"mode": "standard", "total_max_attempts": ATTEMPTS}
     return SecretsProvider(
         boto_config=Config(connect_timeout=CONNECT_TIMEOUT_S, read_timeout=READ_TIMEOUT_S, retries=retries)
