@@ -80,6 +80,8 @@ def test_overrides_decide_conditions_references_and_sizes(small: Path) -> None:
         "PLACE": "/mnt",
         "LONG": "both",
         "NOTHING": "kept",
+        "AWS_LAMBDA_LOG_FORMAT": "JSON",
+        "AWS_LAMBDA_LOG_LEVEL": "DEBUG",
     }
     assert (memory, timeout) == (2048, 7)
 
