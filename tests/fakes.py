@@ -17,6 +17,7 @@ from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 from knowledge.errors import IndexMismatch
 from knowledge.search.candidates import Candidates
 from knowledge.types import Asked
+from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
@@ -42,6 +43,13 @@ from rag.values.answer import (
 from rag.values.chat import OnText
 
 _WORD = re.compile(r"\w+")
+
+
+def forget_secrets() -> None:
+    """Drop Secrets Manager's client and all keys, which belong to a process: the next test has an AWS of its own."""
+    secrets._kept.clear()
+    secrets._provider.cache_clear()
+
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,

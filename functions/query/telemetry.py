@@ -28,8 +28,9 @@ for room in ("rag", "knowledge"):
     logging.getLogger(room).setLevel(logger.log_level)
 # At DEBUG, which LogLevel sets for every logger on Lambda, libraries write whole requests: questions, passages, keys.
 # Some have a level of their own, so the handlers that theirs go to are told as well.
-for talker in (logging.getLogger(), *logging.getLogger().handlers):
-    talker.setLevel(logging.WARNING)
+logging.getLogger().setLevel(logging.WARNING)
+for handler in logging.getLogger().handlers:
+    handler.setLevel(logging.WARNING)
 # A health check or a refused request has none, and stderr is no place for JSON logs.
 warnings.filterwarnings("ignore", message="No application metrics to publish")
 

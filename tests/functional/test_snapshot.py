@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
+import botocore.session  # type: ignore[import-untyped, unused-ignore]
+import openai
 import pytest
 import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
+from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
 from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Start, starting
 from moto import mock_aws
-
-from rag.adapters import secrets
 
 SECRET = "rag/llm-key"
 ANSWER = "Yes. [Singapore Import Permits and TradeNet]"
@@ -30,11 +31,11 @@ def _registry() -> Iterator[None]:
     registries = (snapshot_restore_py.get_before_snapshot(), snapshot_restore_py.get_after_restore())
     for registry in registries:
         registry.clear()
-    secrets.forget_secrets()
+    forget_secrets()
     yield
     for registry in registries:
         registry.clear()
-    secrets.forget_secrets()
+    forget_secrets()
 
 
 @pytest.fixture
@@ -60,12 +61,17 @@ sys.addaudithook(lambda event, args: effects.append(event) if event in watched e
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 import app
 
+def read_secrets():
+    from rag.adapters import secrets
+    return {"kept": len(secrets._kept), "client": secrets._provider.cache_info().currsize}
+
 late = ("openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters")
 told = {"init": [name for name in late if name in sys.modules]}
 run_before_snapshot()
 told["before"] = [name for name in late if name in sys.modules]
 told["effects"] = list(effects)
-told["key_read"] = bool(app.service.chat and app.service.chat._endpoint._client)
+told["keys"] = [chat._endpoint._client.api_key for chat in app.service.chats._made]
+told["secrets"] = read_secrets()
 imported = set(sys.modules)
 run_after_restore()
 told["restore_imports"] = sorted(set(sys.modules) - imported)
@@ -98,6 +104,8 @@ def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
             **clean,
             "INDEX_URI": str(waypoint_index),
             "AWS_DEFAULT_REGION": "eu-central-1",
+            "AWS_ACCESS_KEY_ID": "k",
+            "AWS_SECRET_ACCESS_KEY": "s",
             "LAMBDA_TASK_ROOT": "/var/task",
             **settings,
         },
@@ -112,7 +120,8 @@ def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
     assert set(told["init"]) == {"tenacity"}, "init itself does not wait for the LLM's client"
     assert set(told["before"]) == imported
     assert told["effects"] == []
-    assert told["key_read"] is False
+    assert set(told["keys"]) <= {"none"}, "the clients are there, without a key"
+    assert told["secrets"] == {"kept": 0, "client": "boto3" in imported}
     # Restores are what callers wait for: nothing is imported in them, and nobody is called either.
     assert told["restore_imports"] == []
     assert told["effects_after"] == []
@@ -160,6 +169,31 @@ def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
         assert server.connections == 1, "the hook itself connects to nobody"
         assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
         assert server.connections == 2
+
+
+def test_no_client_is_made_after_a_restore(
+    start: Start, manager: boto3.client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes a tenth of a second of CPU, which the first caller would wait for."""
+    manager.create_secret(Name=SECRET, SecretString="sk-1")
+    boto3.client("dynamodb").create_table(
+        TableName="table",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    with LlmServer([reply(ANSWER), reply("Which documents do I need for Singapore?"), reply(ANSWER)]) as server:
+        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET, TABLE_NAME="table", RAG_PROFILE="gacounts")
+        run_before_snapshot()
+        made: list[object] = []
+        for kind, name in ((openai.OpenAI, "__init__"), (botocore.session.Session, "create_client")):
+            monkeypatch.setattr(kind, name, lambda *args, **_: made.append(args))
+        run_after_restore()
+        first = api.ask(IN_SCOPE)
+        later = api.ask("And for Singapore?", sessionId=first.json["sessionId"])
+        assert [first.status, later.status, later.json["metadata"]["skipped"]] == [200, 200, []]
+        assert len(server.requests) == 3
+    assert made == []
 
 
 def test_the_index_stays_open_over_a_restore(start: Start) -> None:

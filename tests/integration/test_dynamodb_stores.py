@@ -78,6 +78,8 @@ class ScriptedServer:
     url: str = ""
     script: deque[Step] = field(default_factory=deque)
     calls: list[str] = field(default_factory=list)
+    ports: list[int] = field(default_factory=list)
+    """Of the callers, one for each call: those of one connection are the same."""
 
     def wrap(self, moto: Wsgi) -> Wsgi:
         turn = threading.Lock()
@@ -86,6 +88,7 @@ class ScriptedServer:
             operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
             if operation and operation not in ("CreateTable", "DeleteTable"):
                 self.calls.append(operation)
+                self.ports.append(environ["REMOTE_PORT"])
                 step = self.script.popleft() if self.script else None
                 if step:
                     return step(environ, start_response)
@@ -147,6 +150,7 @@ def running() -> Iterator[ScriptedServer]:
 def server(running: ScriptedServer) -> ScriptedServer:
     running.script.clear()
     running.calls.clear()
+    running.ports.clear()
     return running
 
 
@@ -517,14 +521,15 @@ def test_many_chunks_are_asked_for_in_several_batches(server: ScriptedServer, ta
     assert server.calls.count("BatchGetItem") == 2
 
 
-def test_after_a_reset_it_works_with_a_new_client(server: ScriptedServer, table: DynamoDbTable) -> None:
+def test_after_a_reset_the_same_client_makes_new_connections(server: ScriptedServer, table: DynamoDbTable) -> None:
     cache = DynamoDbAnswerCache(table)
     cache.put(KEY, make_answer(), ttl_s=60)
-    before = table._client._made
+    client, before = table._client._made, server.ports[-1]
     table.reset()
     table.reset()
     assert cache.get(KEY)
-    assert table._client._made is not before
+    assert table._client._made is client
+    assert server.ports[-1] != before
 
 
 def test_warming_calls_nobody(server: ScriptedServer, table: DynamoDbTable) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
+from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
 from functional.harness import starting
 from moto import mock_aws
@@ -24,9 +25,9 @@ QUESTION = "How much is demurrage for each day?"
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    secrets.forget_secrets()
+    forget_secrets()
     yield
-    secrets.forget_secrets()
+    forget_secrets()
 
 
 @pytest.fixture

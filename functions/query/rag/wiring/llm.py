@@ -14,15 +14,40 @@ DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting and ranking are decisions: the same question gets the same one, in a line (and a reasoner's thoughts)."""
 
 
-def answering_chat(settings: Settings, knobs: ServiceKnobs) -> OpenAiChat | None:
-    """The model that writes answers; None where no LLM is configured."""
-    configured = settings.llm_enabled or knobs.llm_chosen
-    return _chat(settings, knobs, knobs.llm_model) if configured else None
+class Chats:
+    """The chat models of one service, all at the endpoint that the settings and the profile name."""
 
+    def __init__(self, settings: Settings, knobs: ServiceKnobs) -> None:
+        self._settings = settings
+        self._knobs = knobs
+        self._made: list[OpenAiChat] = []
 
-def deciding_chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:
-    """``model``, for rewriting and ranking."""
-    return _chat(settings, knobs.model_copy(update=DECIDING), model)
+    def answering(self) -> OpenAiChat | None:
+        """The model that writes answers; None where no LLM is configured."""
+        configured = self._settings.llm_enabled or self._knobs.llm_chosen
+        return self._add(self._knobs, self._knobs.llm_model) if configured else None
+
+    def deciding(self, model: str) -> OpenAiChat:
+        """``model``, for rewriting and ranking."""
+        return self._add(self._knobs.model_copy(update=DECIDING), model)
+
+    def warm(self) -> None:
+        """Make the clients of all, without reading a key or calling anybody.
+
+        Raises:
+            LlmUnavailable: the base URL cannot be used.
+        """
+        for chat in self._made:
+            chat.warm()
+
+    def renew(self) -> None:
+        """Close the connections of all, and forget their keys. Not while calls are under way."""
+        for chat in self._made:
+            chat.reset()
+
+    def _add(self, knobs: ServiceKnobs, model: str) -> OpenAiChat:
+        self._made.append(_chat(self._settings, knobs, model))
+        return self._made[-1]
 
 
 def build_writer(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from knowledge.embedding import MiniLM
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.llm.openai_chat import OpenAiChat
-from rag.adapters.secrets import forget_secrets, warm_secrets
+from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
-from rag.errors import UnknownChunk, UnknownResponse
+from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
@@ -29,10 +29,12 @@ from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
 from rag.wiring.live_index import LiveIndex, live_index
-from rag.wiring.llm import answering_chat, build_writer, deciding_chat
+from rag.wiring.llm import Chats, build_writer
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.suggestions import Suggestions
 from rag.wiring.tables import Tables
+
+logger = logging.getLogger(__name__)
 
 MAX_DIGITS = 9
 """Of a chunk's number."""
@@ -46,6 +48,7 @@ class Service:
     pipeline: Pipeline
     index: LiveIndex
     chat: OpenAiChat | None
+    chats: Chats
     stores: OpenStores | None
     remote: OpenAiEmbedder | None
     suggestions: Suggestions
@@ -112,27 +115,32 @@ class Service:
         self.pipeline.feedback.vote(response_id, helpful=helpful, comment=comment)
 
     def warm(self) -> None:
-        """Import what an answer will need, without calling anybody or reading a secret."""
+        """Import what an answer will need and make every client, without calling anybody or reading a secret.
+
+        What cannot be made is logged: the first request tries again, and says what is wrong.
+        """
         if self.chat:
-            self.chat.warm()
             warm_cutting()
         if self.stores:
             self.stores.warm()
-        if self.remote:
-            self.remote.warm()
-        if self.settings.reads_secrets:
-            warm_secrets()
+        clients = [self.chats.warm]
+        clients += [self.remote.warm] if self.remote else []
+        clients += [warm_secrets] if self.settings.reads_secrets else []
+        for warm in clients:
+            try:
+                warm()
+            except LlmUnavailable as exc:
+                logger.warning("not made before the first request: %s", exc)
 
     def renew(self) -> None:
-        """Drop connections and cached secrets; the next call makes new ones."""
-        if self.chat:
-            self.chat.reset()
+        """Drop connections, keys and what is cached in this process; the clients stay."""
+        self.chats.renew()
         if self.stores:
             self.stores.renew()
         if self.remote:
             self.remote.reset()
         if self.settings.reads_secrets:
-            forget_secrets()
+            renew_secrets()
 
 
 def build_service(settings: Settings) -> Service:
@@ -147,11 +155,12 @@ def build_service(settings: Settings) -> Service:
     prompts, tables, stores = Prompts(settings), Tables(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
     index = live_index(settings, local=local, remote=remote)
-    chat = answering_chat(settings, knobs)
+    chats = Chats(settings, knobs)
+    chat = chats.answering()
     services = Services(
         stores=stores.stores if stores else None,
         chat=chat,
-        deciding_chat=partial(deciding_chat, settings, knobs),
+        deciding_chat=chats.deciding,
         prompt=prompts.load,
         scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
         embed=index.embed,
@@ -166,7 +175,7 @@ def build_service(settings: Settings) -> Service:
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
     )
-    return Service(settings, profile.build(knobs, inputs), index, chat, stores, remote, Suggestions(index.lease))
+    return Service(settings, profile.build(knobs, inputs), index, chat, chats, stores, remote, Suggestions(index.lease))
 
 
 def _scope(

@@ -38,7 +38,7 @@ class OpenStores:
                 logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
-        """Drop connections and forget what this process has cached."""
+        """Close connections and forget what this process has cached."""
         self.cache.clear()
         if self.table:
             self.table.reset()

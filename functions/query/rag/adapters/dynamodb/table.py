@@ -59,7 +59,7 @@ class DynamoDbTable:
         self._client.warm()
 
     def reset(self) -> None:
-        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
+        """Close all connections and try again what was out of reach. Not while calls are under way."""
         self._client.reset()
 
     def get(self, key: Key) -> Item | None:

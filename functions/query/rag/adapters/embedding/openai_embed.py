@@ -130,11 +130,17 @@ class OpenAiEmbedder:
         return twin
 
     def warm(self) -> None:
-        """Import the library, without building a client, reading a key or calling anybody."""
+        """Import the library and build the client, without reading a key or calling anybody.
+
+        Raises:
+            LlmUnavailable: the base URL cannot be used.
+        """
         import openai.resources.embeddings  # noqa: F401
 
+        self._server.warm()
+
     def reset(self) -> None:
-        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
+        """Close all connections and forget the key. Not while calls are under way."""
         self._server.reset()
 
     def embed(self, texts: Sequence[str]) -> Matrix:

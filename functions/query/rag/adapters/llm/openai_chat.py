@@ -89,12 +89,18 @@ class OpenAiChat:
         return self._last_error
 
     def warm(self) -> None:
-        """Import the libraries, without building a client, reading a key or calling anybody."""
+        """Import the libraries and build the client, without reading a key or calling anybody.
+
+        Raises:
+            LlmUnavailable: the base URL cannot be used.
+        """
         import openai.resources.chat  # noqa: F401
         import tenacity  # noqa: F401 - imported here so that the first answer does not have to
 
+        self._endpoint.warm()
+
     def reset(self) -> None:
-        """Drop the client and its connections; the next call makes new ones. Not while calls are under way."""
+        """Close all connections and forget the key. Not while calls are under way."""
         self._endpoint.reset()
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
