@@ -1,8 +1,9 @@
 """SnapStart's hooks: what is made before the snapshot, and what must be made anew in each restored copy.
 
 Lambda runs the init once, snapshots the memory and restores it many times, perhaps days later. So the libraries are
-imported before, and what must not be shared or may be stale is dropped after: connections, the state of ``random``,
-cached secrets. Ids come from the operating system's randomness (``secrets``) and are safe in any copy.
+imported and the clients made before, and what must not be shared or may be stale is dropped after: connections, the
+state of ``random``, cached secrets. Ids come from the operating system's randomness (``secrets``) and are safe in any
+copy. A version whose hook raises is never published: CloudFormation goes back to the one before.
 """
 
 from __future__ import annotations
@@ -23,8 +24,15 @@ def register_hooks(service: Service) -> None:
 
 
 def before_snapshot(service: Service) -> None:
-    """Import what the first answer will need, and answer nothing yet: no secret is read, nobody is called."""
+    """Make what the first answer will need and answer one question: no secret is read, nobody is called.
+
+    Raises:
+        Exception: this version could not answer (``rag.wiring.rehearsal.rehearse``).
+    """
+    from rag.wiring.rehearsal import rehearse  # late: a start without a snapshot has no use for it
+
     service.warm()
+    rehearse(service)
 
 
 def after_restore(service: Service) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
@@ -18,8 +20,12 @@ import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
-from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Start, starting
+from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Api, Start, starting
 from moto import mock_aws
+
+from knowledge.errors import IndexMismatch, IndexUnavailable
+from rag.errors import ConfigurationError
+from ragctl import cli
 
 SECRET = "rag/llm-key"
 ANSWER = "Yes. [Singapore Import Permits and TradeNet]"
@@ -169,6 +175,96 @@ def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
         assert server.connections == 1, "the hook itself connects to nobody"
         assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
         assert server.connections == 2
+
+
+# --- a version that cannot answer
+
+
+def answers_nothing(api: Api) -> None:
+    """Without a snapshot (EFS, the local server) it starts all the same, and says what is wrong at each question."""
+    reply = api.ask(IN_SCOPE)
+    assert (reply.status, reply.json["code"]) == (503, "index_not_ready")
+
+
+def test_a_version_without_its_index_is_not_published(start: Start, tmp_path: Path) -> None:
+    api = start(INDEX_URI=str(tmp_path / "none"))
+    answers_nothing(api)
+    with pytest.raises(IndexUnavailable):
+        run_before_snapshot()
+
+
+def test_an_index_that_may_still_come_holds_nothing_up(start: Start) -> None:
+    api = start(INDEX_URI="/mnt/index/current")
+    run_before_snapshot()
+    answers_nothing(api)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("CHROMA_COLLECTION", "another", "collection"),
+        ("EMBED_MODEL", "text-embedding-3-small", "unset EMBED_MODEL"),
+    ],
+)
+def test_a_version_that_does_not_fit_its_index_is_not_published(
+    start: Start, setting: str, value: str, told: str
+) -> None:
+    start(**{setting: value})
+    with pytest.raises(IndexMismatch, match=told):
+        run_before_snapshot()
+
+
+def test_a_version_whose_pipeline_fails_is_not_published(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    api = start()
+    monkeypatch.setattr(type(api.app.service.pipeline.pack), "__call__", fail)
+    with pytest.raises(ZeroDivisionError):
+        run_before_snapshot()
+
+
+@pytest.mark.parametrize(
+    ("built", "told"),
+    [
+        ({"PROFILE": "clockify"}, "built with PROFILE=clockify, and is deployed with Profile=waypoint"),
+        ({"ARCH": "riscv"}, "built with ARCH=riscv"),
+        ({}, None),
+    ],
+)
+def test_a_version_that_was_built_for_another_is_not_published(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built: dict[str, str], told: str | None
+) -> None:
+    machine = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+    path = tmp_path / "built.json"
+    path.write_text(json.dumps({"PROFILE": "waypoint", "ARCH": machine, **built}))
+    start()
+    monkeypatch.setattr("rag.config.built.check_build.__defaults__", (path,))
+    with pytest.raises(ConfigurationError, match=told) if told else nullcontext():
+        run_before_snapshot()
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+def test_a_good_version_is_published_and_remembers_nothing_of_it(start: Start, profile: str, tmp_path: Path) -> None:
+    api = start(RAG_PROFILE=profile, STORE_PATH=str(tmp_path / "store.sqlite"), MAX_QUERY_LENGTH="1000")
+    run_before_snapshot()
+    assert "declined" not in api.output
+    assert not (tmp_path / "store.sqlite").exists()
+    assert api.ask(IN_SCOPE).json["metadata"]["cached"] is False
+
+
+def test_an_embedder_elsewhere_is_not_asked(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
+    with LlmServer(embed=[]) as server:
+        monkeypatch.setenv("EMBED_MODEL", "house-embedding")
+        monkeypatch.setenv("EMBED_BASE_URL", server.url)
+        assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
+        asked = len(server.embed_requests)
+        api = start(INDEX_URI=str(tmp_path / "index"), EMBED_MODEL="house-embedding", EMBED_BASE_URL=server.url)
+        run_before_snapshot()
+        assert len(server.embed_requests) == asked
+        assert api.ask("How much is demurrage for each day?").status == 200
+        assert len(server.embed_requests) > asked
 
 
 def test_no_client_is_made_after_a_restore(

@@ -111,6 +111,14 @@ class Settings(Configured):
         """``index_uri``, or the place where ``make run`` keeps this profile's index."""
         return self.index_uri or f".index/{self.profile}"
 
+    @property
+    def index_may_come(self) -> bool:
+        """Whether an index may appear at its place later. What is deployed with a function never changes under it.
+
+        Lambda mounts file systems below /mnt and nowhere else.
+        """
+        return self.index_place.removeprefix("file://").startswith(("/mnt/", "s3://"))
+
     def prompt_path(self, name: str) -> Path:
         """Where the template ``name`` of this profile lies: beside app.py when deployed, else in the repository."""
         if self.prompts_dir != Path():

@@ -56,6 +56,13 @@ class Remembering:
             # A daemon: an answer that the cache had must not wait for a vector that nobody will use.
             Thread(target=self._ask, args=(text, vector), daemon=True).start()
 
+    def know(self, text: str, vector: Matrix) -> None:
+        """Let ``vector``, shape (1, dimensions), be that of ``text``, without asking for it."""
+        known: Future[Matrix] = Future()
+        known.set_result(vector)
+        with self._lock:
+            self._asked[text] = known
+
     def _vector_of(self, text: str) -> tuple[Future[Matrix], bool]:
         """The vector of ``text`` to come, and whether the caller has to ask for it."""
         with self._lock:

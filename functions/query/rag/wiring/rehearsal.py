@@ -1,0 +1,71 @@
+"""A whole question before the first one that somebody asks, so that a version that cannot answer never goes live."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.errors import IndexMissing
+from rag.adapters.embedding.remembering import Remembering
+from rag.config.built import check_build
+from rag.stages.write.extractive import ExtractiveWriter
+from rag.values.answer import Deadline, Question
+
+if TYPE_CHECKING:
+    from rag.wiring.service import Service
+
+logger = logging.getLogger(__name__)
+
+LONGEST_S = 60.0
+"""Nobody waits for it: it bounds the snapshot, not a request."""
+MAX_CHARS = 200
+"""Of a passage that is asked where there is neither heading nor title."""
+
+
+def rehearse(service: Service) -> None:
+    """Answer one of the index's own headings with all of the pipeline that needs nobody else.
+
+    No LLM, embedder or store is called: an outage elsewhere must not stop a deployment. An index that may still come
+    (``Settings.index_may_come``) is left alone.
+
+    Raises:
+        ConfigurationError: what was built is not what is deployed.
+        IndexUnavailable: the index cannot be opened, is not the embedder's or lacks the collection, or is empty.
+        Exception: the question failed; whatever it is, every request would meet it.
+    """
+    check_build(service.settings)
+    if service.settings.index_may_come:
+        return
+    question = _question(service)
+    alone = replace(
+        service.pipeline,
+        admit=lambda asked: asked,  # a heading may be longer than a question may be
+        small_talk=None,
+        conversation=None,
+        cache=None,
+        learn=None,
+        rerank=None,
+        feedback=None,
+        write=ExtractiveWriter(),
+    )
+    answer = alone.run(Question(text=question), deadline=Deadline.after(LONGEST_S, time.monotonic))
+    if answer.refused:
+        logger.warning("the index's own heading %r is declined: is RelevanceThreshold too high?", question)
+
+
+def _question(service: Service) -> str:
+    with service.index.lease() as index:
+        numbers = index.numbers
+        if not numbers:
+            raise IndexMissing("The index holds no passage. Run: ragctl ingest PATH")
+        (chunk,) = index.fetch(numbers[:1])
+        question = next(iter(service.suggestions()), chunk.title or chunk.text[:MAX_CHARS])
+        if isinstance(index.embedder, Remembering):
+            vector = np.zeros((1, index.embedder.dimensions), dtype=np.float32)
+            vector[0, 0] = 1
+            index.embedder.know(question, vector)
+    return question
