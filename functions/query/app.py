@@ -23,7 +23,7 @@ from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
 from rag.wiring import build_service
 from snapshot import register_hooks
-from telemetry import logger, metrics, observe_error, trace
+from telemetry import logger, metrics, observe_error
 
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
@@ -101,7 +101,6 @@ for one in ROUTES:
 
 
 @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
-@trace(enabled=not settings.tracing_disabled)
 @metrics.log_metrics(capture_cold_start_metric=True)
 def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
     """The entry point: an API Gateway REST event in, its response out.

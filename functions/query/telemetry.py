@@ -1,13 +1,11 @@
-"""Logs, metrics and traces of the query function, through Powertools."""
+"""Logs and metrics of the query function, through Powertools."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
-from functools import partial
 
-from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
+from aws_lambda_powertools import Logger, Metrics, single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
 from rag.ledger import used_before
@@ -33,18 +31,6 @@ for handler in logging.getLogger().handlers:
     handler.setLevel(logging.WARNING)
 # A health check or a refused request has none, and stderr is no place for JSON logs.
 warnings.filterwarnings("ignore", message="No application metrics to publish")
-
-
-def trace[**P, T](*, enabled: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator that puts a handler's invocations into X-Ray segments, without its events and replies.
-
-    Only where tracing is on: making a Tracer imports the X-Ray SDK and botocore, 0.15 s of each cold start. Nothing
-    is patched: that would cost another 0.3 s, and the pipeline's own timings say more.
-    """
-    if not enabled:
-        return lambda handler: handler
-    tracer = Tracer(service=SERVICE, auto_patch=False)
-    return partial(tracer.capture_lambda_handler, capture_response=False, capture_error=False)
 
 
 def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:

@@ -13,7 +13,6 @@ MAX_MODULES = 950
 AFTER_THE_START = {"openai", "httpx2", "httpcore2", "boto3", "botocore.session", "s3transfer", "requests", "urllib3"}
 """Clients of the LLM and of AWS: on first use, or before the snapshot."""
 
-ONLY_WITH_TRACING = {"aws_xray_sdk"}
 ONLY_AT_INGEST = {
     "knowledge.cut.chunking",
     "knowledge.read.documents",
@@ -22,7 +21,8 @@ ONLY_AT_INGEST = {
     "filelock",
 }
 NEVER = {
-    "aiohttp", "anyio", "attr", "bcrypt", "build", "chromadb.test", "click", "flatbuffers", "google.protobuf", "grpc",
+    "aiohttp", "anyio", "attr", "aws_xray_sdk", "bcrypt", "build", "chromadb.test", "click",
+    "flatbuffers", "google.protobuf", "grpc",
     "hf_xet", "httpcore", "huggingface_hub", "jsonschema.validators", "kubernetes", "layerbuilder", "modelbuilder",
     "numpy.f2py", "numpy.testing", "onnx", "onnxruntime.quantization", "overrides.enforce", "pip", "pydantic.v1",
     "pygments", "pytest", "ragctl", "referencing", "rich", "rpds", "scipy", "setuptools", "torch", "tqdm",
@@ -53,14 +53,12 @@ def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     require_build()
     if not RUNTIME_PYTHON.exists():
         pytest.fail("The Lambda runtime client is missing in .venv-lambda. Run: make build")
-    environment = {"POWERTOOLS_TRACE_DISABLED": "true", **SETTINGS[request.param]}
+    environment = SETTINGS[request.param]
     told = run_as_lambda(START, environment, cwd=tmp_path_factory.mktemp("start"))
     return {name: told["files"].get(name) for name in told["modules"]}
 
 
-@pytest.mark.parametrize(
-    "absent", [AFTER_THE_START, ONLY_WITH_TRACING, ONLY_AT_INGEST, NEVER], ids=["later", "tracing", "ingest", "never"]
-)
+@pytest.mark.parametrize("absent", [AFTER_THE_START, ONLY_AT_INGEST, NEVER], ids=["later", "ingest", "never"])
 def test_what_a_start_does_not_need_is_not_imported(started: dict[str, str | None], absent: set[str]) -> None:
     assert absent & set(started) == set()
 

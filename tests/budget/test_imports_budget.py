@@ -26,7 +26,6 @@ INGEST_ONLY = {
 NEVER = {"boto3", "botocore.session", "kubernetes", "torch", "transformers"}
 
 ON_LAMBDA = {"LAMBDA_TASK_ROOT": "/var/task", "AWS_LAMBDA_FUNCTION_NAME": "query", "_X_AMZN_TRACE_ID": "Root=1-0-0"}
-"""Elsewhere aws-xray-sdk would make botocore clients at import."""
 
 SCRIPT = """
 import json, sys

@@ -79,7 +79,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in ("functions/query", "layers/chroma")),
         "INDEX_URI": "/nonexistent",
         "STORE_PATH": "store.sqlite",
-        "POWERTOOLS_TRACE_DISABLED": "true",
     }
     done = subprocess.run(
         [sys.executable, HERE / "program_facts.py", ROOT / "tests" / "events"],

@@ -461,7 +461,6 @@ def test_tracing_is_on_or_off_everywhere(deploy: Any, tracing: str, traced: bool
 
     assert function.get("TracingConfig", {}).get("Mode") == tracing
     assert resources["ApiprodStage"]["Properties"]["TracingEnabled"] is traced
-    assert function["Environment"]["Variables"]["POWERTOOLS_TRACE_DISABLED"] == ("false" if traced else "true")
 
 
 def test_alarms_only_with_a_topic(deploy: Any) -> None:

@@ -29,7 +29,7 @@ LAW = (
     {"app"},
     {"runtime", "runtime.__main__"},
 )
-AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
+AWS = {"boto3", "botocore", "aws_lambda_powertools"}
 READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
 """The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
@@ -155,8 +155,8 @@ def test_text_is_pure_and_small() -> None:
 PROBE = """
 import importlib, json, os, sys, threading
 
-# What these do when they are imported is not ours: numpy sets a variable, the X-Ray SDK makes its UDP socket.
-import aws_lambda_powertools.tracing, aws_xray_sdk.core, numpy
+# What these do when they are imported is not ours: numpy sets a variable.
+import numpy
 
 late = {"openai", "chromadb", "boto3"} - set(sys.modules)
 effects = []

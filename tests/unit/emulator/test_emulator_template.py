@@ -101,16 +101,12 @@ def test_the_real_template_s_defaults() -> None:
     assert environment["RAG_PROFILE"] == "waypoint"
     assert environment["LLM_SECRET_NAME"] == ""
     assert environment["LLM_FALLBACK"] == "none"
-    assert environment["POWERTOOLS_TRACE_DISABLED"] == "true"
     assert "LLM_API_KEY" not in environment
     assert (memory, timeout) == (1769, 29)
 
 
-def test_the_real_template_with_an_index_on_efs_and_tracing() -> None:
-    environment, _, _ = function_settings(
-        TEMPLATE, {"IndexSource": "efs", "Tracing": "Active", "LlmSecretName": "rag/key"}
-    )
+def test_the_real_template_with_an_index_on_efs() -> None:
+    environment, _, _ = function_settings(TEMPLATE, {"IndexSource": "efs", "LlmSecretName": "rag/key"})
     # The path on EFS is a !Sub, which is CloudFormation's to fill in.
     assert environment.get("INDEX_URI", "/mnt/index/current").startswith("/mnt/index/")
-    assert environment["POWERTOOLS_TRACE_DISABLED"] == "false"
     assert environment["LLM_SECRET_NAME"] == "rag/key"

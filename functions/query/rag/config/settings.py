@@ -84,9 +84,6 @@ class Settings(Configured):
         1, "EMBED_THREADS", "Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
     web: Literal["on", "off"] = knob("on", "WEB", "Whether the page is served: GET /, /web, /docs and /openapi.json.")
-    tracing_disabled: bool = knob(
-        True, "POWERTOOLS_TRACE_DISABLED", "Whether X-Ray segments are left out; the template sets it."
-    )
     prompts_dir: Path = knob(
         Path(), "PROMPTS_DIR", "Folder of the prompt templates. Empty: the ones that come with the program."
     )
