@@ -18,6 +18,7 @@ from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
 from routes.gateway import as_request
 
+from cold_start import ColdStart, process_age_s
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
@@ -64,7 +65,8 @@ settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
 service = build_service(settings)
-register_hooks(service)
+cold_start = ColdStart(process_age_s())
+register_hooks(service, cold_start)
 
 
 def _answered_by(route: Route) -> Handle:
@@ -115,4 +117,4 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
 
 def _deadline() -> Deadline:
     left_s = app.lambda_context.get_remaining_time_in_millis() / 1000 - DEADLINE_MARGIN_S
-    return Deadline.after(min(settings.request_deadline_s, left_s), time.monotonic)
+    return Deadline.after(min(settings.request_deadline_s - cold_start.waited_s(), left_s), time.monotonic)

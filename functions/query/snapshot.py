@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import random
 
+from cold_start import ColdStart
 from rag.wiring import Service
 
 
-def register_hooks(service: Service) -> None:
+def register_hooks(service: Service, cold_start: ColdStart) -> None:
     """Register ``before_snapshot`` and ``after_restore`` with the Lambda runtime, where there is one."""
     try:
         from snapshot_restore_py import register_after_restore, register_before_snapshot
     except ImportError:
         return  # only Lambda's runtime brings it; the local server is never snapshotted
     register_before_snapshot(before_snapshot, service)
-    register_after_restore(after_restore, service)
+    register_after_restore(after_restore, service, cold_start)
 
 
 def before_snapshot(service: Service) -> None:
@@ -35,7 +36,8 @@ def before_snapshot(service: Service) -> None:
     rehearse(service)
 
 
-def after_restore(service: Service) -> None:
+def after_restore(service: Service, cold_start: ColdStart) -> None:
     """Forget what belongs to the moment of the snapshot."""
+    cold_start.over()
     random.seed()
     service.renew()

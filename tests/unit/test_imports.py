@@ -24,6 +24,7 @@ LAW = (
     {"rag.mcp"},
     {"rag.profiles"},
     {"rag.wiring"},
+    {"cold_start"},
     {"telemetry", "snapshot"},
     {"routes"},
     {"app"},
