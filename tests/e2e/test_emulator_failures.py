@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,9 @@ def test_a_function_that_raises_at_its_start_is_told_with_its_trace(function: Ar
     for failed in (first.value, second.value):
         assert failed.reason == "LookupError: no such profile"
         assert "module begins" in failed.lines
-        assert "[ERROR] LookupError: no such profile" in failed.lines
-        assert any('function.py", line 7, in <module>' in line for line in failed.lines)
+        (told,) = [json.loads(line) for line in failed.lines if line.startswith('{"') and '"ERROR"' in line]
+        assert (told["errorType"], told["errorMessage"]) == ("LookupError", "no such profile")
+        assert 'function.py", line 7, in <module>' in told["stackTrace"][-1]
         assert str(failed) == "\n".join([*failed.lines, "The function failed: LookupError: no such profile"])
 
 
@@ -126,7 +128,7 @@ def test_the_program_shows_what_the_function_wrote_and_not_its_own_trace(
     out, err = capfd.readouterr()
     assert out == ""
     sentence = "Runtime.ImportModuleError: Unable to import module 'broken': No module named 'nowhere'"
-    assert f"[ERROR] {sentence}" in err
+    assert "\"errorMessage\": \"Unable to import module 'broken': No module named 'nowhere'\"" in err
     assert err.endswith(f"The function failed: {sentence}\n")
     assert "urllib" not in err
 
