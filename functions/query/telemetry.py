@@ -17,7 +17,9 @@ TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation":
 EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
-metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
+metrics = Metrics(service=SERVICE)
+# A stack names its own in POWERTOOLS_METRICS_NAMESPACE, so that two stacks of an account do not add up.
+metrics.namespace = metrics.namespace or NAMESPACE
 
 # The libraries log through the standard module: their lines get the same form and the request's correlation id.
 for room in ("rag", "knowledge"):
@@ -93,6 +95,6 @@ def _add_use(use: LlmUse) -> None:
 def _count(name: str, **dimensions: str) -> None:
     """One of ``name``, by further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
     base = {"service": SERVICE, **metrics.default_dimensions}
-    with single_metric(name, MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=base) as metric:
+    with single_metric(name, MetricUnit.Count, 1, namespace=metrics.namespace, default_dimensions=base) as metric:
         for dimension, value in dimensions.items():
             metric.add_dimension(dimension, value)

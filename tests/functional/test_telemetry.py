@@ -56,6 +56,14 @@ def test_an_answer_s_metrics(api: Api) -> None:
     assert [metrics[name] for name in ("NoResults", "LlmCalls", "LlmRetries", "PromptTokens")] == [0, 0, 0, 0]
 
 
+def test_every_metric_goes_to_the_namespace_that_the_stack_names(start: Start) -> None:
+    api = start(POWERTOOLS_METRICS_NAMESPACE="RagService/prod")
+    lines = api.ask(IN_SCOPE).metrics + api.call(post("{")).metrics
+    named = {metric for line in lines for metric in units(line)}
+    assert {"TotalMs", "Answers", "Errors"} <= named
+    assert {one["Namespace"] for line in lines for one in line["_aws"]["CloudWatchMetrics"]} == {"RagService/prod"}
+
+
 def test_a_decline_counts_as_no_results(api: Api) -> None:
     metrics = answer_metrics(api.ask(OUT_OF_SCOPE))
     assert metrics["NoResults"] == 1

@@ -79,6 +79,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in ("functions/query", "layers/chroma")),
         "INDEX_URI": "/nonexistent",
         "STORE_PATH": "store.sqlite",
+        "POWERTOOLS_METRICS_NAMESPACE": "RagService/stack",  # as in the template
     }
     done = subprocess.run(
         [sys.executable, HERE / "program_facts.py", ROOT / "tests" / "events"],

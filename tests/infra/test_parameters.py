@@ -17,7 +17,11 @@ from rag.profiles import PROFILES
 pytestmark = pytest.mark.build
 
 EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
-NOT_THE_PROGRAMS = {"OPENBLAS_NUM_THREADS", "MALLOC_ARENA_MAX"}
+NOT_THE_PROGRAMS = {
+    "POWERTOOLS_METRICS_NAMESPACE",
+    "OPENBLAS_NUM_THREADS",
+    "MALLOC_ARENA_MAX",
+}
 NOT_A_SETTING = {
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
