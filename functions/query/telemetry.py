@@ -56,8 +56,11 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     for layer in ("l1", "l2"):
         if f"cache_{layer}" in answer.events:
             _count("CacheHit", layer=layer)
-    for stage in dict.fromkeys(answer.skipped):
+    skipped = dict.fromkeys(answer.skipped)
+    for stage in skipped:
         _count("SoftFailures", stage=stage)
+    if skipped:  # an alarm cannot search for stages
+        metrics.add_metric("SkippedStages", MetricUnit.Count, len(skipped))
     logger.info(
         "answered",
         response_id=answer.response_id,
@@ -90,6 +93,8 @@ def _add_use(use: LlmUse) -> None:
     metrics.add_metric("LlmRetries", MetricUnit.Count, use.retries)
     metrics.add_metric("PromptTokens", MetricUnit.Count, use.prompt_tokens)
     metrics.add_metric("CompletionTokens", MetricUnit.Count, use.completion_tokens)
+    if use.denied:
+        metrics.add_metric("LlmDenied", MetricUnit.Count, use.denied)
 
 
 def _count(name: str, **dimensions: str) -> None:

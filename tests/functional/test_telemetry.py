@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes_llm import LlmServer, error, only_models, reply
+from fakes_llm import LlmServer, Step, error, model_not_found, only_models, reply
 from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, REQUEST_ID, Api, Json, Reply, Start, post
 
 MARKER = "XQZZY-4711"
@@ -82,6 +82,40 @@ def test_a_change_of_model_is_a_call_but_no_retry(with_llm: Start) -> None:
     with LlmServer([only_models("openai/gpt-oss-20b")]) as server:
         metrics = answer_metrics(with_llm(server, LLM_MODEL="gone").ask(IN_SCOPE))
     assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (2, 0)
+
+
+@pytest.mark.parametrize("trouble", [error(401), error(403), model_not_found("m")])
+@pytest.mark.parametrize(("fallback", "status"), [("none", 503), ("extractive", 200)])
+def test_what_only_the_operator_can_mend_is_counted_whoever_answers(
+    with_llm: Start, trouble: Step, fallback: str, status: int
+) -> None:
+    with LlmServer([trouble]) as server:
+        result = with_llm(server, LLM_FALLBACK=fallback, LLM_FALLBACK_MODELS="").ask(IN_SCOPE)
+    assert result.status == status
+    assert [line["LlmDenied"] for line in result.metrics if "LlmDenied" in line] == [[1.0]]
+
+
+def test_a_key_that_cannot_be_sent_is_the_operator_s_too(start: Start) -> None:
+    with LlmServer([reply("Yes.")]) as server:
+        result = start(LLM_BASE_URL=server.url, LLM_API_KEY="sk-\N{BULLET}", LLM_FALLBACK="extractive").ask(IN_SCOPE)
+        assert server.requests == []
+    assert [line["LlmDenied"] for line in result.metrics if "LlmDenied" in line] == [[1.0]]
+
+
+@pytest.mark.parametrize("trouble", [error(500), error(429, retry_after=0), error(400)])
+def test_what_passes_or_is_the_request_s_fault_is_not_the_operator_s(with_llm: Start, trouble: Step) -> None:
+    with LlmServer([trouble]) as server:
+        result = with_llm(server, LLM_MAX_RETRIES="0").ask(IN_SCOPE)
+    assert result.status >= 500
+    assert not [line for line in result.metrics if "LlmDenied" in line]
+
+
+def test_skipped_stages_are_counted_by_stage_and_all_together(start: Start, tmp_path: Path) -> None:
+    """An alarm needs one metric with known dimensions; the dashboard wants to know which stage it was."""
+    result = start(STORE_PATH=str(tmp_path)).ask(IN_SCOPE)
+    skipped = result.json["metadata"]["skipped"]
+    assert [line["stage"] for line in result.metrics if "SoftFailures" in line] == skipped != []
+    assert answer_metrics(result)["SkippedStages"] == len(skipped)
 
 
 @pytest.mark.parametrize("body", ["{", '{"query": ""}', '{"query": "x", "topK": 0}'])

@@ -13,6 +13,7 @@ RagError
 │   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
 │   │   └── EmbeddingFailed              the same of an embedding model behind an API
 │   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
+│       ├── LlmDenied                    not before the operator acts: key, account, address, models
 │       └── EmbeddingUnavailable         the same of an embedding model behind an API
 ├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
@@ -133,6 +134,10 @@ class LlmUnavailable(LlmError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class LlmDenied(LlmUnavailable):
+    """It will not be reached before the operator acts: the key, the account, the address or every model is refused."""
 
 
 class EmbeddingFailed(LlmFailed):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.adapters.llm.time_limit import within
 from rag.config.settings import Settings
-from rag.errors import LlmUnavailable
+from rag.errors import LlmDenied, LlmUnavailable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
@@ -92,7 +92,7 @@ def read_secret(name: str, key: Key) -> str:
     Powertools' own cache lets go of a value that has aged. This one goes on with it while no new one can be read.
 
     Raises:
-        LlmUnavailable: it cannot be read, or is not text, and never was.
+        LlmDenied: it cannot be read, or is not text, and never was.
     """
     now = time.time()
     kept = _kept.get((name, key))
@@ -120,17 +120,17 @@ def _fetch(name: str, key: Key) -> str:
     try:
         value = _provider().get(name, force_fetch=True)
     except (GetParameterError, BotoCoreError) as exc:
-        raise LlmUnavailable(f"The secret with the {key.owner}'s key cannot be read") from exc
+        raise LlmDenied(f"The secret with the {key.owner}'s key cannot be read") from exc
     if not isinstance(value, str):
-        raise LlmUnavailable(f"The secret with the {key.owner}'s key is not text")
+        raise LlmDenied(f"The secret with the {key.owner}'s key is not text")
     if not value.lstrip().startswith("{"):
         return value
     try:
         text = json.loads(value)[key.field]
     except (ValueError, KeyError) as exc:
-        raise LlmUnavailable(f"The secret with the {key.owner}'s key is JSON without {key.field!r}") from exc
+        raise LlmDenied(f"The secret with the {key.owner}'s key is JSON without {key.field!r}") from exc
     if not isinstance(text, str):
-        raise LlmUnavailable(f"{key.field!r} in the secret with the {key.owner}'s key is not text")
+        raise LlmDenied(f"{key.field!r} in the secret with the {key.owner}'s key is not text")
     return text
 
 

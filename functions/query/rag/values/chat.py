@@ -47,7 +47,7 @@ class Completion:
 
     ``quotes`` are what the extractive engine quotes, in their order; a model's text has none. ``calls`` counts requests
     to a model (0 for the extractive engine), ``retries`` those after the first. ``degraded`` says that a last resort
-    answered in place of the configured model.
+    answered in place of the configured model, ``denied`` (0 or 1) whether only the operator can mend that.
     """
 
     text: str
@@ -57,6 +57,7 @@ class Completion:
     calls: int = 1
     retries: int = 0
     degraded: bool = False
+    denied: int = 0
     quotes: tuple[Quote, ...] = ()
 
 
@@ -64,13 +65,15 @@ class Completion:
 class LlmUse:
     """What was used of an LLM: requests to it, those of them that were retries, and the tokens that it counted.
 
-    An answer that cannot be read counts as a request; its tokens are not known.
+    An answer that cannot be read counts as a request; its tokens are not known. ``denied`` counts the completions that
+    failed because of something that only the operator can mend (``rag.errors.LlmDenied``).
     """
 
     calls: int = 0
     retries: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    denied: int = 0
 
     @classmethod
     def of(cls, completion: Completion) -> LlmUse:
@@ -81,6 +84,7 @@ class LlmUse:
             retries=completion.retries,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
+            denied=completion.denied,
         )
 
     def __add__(self, other: LlmUse) -> LlmUse:
@@ -89,6 +93,7 @@ class LlmUse:
             retries=self.retries + other.retries,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            denied=self.denied + other.denied,
         )
 
 

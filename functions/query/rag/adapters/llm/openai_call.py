@@ -58,7 +58,7 @@ class ChatEndpoint(OpenAiServer):
         before it. A server that does not stream is read all the same.
 
         Raises:
-            Transient, ModelNotFound, LlmUnavailable, LlmFailed: see ``OpenAiServer.call``.
+            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``.
         """
 
         def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:

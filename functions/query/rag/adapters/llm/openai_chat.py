@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
-from rag.errors import LlmFailed, LlmUnavailable
+from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, LlmUse, Message
 from rag.values.chat import OnText
 
@@ -111,7 +111,7 @@ class OpenAiChat:
         stream, and nothing is retried once that got some text.
 
         Raises:
-            LlmUnavailable: the model cannot be reached, not in time, or not by this account.
+            LlmUnavailable: the model cannot be reached now, or not in time; LlmDenied: not by this account.
             LlmFailed: the request was refused, or the completion is unreadable.
         """
         from tenacity import Retrying, retry_if_exception_type
@@ -137,7 +137,7 @@ class OpenAiChat:
                     missing = exc
             # Nothing better to remember: the next request asks for these again, as one may be back.
             self._model = first
-            raise LlmUnavailable(f"{missing} for every configured model") from missing
+            raise LlmDenied(f"{missing} for every configured model") from missing
 
         def stop(state: RetryCallState) -> bool:
             # tenacity has set upcoming_sleep when it asks.
@@ -158,7 +158,7 @@ class OpenAiChat:
             completion = retrying(attempt)
         except (LlmUnavailable, LlmFailed) as exc:
             self._last_error = str(exc)
-            exc.spent = LlmUse(calls=calls, retries=max(0, attempts - 1))
+            exc.spent = LlmUse(calls=calls, retries=max(0, attempts - 1), denied=1 if isinstance(exc, LlmDenied) else 0)
             raise
         self._last_error = None
         return replace(completion, calls=calls, retries=attempts - 1)

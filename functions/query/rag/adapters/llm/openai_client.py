@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge
 from rag.adapters.llm.time_limit import pieces_within, within
-from rag.errors import LlmFailed, LlmUnavailable
+from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 
 if TYPE_CHECKING:
     from openai import APIResponse, APIStatusError, OpenAI, Timeout
@@ -67,7 +67,7 @@ class OpenAiServer:
         """The client with the key of this moment, built on first use.
 
         Raises:
-            LlmUnavailable: the key or the base URL cannot be used.
+            LlmDenied: the key or the base URL cannot be used.
         """
         with self._lock:
             key = self._current_key()
@@ -97,7 +97,7 @@ class OpenAiServer:
         Raises:
             Transient: a retry may help; ``retry_after`` is what the server asked for.
             ModelNotFound: the model does not exist here.
-            LlmUnavailable: no retry helps (key, account, address).
+            LlmDenied: no retry helps (key, account, address).
             LlmFailed: the request was refused, or the body is unreadable.
         """
         client = self.client()
@@ -112,7 +112,7 @@ class OpenAiServer:
         What ``take`` raises ends the call at once, and is raised as it is.
 
         Raises:
-            Transient, ModelNotFound, LlmUnavailable, LlmFailed: as ``call``.
+            Transient, ModelNotFound, LlmDenied, LlmFailed: as ``call``.
         """
         client = self.client()
         responses: list[APIResponse[Any]] = []
@@ -144,7 +144,7 @@ class OpenAiServer:
             reason = exc.__cause__ or exc
             message = f"{self._noun} connection failed ({type(reason).__name__})"
             if isinstance(reason, httpx2.UnsupportedProtocol):
-                raise LlmUnavailable(message) from exc
+                raise LlmDenied(message) from exc
             raise Transient(message) from exc
 
     def _read(
@@ -178,7 +178,7 @@ class OpenAiServer:
             case Verdict.NEXT_MODEL:
                 return ModelNotFound(message)
             case Verdict.UNAVAILABLE:
-                return LlmUnavailable(message, retry_after=retry_after)
+                return LlmDenied(message, retry_after=retry_after)
             case Verdict.FAILED:
                 return LlmFailed(message)
 
@@ -186,7 +186,7 @@ class OpenAiServer:
         key = self._read_key().strip()  # a secret read from a file often ends in a newline
         # h11 prints a header that it refuses, so a key that it would refuse must not get that far.
         if not (key.isascii() and key.isprintable()):
-            raise LlmUnavailable(f"The {self._noun}'s API key holds characters that an HTTP header cannot carry")
+            raise LlmDenied(f"The {self._noun}'s API key holds characters that an HTTP header cannot carry")
         return key or PLACEHOLDER_KEY
 
     def _built(self) -> OpenAI:
@@ -210,7 +210,7 @@ class OpenAiServer:
                 max_retries=0,
             )
         except httpx2.InvalidURL as exc:
-            raise LlmUnavailable(f"The {self._noun}'s base URL is not a URL") from exc
+            raise LlmDenied(f"The {self._noun}'s base URL is not a URL") from exc
         client.organization = None  # an empty one would be sent as an empty header
         client.project = None
         # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.

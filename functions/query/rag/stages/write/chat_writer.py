@@ -73,4 +73,5 @@ class WithLastResort:
             completion = self.last_resort(question, context, deadline=deadline, history=history)
             if not completion.text:
                 raise
-            return replace(completion, degraded=True, calls=exc.spent.calls, retries=exc.spent.retries)
+            spent = exc.spent
+            return replace(completion, degraded=True, calls=spent.calls, retries=spent.retries, denied=spent.denied)
