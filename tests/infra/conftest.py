@@ -116,10 +116,7 @@ def evaluate(template: Template, parameters: Mapping[str, Any]) -> Template:
         if isinstance(node, str):
             return condition(template["Conditions"][node])
         [(name, argument)] = node.items()
-        if name == "Fn::Not":
-            return not condition(argument[0])
-        assert name == "Fn::Equals", name
-        return str(value(argument[0])) == str(value(argument[1]))
+        return conditions[name](argument)
 
     def substitute(argument: str | list[Any]) -> str:
         text, local = (argument, {}) if isinstance(argument, str) else (argument[0], value(argument[1]))
@@ -129,6 +126,12 @@ def evaluate(template: Template, parameters: Mapping[str, Any]) -> Template:
     def reference(name: str) -> Any:
         return NOTHING if name == "AWS::NoValue" else values.get(name, name)
 
+    conditions: dict[str, Callable[[Any], bool]] = {
+        "Condition": condition,
+        "Fn::And": lambda parts: all(map(condition, parts)),
+        "Fn::Equals": lambda pair: str(value(pair[0])) == str(value(pair[1])),
+        "Fn::Not": lambda part: not condition(part[0]),
+    }
     functions: dict[str, Callable[[Any], Any]] = {
         "Ref": reference,
         "Fn::GetAtt": ".".join,

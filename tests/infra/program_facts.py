@@ -20,7 +20,7 @@ from rag.adapters.dynamodb.items import Key, Row, marshal_row
 from rag.adapters.dynamodb.table import IAM_ACTIONS
 from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
-from rag.values.answer import Answer, Completion, Confidence, Question, Usage
+from rag.values.answer import Answer, Completion, Confidence, LlmUse, Question, Usage
 from rag.values.stored import ResponseRecord
 from telemetry import metrics, observe
 
@@ -41,6 +41,7 @@ ANSWER = Answer(
     completion=Completion(text="Yes.", model="m", usage=Usage(1, 1, 2)),
     skipped=("memory",),
     events=("reframed", "reranked", "cache_l1", "cache_l2"),
+    llm=LlmUse(denied=1),
 )
 """With everything that is counted."""
 

@@ -25,7 +25,7 @@ NOT_THE_PROGRAMS = {
 NOT_A_SETTING = {
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
-    *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "Streaming", "Tracing"),
+    *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "NoTrafficHours", "Streaming", "Tracing"),
 }
 """Parameters that decide what is deployed, and say nothing to the program."""
 

@@ -463,17 +463,6 @@ def test_tracing_is_on_or_off_everywhere(deploy: Any, tracing: str, traced: bool
     assert resources["ApiprodStage"]["Properties"]["TracingEnabled"] is traced
 
 
-def test_alarms_only_with_a_topic(deploy: Any) -> None:
-    topic = "arn:aws:sns:eu-central-1:123456789012:ops"
-
-    assert not of_type(deploy()["Resources"], "AWS::CloudWatch::Alarm")
-    alarms = of_type(deploy(AlarmTopicArn=topic)["Resources"], "AWS::CloudWatch::Alarm")
-    assert {name: alarm["AlarmActions"] for name, alarm in alarms.items()} == {
-        "ServerErrorsAlarm": [topic],
-        "ThrottlesAlarm": [topic],
-    }
-
-
 # --- tools
 
 
@@ -491,6 +480,7 @@ def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path, transformed
             CFN_LINT,
             "--regions",
             "eu-central-1",
+            "eu-north-1",  # where CloudFormation has fewer types
             *(["--ignore-checks", "W1030", "W2001"] if transformed else []),
             "--",
             place,

@@ -27,7 +27,7 @@ IDLE = {
     "dashboard": "the dashboard (an account's first three are free)",
     "artefacts": "the release in S3",
     "secret": "the LLM's key in Secrets Manager, only with an LLM",
-    "alarms": "two alarms, only with `AlarmTopicArn`",
+    "alarms": "five alarms, only with `AlarmTopicArn`",
 }
 
 
