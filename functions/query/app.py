@@ -18,7 +18,7 @@ from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
 from routes.gateway import as_request
 
-from cold_start import ColdStart, process_age_s
+from cold_start import BEGAN, ColdStart
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
@@ -65,7 +65,7 @@ settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
 service = build_service(settings)
-cold_start = ColdStart(process_age_s())
+cold_start = ColdStart(time.monotonic() - BEGAN)
 register_hooks(service, cold_start)
 
 

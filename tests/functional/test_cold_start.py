@@ -10,7 +10,7 @@ from fakes import FakeClock
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, Start
 
-from cold_start import ColdStart, process_age_s
+from cold_start import ColdStart
 
 
 def test_the_first_request_alone_waited_for_the_init() -> None:
@@ -23,10 +23,6 @@ def test_a_request_that_comes_long_after_the_init_did_not_wait_for_it() -> None:
     cold_start = ColdStart(8.0, clock)
     clock.now += 60
     assert cold_start.waited_s() == 0.0
-
-
-def test_a_process_s_age_is_counted_from_its_beginning() -> None:
-    assert time.process_time() / 2 <= process_age_s() < 24 * 3600
 
 
 @pytest.mark.parametrize(("restored", "first"), [(False, 503), (True, 200)])
