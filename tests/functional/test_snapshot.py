@@ -8,6 +8,7 @@ import platform
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -290,6 +291,19 @@ def test_no_client_is_made_after_a_restore(
         assert [first.status, later.status, later.json["metadata"]["skipped"]] == [200, 200, []]
         assert len(server.requests) == 3
     assert made == []
+
+
+@pytest.mark.parametrize(("restored", "first"), [(False, 503), (True, 200)])
+def test_the_init_counts_on_the_first_deadline_unless_a_snapshot_was_taken(
+    with_llm: Start, restored: bool, first: int
+) -> None:
+    with LlmServer([reply("Yes. [Singapore Import Permits and TradeNet]")]) as server:
+        api = with_llm(server)
+        api.app.cold_start._init_s, api.app.cold_start._done_at = 28.0, time.monotonic() + 3600  # however slow this is
+        if restored:
+            run_before_snapshot()
+            run_after_restore()
+        assert [api.ask(IN_SCOPE).status, api.ask(IN_SCOPE).status] == [first, 200]
 
 
 def test_the_index_stays_open_over_a_restore(start: Start) -> None:
