@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -12,22 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cloudformation import Stack, Template
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
 SAM_PYTHON = ROOT / ".venv-sam" / "bin" / "python"
 
-PSEUDO = {
-    "AWS::AccountId": "123456789012",
-    "AWS::Partition": "aws",
-    "AWS::Region": "eu-central-1",
-    "AWS::StackName": "stack",
-    "AWS::URLSuffix": "amazonaws.com",
-}
-NOTHING = object()
-
-type Template = dict[str, Any]
 type Transform = Callable[..., list[Template]]
 type Deploy = Callable[..., Template]
 
@@ -65,7 +55,8 @@ def deploy(raw: Template) -> Deploy:
     """``deploy(**parameters)``: what a stack with these parameters has, intrinsics evaluated."""
 
     def run(**parameters: Any) -> Template:
-        return evaluate(raw, parameters)
+        stack = Stack(raw, parameters)
+        return {section: stack.section(section) for section in ("Resources", "Outputs")}
 
     return run
 
@@ -92,60 +83,3 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])  # after the log lines
     return facts
-
-
-def evaluate(template: Template, parameters: Mapping[str, Any]) -> Template:
-    """The resources and outputs that exist, as far as their values are known before a deployment.
-
-    A reference to a resource becomes its logical id, an attribute ``<logical id>.<attribute>``.
-    """
-    defaults = {name: parameter["Default"] for name, parameter in template["Parameters"].items()}
-    values = {**PSEUDO, **defaults, **parameters}
-
-    def value(node: Any) -> Any:
-        if isinstance(node, list):
-            return [done for item in node if (done := value(item)) is not NOTHING]
-        if not isinstance(node, dict):
-            return node
-        name, argument = next(iter(node.items()), ("", None))
-        if len(node) == 1 and name in functions:
-            return functions[name](argument)
-        return {name: done for name, item in node.items() if (done := value(item)) is not NOTHING}
-
-    def condition(node: Any) -> bool:
-        if isinstance(node, str):
-            return condition(template["Conditions"][node])
-        [(name, argument)] = node.items()
-        return conditions[name](argument)
-
-    def substitute(argument: str | list[Any]) -> str:
-        text, local = (argument, {}) if isinstance(argument, str) else (argument[0], value(argument[1]))
-        filled = re.sub(r"\$\{([^!}]+)\}", lambda match: str(local.get(match[1], reference(match[1]))), text)
-        return filled.replace("${!", "${")
-
-    def reference(name: str) -> Any:
-        return NOTHING if name == "AWS::NoValue" else values.get(name, name)
-
-    conditions: dict[str, Callable[[Any], bool]] = {
-        "Condition": condition,
-        "Fn::And": lambda parts: all(map(condition, parts)),
-        "Fn::Equals": lambda pair: str(value(pair[0])) == str(value(pair[1])),
-        "Fn::Not": lambda part: not condition(part[0]),
-    }
-    functions: dict[str, Callable[[Any], Any]] = {
-        "Ref": reference,
-        "Fn::GetAtt": ".".join,
-        "Fn::If": lambda argument: value(argument[1 if condition(argument[0]) else 2]),
-        "Fn::Join": lambda argument: argument[0].join(str(part) for part in value(argument[1])),
-        "Fn::Select": lambda argument: value(argument[1])[int(argument[0])],
-        "Fn::Sub": substitute,
-    }
-    return {
-        section: {name: value(item) for name, item in _existing(template[section], condition)}
-        for section in ("Resources", "Outputs")
-    }
-
-
-def _existing(section: Mapping[str, Any], condition: Callable[[str], bool]) -> list[tuple[str, Any]]:
-    """The named items of a section whose condition holds, or that have none."""
-    return [(name, item) for name, item in section.items() if "Condition" not in item or condition(item["Condition"])]

@@ -18,7 +18,18 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "infra" / "template.yaml"
 DEPLOYING = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 CFN_LINT = ROOT / ".venv-sam" / "bin" / "cfn-lint"
-EFS = {"IndexSource": "efs", "VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+EFS = {"IndexSource": "efs", **NETWORK}
+
+
+NETWORK_ACTIONS = {
+    (f"ec2:{action}", "*")
+    for action in (
+        *("CreateNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets", "DeleteNetworkInterface"),
+        *("AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"),
+    )
+}
+"""Lambda's developer guide, "Giving Lambda functions access to resources in an Amazon VPC"."""
 
 
 def samconfig() -> dict[str, Any]:
@@ -29,11 +40,6 @@ def samconfig() -> dict[str, Any]:
 
 def of_type(resources: dict[str, Any], kind: str) -> dict[str, Any]:
     return {name: item["Properties"] for name, item in resources.items() if item["Type"] == kind}
-
-
-def version_id(template: dict[str, Any]) -> str:
-    [name] = [name for name, item in template["Resources"].items() if item["Type"] == "AWS::Lambda::Version"]
-    return str(name)
 
 
 def allowed_actions(role: dict[str, Any]) -> set[tuple[str, str]]:
@@ -64,21 +70,6 @@ def references(node: Any) -> Iterator[str]:
                 yield from references(item[1:])
             else:
                 yield from references(item)
-
-
-@pytest.fixture(scope="module")
-def function_parameters(raw: dict[str, Any]) -> set[str]:
-    """The parameters that the function's properties depend on, not counting its description."""
-    properties = {k: v for k, v in raw["Resources"]["QueryFunction"]["Properties"].items() if k != "Description"}
-    found: set[str] = set()
-    todo = list(references(properties))
-    while todo:
-        name = todo.pop()
-        if name.startswith("if:"):
-            todo += references(raw["Conditions"][name.removeprefix("if:")])
-        elif name in raw["Parameters"]:
-            found.add(name)
-    return found
 
 
 # --- routes
@@ -201,71 +192,6 @@ def test_what_the_gateway_says_by_itself_is_documented(deploy: Any) -> None:
     assert set(rows) == codes - {"body_too_large", "unsupported_media_type", "unauthorized"}
 
 
-# --- versions
-
-
-@pytest.mark.parametrize("mode", [{}, EFS], ids=["layer", "efs"])
-def test_changed_code_or_layer_publishes_a_new_version(transform: Any, mode: dict[str, str]) -> None:
-    changed = [{name: f"s3://artefacts/{name}-2"} for name in ("QueryFunction", "ChromaLayer", "IndexLayer")]
-
-    before, again, *after = transform(
-        {"parameters": mode}, {"parameters": mode}, *({"parameters": mode, "sources": each} for each in changed)
-    )
-
-    assert version_id(again) == version_id(before)
-    assert len({version_id(before), *map(version_id, after)}) == 4
-
-
-def test_changed_parameter_of_the_function_publishes_a_new_version(
-    transform: Any, raw: dict[str, Any], function_parameters: set[str]
-) -> None:
-    names = sorted(function_parameters)
-
-    changed = transform(*({"parameters": {name: "another"}} for name in names))
-
-    ids = [version_id(raw), *map(version_id, changed)]
-    assert len(set(ids)) == len(names) + 1 > 20, dict(zip(["-", *names], ids, strict=True))
-
-
-def test_other_parameters_publish_no_version(
-    transform: Any, raw: dict[str, Any], function_parameters: set[str]
-) -> None:
-    # A version of unchanged code and configuration would be the last one again, which the old one's deletion removes.
-    others = sorted(raw["Parameters"].keys() - function_parameters - {"Revision"})
-
-    changed = transform(*({"parameters": {name: "another"}} for name in others))
-
-    assert {"LogRetentionDays", "MonthlyQuota"} <= set(others)
-    assert {version_id(template) for template in changed} == {version_id(raw)}
-
-
-def test_revision_alone_decides_when_it_is_given(transform: Any) -> None:
-    first = {"Revision": "0123456789abcdef"}
-    other_code = {"QueryFunction": "s3://artefacts/2"}
-
-    one, same, two = transform(
-        {"parameters": first},
-        {"parameters": first, "sources": other_code},
-        {"parameters": {"Revision": "123456789abcdef0"}},
-    )
-
-    assert version_id(one) == version_id(same) == "QueryFunctionVersion0123456789"
-    assert version_id(two) == "QueryFunctionVersion123456789a"
-
-
-def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str, Any]) -> None:
-    resources = raw["Resources"]
-    version = resources[version_id(raw)]
-
-    alias = resources["QueryFunctionAliaslive"]["Properties"]
-
-    assert alias["Name"] == "live"
-    assert alias["FunctionVersion"] == {"Fn::GetAtt": [version_id(raw), "Version"]}
-    assert version["DeletionPolicy"] == "Delete"
-    layers = [item for item in resources.values() if item["Type"] == "AWS::Lambda::LayerVersion"]
-    assert [layer["DeletionPolicy"] for layer in layers] == ["Delete", "Delete"]
-
-
 # --- the index's source
 
 
@@ -279,7 +205,7 @@ def test_index_in_a_layer_has_snapstart_and_no_network(deploy: Any) -> None:
     assert function["Environment"]["Variables"]["INDEX_URI"] == "/opt/index"
     assert function.keys().isdisjoint({"VpcConfig", "FileSystemConfigs"})
     assert not [name for name, item in resources.items() if re.match("AWS::(EFS|EC2)::", item["Type"])]
-    assert "ManagedPolicyArns" not in resources["QueryRole"]["Properties"]
+    assert not [action for action, _ in allowed_actions(resources["QueryRole"]["Properties"]) if "ec2:" in action]
 
 
 def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any) -> None:
@@ -291,11 +217,31 @@ def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any)
     assert function["EphemeralStorage"] == {"Size": 4096}
     assert function["Environment"]["Variables"]["INDEX_URI"] == "/mnt/index/october"
     assert function["FileSystemConfigs"] == [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}]
-    assert function["VpcConfig"]["SubnetIds"] == [EFS["SubnetA"], EFS["SubnetB"]]
+    assert function["VpcConfig"] == {
+        "SubnetIds": [EFS["SubnetA"], EFS["SubnetB"]],
+        "SecurityGroupIds": ["FunctionGroup.GroupId", "IndexClientGroup.GroupId"],
+    }
     assert [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()] == [
         EFS["SubnetA"],
         EFS["SubnetB"],
     ]
+
+
+def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
+    resources = deploy(**NETWORK)["Resources"]
+
+    function = resources["QueryFunction"]["Properties"]
+
+    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert "FileSystemConfigs" not in function
+    assert function["VpcConfig"] == {
+        "SubnetIds": [NETWORK["SubnetA"], NETWORK["SubnetB"]],
+        "SecurityGroupIds": ["FunctionGroup.GroupId"],
+    }
+    [(name, group)] = of_type(resources, "AWS::EC2::SecurityGroup").items()
+    assert (name, group["VpcId"]) == ("FunctionGroup", NETWORK["VpcId"])
+    assert [(rule["IpProtocol"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [("-1", "0.0.0.0/0")]
+    assert "SecurityGroupIngress" not in group, "nobody calls the function through the network"
 
 
 def test_function_waits_for_the_mount_targets(raw: dict[str, Any]) -> None:
@@ -410,11 +356,28 @@ def test_role_reads_the_named_secrets_alone(deploy: Any, secrets: dict[str, str]
 def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
     role = deploy(**EFS, Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
 
-    assert allowed_actions(role) - {
-        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-    } == {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
-    assert role["ManagedPolicyArns"] == ["arn:aws:iam::aws:policy/service-role/AWSLambdaENIManagementAccess"]
+    assert (
+        allowed_actions(role)
+        - {
+            ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+            ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+        }
+        == {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")} | NETWORK_ACTIONS
+    )
+
+
+def test_role_of_a_function_in_a_network_has_what_lambda_asks_for(deploy: Any) -> None:
+    role = deploy(**NETWORK, Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
+
+    assert (
+        allowed_actions(role)
+        - {
+            ("logs:CreateLogStream", "QueryLogGroup.Arn"),
+            ("logs:PutLogEvents", "QueryLogGroup.Arn"),
+        }
+        == NETWORK_ACTIONS
+    )
+    assert "ManagedPolicyArns" not in role
 
 
 # --- logs

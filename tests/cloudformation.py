@@ -1,0 +1,114 @@
+"""What CloudFormation makes of a template before it calls anybody: conditions, rules, intrinsic functions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+PSEUDO = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": "eu-central-1",
+    "AWS::StackName": "stack",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+NOTHING = object()
+"""What AWS::NoValue leaves."""
+
+type Template = dict[str, Any]
+
+
+class Stack:
+    """``template`` with these ``parameters``, the defaults for the others.
+
+    A reference to a resource is its logical id, an attribute ``<logical id>.<attribute>``. With ``create_only``
+    (property names by resource type) the logical id is followed by the values of those properties: CloudFormation
+    replaces a resource when one of them changes, and all that refers to it changes with it.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        parameters: Mapping[str, Any],
+        *,
+        create_only: Mapping[str, list[str]] | None = None,
+    ) -> None:
+        defaults = {name: parameter["Default"] for name, parameter in template["Parameters"].items()}
+        self._template = template
+        self._values = {**PSEUDO, **defaults, **parameters}
+        self._create_only = create_only or {}
+        self._functions: dict[str, Callable[[Any], Any]] = {
+            "Ref": self._reference,
+            "Fn::GetAtt": lambda argument: f"{self._identity(argument[0])}.{argument[1]}",
+            "Fn::If": lambda argument: self.value(argument[1 if self.holds(argument[0]) else 2]),
+            "Fn::Join": lambda argument: argument[0].join(str(part) for part in self.value(argument[1])),
+            "Fn::Select": lambda argument: self.value(argument[1])[int(argument[0])],
+            "Fn::Sub": self._substitute,
+        }
+        self._tests: dict[str, Callable[[list[Any]], bool]] = {
+            "Fn::Equals": lambda argument: str(self.value(argument[0])) == str(self.value(argument[1])),
+            "Fn::Not": lambda argument: not self.holds(argument[0]),
+            "Fn::And": lambda argument: all(map(self.holds, argument)),
+            "Fn::Or": lambda argument: any(map(self.holds, argument)),
+            "Condition": lambda argument: self.holds(str(argument)),
+        }
+
+    def holds(self, node: Any) -> bool:
+        """Whether a condition does, named or written out."""
+        if isinstance(node, str):
+            return self.holds(self._template["Conditions"][node])
+        [(name, argument)] = node.items()
+        return self._tests[name](argument)
+
+    def value(self, node: Any) -> Any:
+        """``node`` with its intrinsic functions evaluated."""
+        if isinstance(node, list):
+            return [done for item in node if (done := self.value(item)) is not NOTHING]
+        if not isinstance(node, dict):
+            return node
+        name, argument = next(iter(node.items()), ("", None))
+        if len(node) == 1 and name in self._functions:
+            return self._functions[name](argument)
+        return {name: done for name, item in node.items() if (done := self.value(item)) is not NOTHING}
+
+    def section(self, name: str) -> dict[str, Any]:
+        """The resources, or the outputs, that exist."""
+        return {item: self.value(told) for item, told in self._template[name].items() if self._exists(told)}
+
+    def refusals(self) -> list[str]:
+        """What the template's rules have against these parameters; nothing is deployed if there is any."""
+        return [
+            assertion["AssertDescription"]
+            for rule in self._template["Rules"].values()
+            if self.holds(rule["RuleCondition"])
+            for assertion in rule["Assertions"]
+            if not self.holds(assertion["Assert"])
+        ]
+
+    def _exists(self, item: Mapping[str, Any]) -> bool:
+        return "Condition" not in item or self.holds(item["Condition"])
+
+    def _identity(self, name: str) -> str:
+        resource = self._template["Resources"].get(name, {})
+        fixed = self._create_only.get(resource.get("Type", ""), [])
+        properties = resource.get("Properties", {})
+        given = {each: self.value(properties[each]) for each in fixed if each in properties}
+        return f"{name}{json.dumps(given, sort_keys=True)}" if given else name
+
+    def _reference(self, name: str) -> Any:
+        if name == "AWS::NoValue":
+            return NOTHING
+        return self._values[name] if name in self._values else self._identity(name)
+
+    def _substitute(self, argument: str | list[Any]) -> str:
+        text, local = (argument, {}) if isinstance(argument, str) else (argument[0], self.value(argument[1]))
+
+        def filled(match: re.Match[str]) -> str:
+            name, _, attribute = match[1].partition(".")
+            if match[1] in local:
+                return str(local[match[1]])
+            return f"{self._identity(name)}.{attribute}" if attribute else str(self._reference(name))
+
+        return re.sub(r"\$\{([^!}]+)\}", filled, text).replace("${!", "${")
