@@ -1,0 +1,155 @@
+"""A new version is published exactly when the function is another one.
+
+SAM decides by a hash of the template, Lambda by the function that results. Where the hash changes and the function does
+not, Lambda has nothing to publish and the update fails: "A version for this Lambda function exists".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cloudformation import Stack, Template
+
+pytestmark = pytest.mark.build
+
+HERE = Path(__file__).parent
+SAM_PYTHON = HERE.parents[1] / ".venv-sam" / "bin" / "python"
+
+NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+EFS = {"IndexSource": "efs", **NETWORK}
+MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS}
+
+OTHER_VALUES = (
+    *("0.5", "7", "600", "2000", "https://llm.example/v1", "another-one", "1234567890", "/teams/rag/"),
+    *(
+        "vpc-76543210",
+        "subnet-76543210",
+        "arn:aws:kms:eu-central-1:123456789012:key/1",
+        "arn:aws:iam::123456789012:policy/p",
+    ),
+)
+"""For every pattern there is one that fits."""
+
+
+def version_id(template: Template) -> str:
+    [name] = [name for name, item in template["Resources"].items() if item["Type"] == "AWS::Lambda::Version"]
+    return str(name)
+
+
+def others(parameter: dict[str, Any], default: object) -> list[str]:
+    """Two values at most that CloudFormation would take in place of ``default``."""
+    pattern = re.compile(parameter.get("AllowedPattern", ".*"))
+    bounds = range(parameter.get("MinValue", 0), parameter.get("MaxValue", 10**9) + 1)
+    numeric = parameter["Type"] == "Number"
+    fits = [
+        value
+        for value in map(str, parameter.get("AllowedValues", OTHER_VALUES))
+        if pattern.fullmatch(value) and (not numeric or (value.isdecimal() and int(value) in bounds))
+    ]
+    return [value for value in fits if value != str(default)][:2]
+
+
+@pytest.fixture(scope="module")
+def create_only(raw: Template) -> dict[str, list[str]]:
+    """By resource type, the properties whose change makes CloudFormation replace the resource."""
+    kinds = {item["Type"] for item in raw["Resources"].values()}
+    done = subprocess.run(
+        [SAM_PYTHON, HERE / "create_only.py", *sorted(kinds)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    assert found["AWS::IAM::Role"] == ["Path", "RoleName"]
+    return found
+
+
+def changes(raw: Template) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Mode, parameter, and the parameters of that mode with another value of this one."""
+    for mode, base in MODES.items():
+        for name, parameter in raw["Parameters"].items():
+            found = others(parameter, base.get(name, parameter["Default"]))
+            assert found, f"OTHER_VALUES has none for {name}"
+            for value in found:
+                yield mode, name, {**base, name: value}
+
+
+def test_a_changed_parameter_publishes_a_version_exactly_when_it_changes_the_function(
+    transform: Any, raw: Template, create_only: dict[str, list[str]]
+) -> None:
+    # Given every change of one parameter that no rule refuses
+    told = list(changes(raw))
+    refused = {(mode, name) for mode, name, parameters in told if Stack(raw, parameters).refusals()}
+    accepted = [(*each, parameters) for *each, parameters in told if not Stack(raw, parameters).refusals()]
+
+    def function(template: Template, parameters: dict[str, str]) -> str:
+        """All of it, and what the layers, roles and groups that it names are made of."""
+        stack = Stack(template, parameters, create_only=create_only)
+        return json.dumps(stack.section("Resources")["QueryFunction"]["Properties"], sort_keys=True)
+
+    # When the template is transformed with it
+    first = dict(zip(MODES, transform(*({"parameters": base} for base in MODES.values())), strict=True))
+    changed = transform(*({"parameters": parameters} for _, _, parameters in accepted))
+
+    # Then SAM's hash and the function agree
+    wrong = {}
+    for (mode, name, parameters), template in zip(accepted, changed, strict=True):
+        published = version_id(template) != version_id(first[mode])
+        another = function(template, parameters) != function(first[mode], MODES[mode])
+        if published != another:
+            wrong[mode, name] = f"published: {published}, another function: {another}"
+    assert wrong == {}
+    # And what is refused has no effect in that mode, or makes half a network
+    assert refused == {
+        *(("layer", name) for name in ("EfsPath", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB", "IndexSource")),
+        *(("layer in a VPC", name) for name in ("EfsPath", "EfsTmpSize")),
+    }
+
+
+def test_a_change_of_the_mode_publishes_a_version(transform: Any) -> None:
+    templates = transform(*({"parameters": base} for base in MODES.values()))
+
+    assert len({version_id(template) for template in templates}) == len(MODES)
+
+
+@pytest.mark.parametrize("mode", [{}, EFS], ids=["layer", "efs"])
+def test_changed_code_or_layer_publishes_a_new_version(transform: Any, mode: dict[str, str]) -> None:
+    changed = [{name: f"s3://artefacts/{name}-2"} for name in ("QueryFunction", "ChromaLayer", "IndexLayer")]
+
+    before, again, *after = transform(
+        {"parameters": mode}, {"parameters": mode}, *({"parameters": mode, "sources": each} for each in changed)
+    )
+
+    assert version_id(again) == version_id(before)
+    assert len({version_id(before), *map(version_id, after)}) == 4
+
+
+def test_revision_alone_decides_when_it_is_given(transform: Any) -> None:
+    first = {"Revision": "0123456789abcdef"}
+    other_code = {"QueryFunction": "s3://artefacts/2"}
+
+    one, same, two = transform(
+        {"parameters": first},
+        {"parameters": first, "sources": other_code},
+        {"parameters": {"Revision": "123456789abcdef0"}},
+    )
+
+    assert version_id(one) == version_id(same) == "QueryFunctionVersion0123456789"
+    assert version_id(two) == "QueryFunctionVersion123456789a"
+
+
+def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str, Any]) -> None:
+    resources = raw["Resources"]
+    version = resources[version_id(raw)]
+
+    alias = resources["QueryFunctionAliaslive"]["Properties"]
+
+    assert alias["Name"] == "live"
+    assert alias["FunctionVersion"] == {"Fn::GetAtt": [version_id(raw), "Version"]}
+    assert version["DeletionPolicy"] == "Delete"
+    layers = [item for item in resources.values() if item["Type"] == "AWS::Lambda::LayerVersion"]
+    assert [layer["DeletionPolicy"] for layer in layers] == ["Delete", "Delete"]
