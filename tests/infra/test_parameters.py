@@ -23,6 +23,7 @@ NOT_THE_PROGRAMS = {
     "MALLOC_ARENA_MAX",
 }
 NOT_A_SETTING = {
+    "SnapStart",
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
     *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "NoTrafficHours", "Streaming", "Tracing"),

@@ -64,12 +64,28 @@ def references(node: Any) -> Iterator[str]:
             if name in ("Ref", "Condition") and isinstance(item, str):
                 yield item if name == "Ref" else f"if:{item}"
             elif name == "Fn::Sub":
-                yield from re.findall(r"\$\{([^!}]+)\}", item)
+                yield from re.findall(r"\$\{([^!}]+)\}", item if isinstance(item, str) else item[0])
+                yield from references(item[1:])
+            elif name == "Fn::GetAtt":
+                yield item[0]
             elif name == "Fn::If":
                 yield f"if:{item[0]}"
                 yield from references(item[1:])
             else:
                 yield from references(item)
+
+
+def waits_for(resources: dict[str, Any], name: str) -> set[str]:
+    """The resources that CloudFormation makes before that one."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        resource = resources[todo.pop()]
+        parts = [resource.get(part) for part in ("Properties", "Metadata")]
+        named = {each.split(".")[0] for part in parts for each in references(part)} & resources.keys()
+        todo += named - found
+        found |= named
+    return found
 
 
 # --- routes
@@ -213,7 +229,8 @@ def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any)
 
     function = resources["QueryFunction"]["Properties"]
 
-    assert "SnapStart" not in function
+    # None said, and not the property left out: that leaves a function as it was.
+    assert function["SnapStart"] == {"ApplyOn": "None"}
     assert function["EphemeralStorage"] == {"Size": 4096}
     assert function["Environment"]["Variables"]["INDEX_URI"] == "/mnt/index/october"
     assert function["FileSystemConfigs"] == [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}]
@@ -225,6 +242,10 @@ def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any)
         EFS["SubnetA"],
         EFS["SubnetB"],
     ]
+
+
+def test_snapstart_can_be_switched_off(deploy: Any) -> None:
+    assert deploy(SnapStart="off")["Resources"]["QueryFunction"]["Properties"]["SnapStart"] == {"ApplyOn": "None"}
 
 
 def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
@@ -244,10 +265,28 @@ def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
     assert "SecurityGroupIngress" not in group, "nobody calls the function through the network"
 
 
-def test_function_waits_for_the_mount_targets(raw: dict[str, Any]) -> None:
-    properties = raw["Resources"]["QueryFunction"]["Properties"]
+def test_function_waits_for_the_mount_targets(deploy: Any, raw: dict[str, Any]) -> None:
+    assert waits_for(raw["Resources"], "QueryFunction") >= {"MountTargetA", "MountTargetB"}
+    # Written out where there is something to wait for, and nothing where there is not
+    assert deploy(**EFS)["Resources"]["QueryRole"]["Metadata"] == {"After": ["MountTargetA", "MountTargetB"]}
+    assert deploy()["Resources"]["QueryRole"]["Metadata"] == {"After": []}
 
-    assert {"MountTargetA", "MountTargetB"} <= set(references(properties["FileSystemConfigs"]))
+
+def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: dict[str, Any]) -> None:
+    assert "ApiLogsAccount" in waits_for(raw["Resources"], "ApiprodStage")
+    assert deploy()["Resources"]["ApiLogGroup"]["Metadata"] == {"After": ["ApiLogsAccount"]}
+    assert deploy(AccessLogs="on")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": []}
+
+
+def test_old_versions_of_the_function_are_deleted_with_their_snapshots(raw: dict[str, Any]) -> None:
+    kinds = ("AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias")
+    kept = {
+        item["Type"]: (item["DeletionPolicy"], item["UpdateReplacePolicy"])
+        for item in raw["Resources"].values()
+        if item["Type"] in kinds
+    }
+
+    assert kept == dict.fromkeys(kinds, ("Delete", "Delete"))
 
 
 def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:

@@ -107,6 +107,7 @@ def test_a_changed_parameter_publishes_a_version_exactly_when_it_changes_the_fun
     assert refused == {
         *(("layer", name) for name in ("EfsPath", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB", "IndexSource")),
         *(("layer in a VPC", name) for name in ("EfsPath", "EfsTmpSize")),
+        ("efs", "SnapStart"),
     }
 
 
