@@ -23,7 +23,7 @@ NOT_THE_PROGRAMS = {
     "MALLOC_ARENA_MAX",
 }
 NOT_A_SETTING = {
-    "SnapStart",
+    *("SnapStart", "KeepReady", "PermissionsBoundary", "RolePath", "KmsKeyArn"),
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
     *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "NoTrafficHours", "Streaming", "Tracing"),

@@ -419,6 +419,75 @@ def test_role_of_a_function_in_a_network_has_what_lambda_asks_for(deploy: Any) -
     assert "ManagedPolicyArns" not in role
 
 
+BOUNDARY = "arn:aws:iam::123456789012:policy/teams"
+
+
+def test_every_role_has_the_boundary_and_the_path(deploy: Any) -> None:
+    roles = of_type(deploy(PermissionsBoundary=BOUNDARY, RolePath="/teams/rag/")["Resources"], "AWS::IAM::Role")
+
+    assert {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()} == {
+        "QueryRole": (BOUNDARY, "/teams/rag/"),
+        "ApiLogsRole": (BOUNDARY, "/teams/rag/"),
+    }
+
+
+def test_roles_without_a_boundary_have_none(deploy: Any) -> None:
+    for role in of_type(deploy()["Resources"], "AWS::IAM::Role").values():
+        assert "PermissionsBoundary" not in role
+        assert role["Path"] == "/"
+
+
+# --- a key of one's own
+
+
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+
+
+def test_key_encrypts_the_table_the_logs_and_the_function(deploy: Any) -> None:
+    resources = deploy(KmsKeyArn=KEY)["Resources"]
+
+    assert resources["Table"]["Properties"]["SSESpecification"] == {
+        "SSEEnabled": True,
+        "SSEType": "KMS",
+        "KMSMasterKeyId": KEY,
+    }
+    assert {name: group["KmsKeyId"] for name, group in of_type(resources, "AWS::Logs::LogGroup").items()} == {
+        "QueryLogGroup": KEY,
+        "ApiLogGroup": KEY,
+    }
+    assert resources["QueryFunction"]["Properties"]["KmsKeyArn"] == KEY
+
+
+def test_without_a_key_each_has_aws_s_own(deploy: Any) -> None:
+    resources = deploy()["Resources"]
+
+    assert "SSESpecification" not in resources["Table"]["Properties"]
+    assert "KmsKeyArn" not in resources["QueryFunction"]["Properties"]
+    assert not [name for name, group in of_type(resources, "AWS::Logs::LogGroup").items() if "KmsKeyId" in group]
+
+
+@pytest.mark.parametrize("store", ["dynamodb", "none"])
+def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(deploy: Any, store: str) -> None:
+    role = deploy(KmsKeyArn=KEY, Store=store)["Resources"]["QueryRole"]["Properties"]
+
+    [policy] = [policy for policy in role["Policies"] if policy["PolicyName"] == "key"]
+    told = {
+        (statement["Condition"]["StringEquals"]["kms:ViaService"] if "Condition" in statement else "any"): set(
+            [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+        )
+        for statement in policy["PolicyDocument"]["Statement"]
+    }
+
+    assert {statement["Resource"] for statement in policy["PolicyDocument"]["Statement"]} == {KEY}
+    table = {
+        *("kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt"),
+        *("kms:GenerateDataKey*", "kms:ReEncrypt*"),
+    }
+    assert told == {"any": {"kms:Decrypt"}} | (
+        {"dynamodb.eu-central-1.amazonaws.com": table} if store == "dynamodb" else {}
+    )
+
+
 # --- logs
 
 
