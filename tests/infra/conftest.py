@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -62,8 +63,12 @@ def deploy(raw: Template) -> Deploy:
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What program_facts.py says of the code."""
+def program(tmp_path_factory: pytest.TempPathFactory, deploy: Deploy) -> dict[str, Any]:
+    """What program_facts.py says of the code, asked with tests/events and with what the template's schedule sends."""
+    events = tmp_path_factory.mktemp("events")
+    shutil.copytree(ROOT / "tests" / "events", events, dirs_exist_ok=True)
+    [target] = deploy(KeepReady="on")["Resources"]["KeepReadyRule"]["Properties"]["Targets"]
+    (events / "keep_ready.json").write_text(target["Input"], encoding="utf-8")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
@@ -73,7 +78,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "POWERTOOLS_METRICS_NAMESPACE": "RagService/stack",  # as in the template
     }
     done = subprocess.run(
-        [sys.executable, HERE / "program_facts.py", ROOT / "tests" / "events"],
+        [sys.executable, HERE / "program_facts.py", events],
         cwd=tmp_path_factory.mktemp("program"),
         env=environment,
         capture_output=True,

@@ -16,6 +16,7 @@ def test_events_do_what_their_names_say(program: dict[str, Any]) -> None:
         "query_direct": NO_INDEX,
         "query_out_of_scope": NO_INDEX,
         "health": NO_INDEX,
+        "keep_ready": NO_INDEX,
         "empty_query": [400, "empty_query"],
         "missing_query": [400, "invalid_query"],
         "not_a_string": [400, "invalid_query"],

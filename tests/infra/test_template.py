@@ -167,6 +167,19 @@ def test_api_key_is_in_a_usage_plan_with_throttle_and_quota(deploy: Any) -> None
     assert resources["ApiUsagePlanKey"]["Properties"]["KeyId"] == "ApiKey"
 
 
+NEW_ACCOUNT = 10
+"""What a new AWS account has of concurrent executions, for all of its functions in a region."""
+SLOW_ANSWER_S = 2.5
+"""With an LLM: what docs/cost.md reckons with for the middle one of the profiles."""
+
+
+def test_default_throttle_fits_an_account_of_ten_concurrent_executions(deploy: Any) -> None:
+    throttle = deploy()["Resources"]["ApiUsagePlan"]["Properties"]["Throttle"]
+
+    # A token bucket admits its burst and then its rate: so many answers are under way at once at most.
+    assert throttle["BurstLimit"] + throttle["RateLimit"] * SLOW_ANSWER_S <= NEW_ACCOUNT
+
+
 def test_gateway_errors_have_the_shape_of_the_handlers_errors(deploy: Any) -> None:
     told = deploy()["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-gateway-responses"]
 
@@ -532,6 +545,29 @@ def test_tracing_is_on_or_off_everywhere(deploy: Any, tracing: str, traced: bool
 
     assert function.get("TracingConfig", {}).get("Mode") == tracing
     assert resources["ApiprodStage"]["Properties"]["TracingEnabled"] is traced
+
+
+# --- a service that nobody asks
+
+
+def test_schedule_calls_the_alias_twice_in_the_fortnight_after_which_a_snapshot_is_gone(deploy: Any) -> None:
+    resources = deploy()["Resources"]
+
+    [rule] = of_type(resources, "AWS::Events::Rule").values()
+    permission = resources["KeepReadyPermission"]["Properties"]
+
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(5 days)", "ENABLED")
+    assert [target["Arn"] for target in rule["Targets"]] == ["QueryFunctionAliaslive"]
+    assert permission["FunctionName"] == "QueryFunctionAliaslive"
+    assert permission["Principal"] == "events.amazonaws.com"
+    assert permission["SourceArn"] == "KeepReadyRule.Arn"
+
+
+def test_nothing_is_called_where_that_is_off(deploy: Any) -> None:
+    resources = deploy(KeepReady="off")["Resources"]
+
+    assert not of_type(resources, "AWS::Events::Rule")
+    assert "KeepReadyPermission" not in resources
 
 
 # --- tools
