@@ -77,6 +77,20 @@ class Stack:
         """The resources, or the outputs, that exist."""
         return {item: self.value(told) for item, told in self._template[name].items() if self._exists(told)}
 
+    def decided(self) -> Template:
+        """The template with its conditions decided, and everything else as it was."""
+        sections = {
+            name: {item: self._without_conditions(told) for item, told in self._template[name].items()}
+            for name in ("Resources", "Outputs")
+        }
+        for items in sections.values():
+            for name in [name for name, item in items.items() if not self._exists(item)]:
+                del items[name]
+            for item in items.values():
+                item.pop("Condition", None)
+        kept = {name: section for name, section in self._template.items() if name != "Conditions"}
+        return {**kept, **sections}
+
     def refusals(self) -> list[str]:
         """What the template's rules have against these parameters; nothing is deployed if there is any."""
         return [
@@ -86,6 +100,18 @@ class Stack:
             for assertion in rule["Assertions"]
             if not self.holds(assertion["Assert"])
         ]
+
+    def _without_conditions(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [done for item in node if (done := self._without_conditions(item)) is not NOTHING]
+        if not isinstance(node, dict):
+            return node
+        if node == {"Ref": "AWS::NoValue"}:
+            return NOTHING
+        if node.keys() == {"Fn::If"}:
+            condition, *choices = node["Fn::If"]
+            return self._without_conditions(choices[0 if self.holds(condition) else 1])
+        return {name: done for name, item in node.items() if (done := self._without_conditions(item)) is not NOTHING}
 
     def _exists(self, item: Mapping[str, Any]) -> bool:
         return "Condition" not in item or self.holds(item["Condition"])
