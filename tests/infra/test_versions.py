@@ -30,6 +30,7 @@ OTHER_VALUES = (
     *(
         "vpc-76543210",
         "subnet-76543210",
+        "someone@example.org",
         "arn:aws:kms:eu-central-1:123456789012:key/1",
         "arn:aws:iam::123456789012:policy/p",
     ),
