@@ -28,6 +28,7 @@ type Row = dict[str, str]
 type Pair = tuple[tuple[str, bool], tuple[str, bool]]
 
 IMPOSSIBLE: set[Pair] = {
+    (("HasAlarms", False), ("WatchesTraffic", True)),
     (("HasSnapStart", True), ("UsesEfs", True)),
     (("InVpc", False), ("UsesEfs", True)),
     (("HasAccessLogs", False), ("SetsUpAccessLogs", True)),
