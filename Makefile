@@ -66,7 +66,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast evaluate check lint format docs index model setup build invoke bench lock clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast evaluate check lint format docs index model setup build invoke bench smoke lock clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -100,6 +100,10 @@ invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the 
 
 bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench
+
+smoke: $(TOOLS_DONE) $(SAM_DONE) ## Check a deployed stack: STACK=name, ARGS='--update' or '--delete'
+	@test -n '$(STACK)' || { echo "Name the stack: make smoke STACK=serverless-rag [ARGS='--json']" >&2; exit 2; }
+	@PATH="$(CURDIR)/$(SAM_VENV)/bin:$$PATH" $(PY) -m smoke '$(STACK)' $(ARGS)
 
 check: lint test ## The gate: format, lint, types, generated docs, tests
 

@@ -101,6 +101,13 @@ def test_the_sample_is_built_once(project: Project) -> None:
     assert [call for call in project.make("build") if "sizes" not in call] == []
 
 
+def test_a_stack_is_checked_by_name(project: Project) -> None:
+    assert project.make("smoke", "STACK=mine", "ARGS=--update --json") == ["-m smoke mine --update --json"]
+    done = subprocess.run(["make", "smoke"], cwd=project.folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Name the stack: make smoke STACK=serverless-rag" in done.stderr
+
+
 def test_new_content_is_built_but_not_the_libraries(project: Project) -> None:
     project.write(".index/mine/manifest.json", "one")
     assert len(project.builds("INDEX=.index/mine")) == 1

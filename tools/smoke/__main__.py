@@ -1,0 +1,116 @@
+"""``python -m smoke STACK``: what a deployed stack does, checked point by point (docs/deploy.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+import boto3  # type: ignore[import-untyped]
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
+from smoke.api_checks import API_CHECKS
+from smoke.aws_checks import AFTER, BEFORE
+from smoke.deletion import DELETION_CHECKS, STAYS, before_deletion
+from smoke.stack import OFF_TOPIC, Aws, Stack, open_stack
+from smoke.update import UPDATE_CHECKS, Run, before_update
+from smoke.values import Failed, Patience, Result, examine
+
+DONE, FAILED, BAD_USAGE = 0, 1, 2
+
+type Tell = Callable[[Result], None]
+
+
+def run_program(command: Sequence[str]) -> int:
+    """Run ``command`` in view of whoever waits; what it prints goes to stderr."""
+    try:
+        return subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    except OSError as error:
+        raise Failed(f"{command[0]!r} cannot be run: {error.strerror}; is the SAM CLI on the path?") from error
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    aws: Aws | None = None,
+    run: Run = run_program,
+    patience: Patience | None = None,
+) -> int:
+    """The exit status: 0 where every check is ok or skipped, 1 where one failed, 2 for bad usage."""
+    options = _read(arguments)
+    if options.delete and not options.yes and not _agreed(options.stack):
+        print("Not deleted.", file=sys.stderr)
+        return BAD_USAGE
+    results: list[Result] = []
+
+    def tell(result: Result) -> None:
+        results.append(result)
+        if not options.json:
+            print(_line(result), flush=True)
+
+    try:
+        stack = open_stack(
+            aws or boto3.session.Session(region_name=options.region),
+            options.stack,
+            since=time.time(),
+            patience=patience or Patience(seconds=options.wait),
+            off_topic=options.off_topic,
+        )
+        _examine(stack, options, run, tell)
+    except ClientError as error:
+        tell(Result("stack", "failed", f"AWS refused {error.operation_name}: {error.response['Error']['Code']}"))
+    except (BotoCoreError, Failed, OSError) as error:
+        tell(Result("stack", "failed", str(error), "credentials, region and name: aws cloudformation list-stacks"))
+    failed = sum(result.status == "failed" for result in results)
+    if options.json:
+        print(json.dumps({"stack": options.stack, "failed": failed, "checks": [asdict(each) for each in results]}))
+    else:
+        print(f"{len(results)} checks, {failed} failed")
+    return FAILED if failed else DONE
+
+
+def _examine(stack: Stack, options: argparse.Namespace, run: Run, tell: Tell) -> None:
+    target = ("--stack-name", stack.name, *(("--region", options.region) if options.region else ()))
+    if options.delete:
+        deletion = before_deletion(stack, ("sam", "delete", *target, "--no-prompts"), run)
+        examine(DELETION_CHECKS, deletion, tell)
+        print(f"What stays, on purpose: {'; '.join(STAYS)}.", file=sys.stderr)
+        return
+    if options.update:
+        update = before_update(stack, ("sam", "deploy", *target, "--no-confirm-changeset"), run)
+        examine(UPDATE_CHECKS, update, tell)
+    examine((*BEFORE, *API_CHECKS, *AFTER), stack, tell)
+
+
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="smoke", description=__doc__)
+    parser.add_argument("stack", metavar="STACK", help="the stack's name, as given to sam deploy")
+    parser.add_argument("--region", help="default: the AWS CLI's own ($AWS_DEFAULT_REGION, or the profile's)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--update", action="store_true", help="deploy what was built (a new index) and watch it")
+    what.add_argument("--delete", action="store_true", help="delete the stack and look for what is left")
+    parser.add_argument("--yes", action="store_true", help="with --delete: do not ask")
+    parser.add_argument("--wait", type=float, default=300.0, metavar="S", help="longest wait for logs and metrics")
+    parser.add_argument("--off-topic", default=OFF_TOPIC, metavar="Q", help="a question that must be declined")
+    parser.add_argument("--json", action="store_true", help="print JSON on stdout")
+    return parser.parse_args(arguments)
+
+
+def _agreed(stack: str) -> bool:
+    print(f"This deletes the stack {stack!r}, its index, its logs and what people said. Its name, to go on: ", end="")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip() == stack
+
+
+def _line(result: Result) -> str:
+    look = f"\n        look at: {result.look}" if result.look else ""
+    status = result.status.upper() if result.status == "failed" else result.status
+    return f"{status:8}{result.name}: {result.seen}{look}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

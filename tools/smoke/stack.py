@@ -1,0 +1,152 @@
+"""The stack that is examined: its outputs, its function and its API, and how they are reached."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+
+from smoke.values import Failed, Patience
+
+TIMEOUT_S = 60
+"""API Gateway answers within 30 s, whatever the function does."""
+OFF_TOPIC = "Who won the football world cup in 2018?"
+
+
+class Aws(Protocol):
+    """A boto3 session: ``client("lambda")``."""
+
+    def client(self, service: str, /) -> Any:
+        """The client of a service."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``body`` is the decoded JSON, None where there is none."""
+
+    status: int
+    body: Any
+
+    @property
+    def told(self) -> str:
+        """The status and the code of an error, for a person."""
+        code = self.body.get("code") if isinstance(self.body, dict) else None
+        return f"{self.status} {code}" if code else str(self.status)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The API at ``url``; ``key`` is never shown."""
+
+    url: str
+    key: str = field(repr=False)
+
+    def send(self, method: str, path: str, body: object = None, *, key: str | None = "") -> Reply:
+        """One request on a connection of its own; with another ``key``, or with none, where that is said.
+
+        Raises:
+            OSError, Failed: there is no answer.
+        """
+        place = urlsplit(self.url)
+        kind = http.client.HTTPConnection if place.scheme == "http" else http.client.HTTPSConnection
+        headers = {"content-type": "application/json"}
+        if (given := self.key if key == "" else key) is not None:
+            headers["x-api-key"] = given
+        connection = kind(place.netloc, timeout=TIMEOUT_S)
+        try:
+            connection.request(method, place.path + path, None if body is None else json.dumps(body), headers)
+            response = connection.getresponse()
+            return Reply(response.status, _decoded(response.read()))
+        except http.client.HTTPException as error:
+            raise Failed(f"{method} {path}: {type(error).__name__}, no HTTP answer") from error
+        finally:
+            connection.close()
+
+    def ask(self, question: str, **fields: object) -> Reply:
+        """POST /api/query."""
+        return self.send("POST", "/api/query", {"query": question, **fields})
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One deployed stack. ``since`` (Unix seconds) is when the examination began."""
+
+    name: str
+    id: str
+    outputs: Mapping[str, str]
+    aws: Aws
+    api: Api
+    since: float
+    patience: Patience
+    off_topic: str = OFF_TOPIC
+
+    @property
+    def function(self) -> str:
+        """The function's name."""
+        return self.outputs["QueryFunctionAlias"].split(":")[6]
+
+    def live_version(self) -> str:
+        """The version that the alias points at."""
+        alias = self.outputs["QueryFunctionAlias"].rpartition(":")[2]
+        version: str = self.aws.client("lambda").get_alias(FunctionName=self.function, Name=alias)["FunctionVersion"]
+        return version
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Lambda's configuration of the version that answers."""
+        found: Mapping[str, Any] = self.aws.client("lambda").get_function_configuration(
+            FunctionName=self.function, Qualifier=self.live_version()
+        )
+        return found
+
+    def health(self) -> Mapping[str, Any]:
+        """What GET /api/health says.
+
+        Raises:
+            Failed: anything but 200.
+        """
+        reply = self.api.send("GET", "/api/health")
+        if reply.status != 200 or not isinstance(reply.body, dict):
+            raise Failed(f"GET /api/health answered {reply.told}")
+        return reply.body
+
+
+def absent(error: ClientError) -> bool:
+    """Whether AWS says that there is no such thing."""
+    code = error.response["Error"]["Code"]
+    missing = code == "ValidationError" and "does not exist" in error.response["Error"]["Message"]
+    return missing or "NotFound" in code or "NoSuchEntity" in code
+
+
+def open_stack(aws: Aws, name: str, *, since: float, patience: Patience, off_topic: str = OFF_TOPIC) -> Stack:
+    """The stack called ``name``, with the key of its API.
+
+    Raises:
+        Failed: there is none, or it lacks an output that ``infra/template.yaml`` names.
+        ClientError, BotoCoreError: AWS refused, or there are no credentials.
+    """
+    try:
+        found = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if not absent(error):
+            raise
+        raise Failed(f"There is no stack {name!r} in this account and region") from error
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+    if lacking := [key for key in ("ApiUrl", "ApiKeyId", "QueryFunctionAlias", "QueryLogGroup") if key not in outputs]:
+        raise Failed(f"The stack {name!r} ({found['StackStatus']}) has no output {', '.join(lacking)}")
+    fetch = partial(aws.client("apigateway").get_api_key, apiKey=outputs["ApiKeyId"], includeValue=True)
+    api = Api(outputs["ApiUrl"], fetch()["value"])
+    return Stack(name, found["StackId"], outputs, aws, api, since, patience, off_topic)
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return None
