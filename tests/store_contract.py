@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from fakes import FakeClock, make_hit
 
+from rag.adapters.store_format import digest
 from rag.ports import AnswerCache, FeedbackStore, Memory
 from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source
 from rag.values.stored import (
@@ -27,6 +29,7 @@ from rag.values.stored import (
     TURN_TTL_S,
     VOTE_TTL_S,
     CachedAnswer,
+    Forgotten,
     ResponseRecord,
     Turn,
     Vote,
@@ -38,6 +41,14 @@ KEY, OTHER_KEY = "a" * 64, "b" * 64
 SESSION, OTHER_SESSION = "s-0123456789abcdefghijkl", "s-0123456789abcdefghijkm"
 AWKWARD = 'a\ud800b "quoted" \x00\n#vote \U0001f600' + "é" * 3_000
 """A lone surrogate, a NUL, what keys are joined with, and longer than a DynamoDB key may be."""
+
+
+class Sessions(Protocol):
+    """What forgets a session."""
+
+    def forget(self, session_id: str) -> Forgotten:
+        """How much of it there was."""
+        ...
 
 
 def make_answer(text: str = "Five working days.") -> CachedAnswer:
@@ -484,3 +495,85 @@ def outline(feedback: FeedbackStore, chunk_id: str, *, since: float = 0) -> list
     """The votes on one chunk without what they have in common."""
     votes = feedback.votes_on([chunk_id], since=since).get(chunk_id, ())
     return [(vote.helpful, vote.voter, vote.at) for vote in votes]
+
+
+class ForgettingContract:
+    """Wants the fixtures ``sessions``, ``memory``, ``feedback``, ``cache``, ``clock`` and ``texts``.
+
+    ``texts`` gives all that is stored, as text, whether it has expired or not.
+    """
+
+    MINE, THEIRS = "what MY permit costs", "what THEIR permit costs"
+
+    def _converse(self, memory: Memory, feedback: FeedbackStore, cache: AnswerCache) -> None:
+        """Two sessions with the same marks each: a turn, an answer that is kept, and votes against with a comment."""
+        for session, said, key in ((SESSION, self.MINE, KEY), (OTHER_SESSION, self.THEIRS, OTHER_KEY)):
+            memory.remember(session, make_turn(question=said, answer=f"That is {said}."))
+            cache.put(key, make_answer(f"An answer to {said}"), ttl_s=30 * DAY_S)
+            given = {"question": said, "cache_keys": (key,)}
+            own = make_response(f"own {said}", session_id=session, **given)
+            first = make_response(f"first {said}", session_id=None, began=session, **given)
+            for response in (own, first):
+                feedback.record(response)
+                feedback.vote(response, voter=response.voter, helpful=False, at=START, comment=f"No, {said}")
+
+    def test_of_a_forgotten_session_nothing_is_left_and_of_the_other_everything(
+        self,
+        sessions: Sessions,
+        memory: Memory,
+        feedback: FeedbackStore,
+        cache: AnswerCache,
+        texts: Callable[[], str],
+    ) -> None:
+        self._converse(memory, feedback, cache)
+        assert sessions.forget(SESSION) == Forgotten(turns=1, responses=2, votes=2, answers=1)
+        kept = texts()
+        for trace in (self.MINE, SESSION, KEY, digest(SESSION)):
+            assert trace not in kept
+        assert (memory.recall(SESSION, limit=9), cache.get(KEY)) == ((), None)
+        assert feedback.recent_negative(KEY, since=0) is False
+
+        assert [turn.question for turn in memory.recall(OTHER_SESSION, limit=9)] == [self.THEIRS]
+        assert cache.get(OTHER_KEY)
+        assert feedback.response(f"own {self.THEIRS}")
+        assert {vote.question for vote in feedback.votes_on(["id_1"], since=0)["id_1"]} == {self.THEIRS}
+        assert feedback.recent_negative(OTHER_KEY, since=0) is True
+        assert sessions.forget(SESSION) == Forgotten(turns=0, responses=0, votes=0, answers=0)
+
+    def test_a_vote_is_forgotten_when_its_response_has_gone(
+        self, sessions: Sessions, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
+    ) -> None:
+        response = make_response(question=self.MINE)
+        feedback.vote(response, voter=response.voter, helpful=False, at=START)
+        clock.now += RESPONSE_TTL_S + 1
+        assert sessions.forget(SESSION) == Forgotten(turns=0, responses=0, votes=1, answers=0)
+        assert feedback.recent_negative(KEY, since=0) is False
+        assert self.MINE not in texts()
+        assert digest(SESSION) not in texts()
+
+    def test_what_has_expired_is_forgotten_too(
+        self, sessions: Sessions, memory: Memory, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
+    ) -> None:
+        memory.remember(SESSION, make_turn(question=self.MINE))
+        feedback.record(make_response(question=self.MINE))
+        clock.now += VOTE_TTL_S + 1
+        sessions.forget(SESSION)
+        assert self.MINE not in texts()
+
+    def test_a_session_whose_id_is_part_of_another_s_is_not_that_one(
+        self, sessions: Sessions, feedback: FeedbackStore
+    ) -> None:
+        feedback.record(make_response("r1", session_id=f"{SESSION}-and-more"))
+        assert sessions.forget(SESSION).responses == 0
+        assert feedback.response("r1")
+
+    def test_very_many_turns_and_votes_are_all_forgotten(
+        self, sessions: Sessions, memory: Memory, feedback: FeedbackStore, texts: Callable[[], str]
+    ) -> None:
+        for number in range(30):
+            memory.remember(SESSION, make_turn(number, question=f"{self.MINE} {number}"))
+            response = make_response(f"r{number}", question=self.MINE, at=START + number)
+            feedback.vote(response, voter=response.voter, helpful=True, at=START + number)
+        assert sessions.forget(SESSION) == Forgotten(turns=30, responses=0, votes=30, answers=0)
+        assert self.MINE not in texts()
+        assert feedback.votes_on(["id_1"], since=0) == {}

@@ -28,6 +28,7 @@ from store_contract import (
     START,
     AnswerCacheContract,
     FeedbackContract,
+    ForgettingContract,
     MemoryContract,
     make_answer,
     make_response,
@@ -43,6 +44,7 @@ from rag.adapters.dynamodb.client import COOL_OFF_S, TRIES
 from rag.adapters.dynamodb.feedback import DynamoDbFeedback
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.dynamodb.sessions import DynamoDbSessions
 from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_CHUNK_IDS
@@ -219,6 +221,29 @@ class TestFeedback(FeedbackContract):
         monkeypatch.setattr(dynamodb_feedback, "MAX_VOTES_PER_CHUNK", self.votes_per_chunk)
         monkeypatch.setattr(dynamodb_feedback, "MAX_OF_VOTER", self.very_many_votes - 5)
         return DynamoDbFeedback(table)
+
+
+class TestForgetting(ForgettingContract):
+    @pytest.fixture
+    def sessions(self, table: DynamoDbTable) -> DynamoDbSessions:
+        return DynamoDbSessions(table)
+
+    @pytest.fixture
+    def memory(self, table: DynamoDbTable) -> DynamoDbMemory:
+        return DynamoDbMemory(table)
+
+    @pytest.fixture
+    def feedback(self, table: DynamoDbTable) -> DynamoDbFeedback:
+        return DynamoDbFeedback(table)
+
+    @pytest.fixture
+    def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
+        return DynamoDbAnswerCache(table)
+
+    @pytest.fixture
+    def texts(self, server: ScriptedServer, table: DynamoDbTable) -> Callable[[], str]:
+        client = boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url)
+        return lambda: str(client.scan(TableName=table._name)["Items"])
 
 
 ROW = Row(Key("a", "b"), {"at": START}, int(START) + 60)

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from store_contract import (
     START,
     AnswerCacheContract,
     FeedbackContract,
+    ForgettingContract,
     MemoryContract,
     make_answer,
     make_response,
@@ -30,6 +31,7 @@ from store_contract import (
 
 from rag.adapters.sqlite import database as sqlite_database
 from rag.adapters.sqlite.database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
+from rag.adapters.sqlite.sessions import SqliteSessions
 from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_TURNS, MAX_VOTES_PER_VOTER, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
@@ -115,6 +117,31 @@ class TestSqliteFeedback(FeedbackContract):
     @pytest.fixture
     def feedback(self, database: SqliteDatabase) -> SqliteFeedback:
         return SqliteFeedback(database)
+
+
+class TestSqliteForgetting(ForgettingContract):
+    @pytest.fixture
+    def sessions(self, database: SqliteDatabase) -> SqliteSessions:
+        with database.reading() as connection:
+            connection.execute("PRAGMA secure_delete = OFF")  # as SQLite is, but not in every build
+        return SqliteSessions(database)
+
+    @pytest.fixture
+    def memory(self, neighbour: SqliteDatabase) -> SqliteMemory:
+        return SqliteMemory(neighbour)
+
+    @pytest.fixture
+    def feedback(self, neighbour: SqliteDatabase) -> SqliteFeedback:
+        return SqliteFeedback(neighbour)
+
+    @pytest.fixture
+    def cache(self, neighbour: SqliteDatabase) -> SqliteAnswerCache:
+        return SqliteAnswerCache(neighbour)
+
+    @pytest.fixture
+    def texts(self, path: Path) -> Callable[[], str]:
+        """The bytes of the file and its log: what was deleted must not lie there either."""
+        return lambda: "".join(file.read_bytes().decode("latin-1") for file in path.parent.iterdir())
 
 
 @pytest.fixture

@@ -80,7 +80,8 @@ class ResponseRecord:
 
     ``cache_keys`` are those of the question, whether the answer was stored or not: a vote against it keeps later
     answers out. There are none when the question has no key (its prompt held history). ``chunk_ids`` name what the
-    answer rests on, best first. ``session_id`` is the caller's own, None where the service gave the first one.
+    answer rests on, best first. ``session_id`` is the caller's own, None where the service gave the first one, which
+    is then ``began``: nobody votes under it, but with the rest of the session the response can be forgotten.
     """
 
     response_id: str
@@ -91,6 +92,7 @@ class ResponseRecord:
     vector: bytes = b""
     session_id: str | None = None
     cache_keys: tuple[str, ...] = ()
+    began: str | None = None
 
     @property
     def voter(self) -> str:
@@ -118,6 +120,17 @@ class Vote:
     voter: str
     at: float
     vector: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much was erased of one session."""
+
+    turns: int
+    responses: int
+    votes: int
+    answers: int
+    """Out of the answer cache. Others who asked the same had them too."""
 
 
 def quantise(vector: Sequence[float] | NDArray[np.floating]) -> bytes:

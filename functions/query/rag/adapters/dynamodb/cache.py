@@ -20,7 +20,7 @@ class DynamoDbAnswerCache:
 
     def get(self, key: str) -> CacheHit | None:
         """The answer under ``key``, if there is one."""
-        item = self._table.get(_place(key))
+        item = self._table.get(answer_key(key))
         answer = decode(CachedAnswer, str(item["body"])) if item else None
         if item is None or answer is None:
             return None
@@ -29,12 +29,13 @@ class DynamoDbAnswerCache:
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
         """Keep ``answer`` for ``ttl_s`` seconds."""
         if (body := encode_answer(answer)) is not None:
-            self._table.put(Row(_place(key), {"body": body}, expiry(self._table.clock(), ttl_s)))
+            self._table.put(Row(answer_key(key), {"body": body}, expiry(self._table.clock(), ttl_s)))
 
     def evict(self, key: str) -> None:
         """Forget the answer under ``key``."""
-        self._table.delete(_place(key))
+        self._table.delete(answer_key(key))
 
 
-def _place(key: str) -> Key:
+def answer_key(key: str) -> Key:
+    """Where the answer under ``key`` lies."""
     return Key(f"answer#{key}", "answer")

@@ -3,7 +3,8 @@
     pk               sk                               attributes
     response#<id>    response                         body (JSON), expiresAt
     voter#<voter>    vote#<response at>#<id>          helpful (absent when withdrawn), comment, question, vector,
-                                                      chunks (each <chunk> on a line), at, expiresAt
+                                                      chunks (each <chunk> on a line), keys (each <cache key> on
+                                                      a line), at, expiresAt
     chunk#<chunk>    vote#<response at>#<id>#<voter>  helpful, question, voter, vector, at, expiresAt
     chunk#<chunk>    voted                            expiresAt
     bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative;
@@ -18,7 +19,7 @@ conflict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rag.adapters.dynamodb.items import Item, Key, Row, Value
@@ -60,11 +61,11 @@ class DynamoDbFeedback:
     def record(self, response: ResponseRecord) -> None:
         """Keep ``response``."""
         expires_at = expiry(self._table.clock(), self._response_ttl_s)
-        self._table.put(Row(_response_key(response.response_id), {"body": encode_response(response)}, expires_at))
+        self._table.put(Row(response_key(response.response_id), {"body": encode_response(response)}, expires_at))
 
     def response(self, response_id: str) -> ResponseRecord | None:
         """The response that was given this id."""
-        item = self._table.get(_response_key(response_id))
+        item = self._table.get(response_key(response_id))
         return decode(ResponseRecord, str(item["body"])) if item else None
 
     def vote(
@@ -78,10 +79,11 @@ class DynamoDbFeedback:
             "question": clip_question(response.question),
             "vector": response.vector,
             "chunks": "\n".join(chunks),
+            "keys": "\n".join(response.cache_keys) or None,
             "at": at,
         }
-        sk = f"vote#{round(response.at * 1e6):017d}#{digest(response.response_id)}"
-        decisive = Row(Key(f"voter#{digest(voter)}", sk), values, expiry(self._table.clock(), self._vote_ttl_s))
+        sk = vote_sk(response)
+        decisive = Row(Key(voter_pk(voter), sk), values, expiry(self._table.clock(), self._vote_ttl_s))
         puts, deletes, content = self._copies(decisive, chunks, voter)
         for cache_key in response.cache_keys:
             bar = Key(_bar_pk(cache_key), _bar_sk(sk, voter))
@@ -161,7 +163,24 @@ def _vote(item: Item) -> Vote:
     )
 
 
-def _response_key(response_id: str) -> Key:
+def voter_pk(voter: str) -> str:
+    """Where a voter's votes lie."""
+    return f"voter#{digest(voter)}"
+
+
+def vote_sk(response: ResponseRecord) -> str:
+    """Where, among those of its voter, the vote on ``response`` lies."""
+    return f"vote#{round(response.at * 1e6):017d}#{digest(response.response_id)}"
+
+
+def copies_of(sk: str, voter: str, *, chunks: Iterable[str], cache_keys: Iterable[str]) -> tuple[Key, ...]:
+    """Where a vote may have been copied to: under the ``chunks`` (their digests) and as a bar of ``cache_keys``."""
+    seen = (Key(_chunk_pk(chunk), _copy_sk(sk, voter)) for chunk in chunks)
+    return *seen, *(Key(_bar_pk(key), _bar_sk(sk, voter)) for key in cache_keys)
+
+
+def response_key(response_id: str) -> Key:
+    """Where a response lies."""
     return Key(f"response#{digest(response_id)}", "response")
 
 

@@ -29,14 +29,15 @@ class DynamoDbMemory:
         """Add ``turn``."""
         sk = f"turn#{round(turn.at * 1e6):017d}#{time.time_ns():020d}#{secrets.token_hex(8)}"
         expires_at = expiry(self._table.clock(), self._ttl_s)
-        self._table.put(Row(Key(_pk(session_id), sk), {"body": encode_turn(turn)}, expires_at))
+        self._table.put(Row(Key(session_pk(session_id), sk), {"body": encode_turn(turn)}, expires_at))
 
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         """The last ``limit`` turns, oldest first."""
-        items = self._table.newest(_pk(session_id), prefix="turn#", limit=min(limit, MAX_TURNS))
+        items = self._table.newest(session_pk(session_id), prefix="turn#", limit=min(limit, MAX_TURNS))
         turns = (decode(Turn, str(item["body"])) for item in reversed(items))
         return tuple(turn for turn in turns if turn)
 
 
-def _pk(session_id: str) -> str:
+def session_pk(session_id: str) -> str:
+    """Where the turns of a session lie."""
     return f"session#{digest(session_id)}"

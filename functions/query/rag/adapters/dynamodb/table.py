@@ -109,15 +109,27 @@ class DynamoDbTable:
         """Write ``row`` in place of what was there."""
         self._client.call("put_item", TableName=self._name, Item=marshal_row(row))
 
+    def under(self, pk: str) -> list[Item]:
+        """Every item under ``pk``, what has expired too."""
+        condition = "pk = :pk"
+        return list(self._pages("query", KeyConditionExpression=condition, values={":pk": pk}))
+
+    def scan(self, *, prefix: str, holding: str) -> list[Item]:
+        """Every item whose ``pk`` begins with ``prefix`` and whose body holds ``holding``, what has expired too.
+
+        Reads the whole table. The function may not: only somebody who looks after it does.
+        """
+        values = {":prefix": prefix, ":holding": holding}
+        condition = "begins_with(pk, :prefix) AND contains(body, :holding)"
+        return list(self._pages("scan", FilterExpression=condition, values=values))
+
     def put_many(self, rows: Iterable[Row]) -> None:
         """Write ``rows``, no two at one key; when this raises, some may have been written."""
-        for some in batched(rows, WRITE_BATCH):
-            wanted: Any = {self._name: [{"PutRequest": {"Item": marshal_row(row)}} for row in some]}
-            for pause_s in (*PAUSES_S, None):
-                wanted = self._client.call("batch_write_item", RequestItems=wanted).get("UnprocessedItems")
-                if not wanted:
-                    break
-                self._pause("batch_write_item", pause_s)
+        self._write({"PutRequest": {"Item": marshal_row(row)}} for row in rows)
+
+    def delete_many(self, keys: Iterable[Key]) -> None:
+        """Remove what lies at ``keys``; when this raises, some may be gone."""
+        self._write({"DeleteRequest": {"Key": marshal_key(key)}} for key in dict.fromkeys(keys))
 
     def delete(self, key: Key) -> None:
         """Remove the item at ``key``, if there is one."""
@@ -152,6 +164,24 @@ class DynamoDbTable:
             else:
                 break
         return True
+
+    def _pages(self, operation: str, *, values: Mapping[str, str], **condition: str) -> Iterator[Item]:
+        page: dict[str, Any] = {"TableName": self._name, "ConsistentRead": True, **condition}
+        while True:
+            answer = self._client.call(operation, ExpressionAttributeValues=marshal(values), **page)
+            yield from map(unmarshal, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            page["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _write(self, requests: Iterable[Mapping[str, Any]]) -> None:
+        for some in batched(requests, WRITE_BATCH):
+            wanted: Any = {self._name: list(some)}
+            for pause_s in (*PAUSES_S, None):
+                wanted = self._client.call("batch_write_item", RequestItems=wanted).get("UnprocessedItems")
+                if not wanted:
+                    break
+                self._pause("batch_write_item", pause_s)
 
     def _pause(self, operation: str, pause_s: float | None) -> None:
         if pause_s is None:

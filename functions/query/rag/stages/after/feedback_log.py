@@ -63,6 +63,7 @@ class FeedbackLog:
                 vector=vector,
                 session_id=session,
                 cache_keys=(key,) if key else (),
+                began=None if session else question.session_id,
             )
         )
 

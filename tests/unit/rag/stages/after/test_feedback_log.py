@@ -198,3 +198,13 @@ def test_a_vote_whose_eviction_fails_is_kept_and_keeps_the_answer_out(kept: Kept
     with pytest.raises(StoreUnavailable):
         replace(kept.log, cache=Stuck()).vote("r1", helpful=False, comment=None)
     assert kept.store.recent_negative("k", since=0)
+
+
+@pytest.mark.parametrize(("named", "began"), [(SESSION, None), (None, SESSION)])
+def test_a_response_knows_the_session_that_the_service_began_with_it(
+    kept: Kept, named: str | None, began: str | None
+) -> None:
+    kept.answered(session=named)
+    response = kept.store.response("r1")
+    assert response
+    assert (response.session_id, response.began, response.voter == SESSION) == (named, began, named is not None)
