@@ -16,6 +16,7 @@ from ragctl.console import emit_json, note
 from ragctl.doctor import doctor
 from ragctl.evaluate import evaluate
 from ragctl.failures import BAD_USAGE, DONE, FAILED, INTERRUPTED, CommandFailed, Problem, describe
+from ragctl.forget import forget
 from ragctl.ingest import ingest
 from ragctl.ls import ls
 from ragctl.mcp import mcp
@@ -26,7 +27,7 @@ from ragctl.serve import serve
 from ragctl.show import show
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
-for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate):
+for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate, forget):
     app.command()(command)
 
 

@@ -82,6 +82,16 @@ def parse_chunk_rendered(text: str | None) -> bool:
     return text == "true"
 
 
+def parse_session(text: str) -> str:
+    """The id of a session.
+
+    Raises:
+        InvalidParameter: no session can have this one.
+    """
+    _parse(QueryRequest, json.dumps({"query": "", "sessionId": text}))
+    return text
+
+
 def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
     """The vote in the body of ``POST /api/feedback``.
 

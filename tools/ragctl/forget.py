@@ -1,0 +1,48 @@
+"""ragctl forget: what the store holds of one session, erased."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from ragctl.console import emit_json, note, show
+from ragctl.failures import CommandFailed
+from ragctl.options import Json
+
+STAYS = (
+    "a process that answers may give a kept answer from its own memory for up to a minute",
+    "questions asked without a session are not found, as nothing says whose they are; they expire after 30 days,"
+    " votes on them after 180",
+    "backups of a DynamoDB table hold what was in it for up to 35 days",
+    "an LLM's provider may keep what it was sent",
+)
+"""What this command does not reach."""
+
+
+def forget(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The sessionId of the conversation.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Erase what the store (TABLE_NAME, else STORE_PATH) holds of a session: turns, questions, votes, kept answers."""
+    from rag.config.settings import Settings, load
+    from rag.http.requests import parse_session
+    from rag.wiring.sessions import build_forget
+
+    session = parse_session(session)
+    erase = build_forget(load(Settings))
+    if erase is None:
+        sentence = (
+            "There is no store: set STORE_PATH to the SQLite file that the server uses, or TABLE_NAME to the table"
+        )
+        raise CommandFailed(sentence, code="no_store")
+    forgotten = erase(session)
+    if as_json:
+        emit_json({"sessionId": session, **asdict(forgotten), "notes": list(STAYS)})
+        return
+    counts = (f"{name} {count}" for name, count in asdict(forgotten).items())
+    show(f"Forgotten of {session}: {', '.join(counts)}")
+    for sentence in STAYS:
+        note(f"Note: {sentence}")
