@@ -94,7 +94,9 @@ def throttles(stack: Stack) -> str:
 
 
 API_CHECKS = (
-    Check("health", healthy, "the function's log; a missing index is 503 index_not_ready, no start at all is 502"),
+    Check(
+        "health", healthy, "the function's log: 503 is its own, 502 no start at all; a new key is 403 for some seconds"
+    ),
     Check("answer", answers, "metadata.trail of the answer; the parameter RelevanceThreshold; metadata.skipped"),
     Check("decline", declines, "the parameter RelevanceThreshold, or whether the documents do answer this"),
     Check("403 without key", wants_a_key, "the method's `security` in infra/template.yaml, the stage's deployment"),
