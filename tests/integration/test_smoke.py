@@ -101,6 +101,28 @@ def test_a_failure_says_what_was_seen_and_where_to_look(world: World, capsys: py
     assert f"{len(NAMES)} checks, " in out
 
 
+def test_a_request_that_is_throttled_is_sent_again(world: World) -> None:
+    """The default usage plan allows five at once, and the checks before the burst are more."""
+    told = [429, 429, 200]
+
+    def bend(_: int, body: Any) -> tuple[int, Any]:
+        status = told.pop(0) if told else 200
+        return (status, body if status == 200 else {"error": "Too many requests at once", "code": "too_many_requests"})
+
+    world.front.bends["/api/suggestions"] = bend
+    slept: list[float] = []
+    stack = open_stack(world.account, STACK, since=0.0, patience=replace(IMPATIENT, sleep=slept.append))
+    (answer,) = (check for check in API_CHECKS if check.name == "answer")
+    (result,) = examine([answer], stack)
+    assert (result.status, slept) == ("ok", [2.0, 2.0])
+
+
+def test_without_snapstart_by_choice_nothing_is_missed(world: World) -> None:
+    world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(SnapStart={"ApplyOn": "None"}))
+    stack = replace(world.stack(), parameters={"SnapStart": "off"})
+    assert [result.status for result in examine(BEFORE, stack)] == ["ok", "skipped"]
+
+
 def lambda_says(**fields: Any) -> Callable[[World], None]:
     return lambda world: world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(fields))
 

@@ -139,7 +139,7 @@ def _burst(api: Api, count: int) -> Counter[str]:
     seen: Counter[str] = Counter()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for some in batched(range(count), AT_ONCE):
-            seen.update(threads.map(lambda _: api.send("GET", "/v1/models").told, some))
+            seen.update(threads.map(lambda _: api.once("GET", "/v1/models").told, some))
             if "429 too_many_requests" in seen:
                 break
     return seen

@@ -31,7 +31,7 @@ def version_active(stack: Stack) -> str:
 def snapstart_on(stack: Stack) -> str:
     """The version that answers has a snapshot."""
     found = stack.configuration()
-    _has_snapshots(found)
+    _has_snapshots(stack, found)
     snap = found.get("SnapStart") or {}
     if (snap.get("ApplyOn"), snap.get("OptimizationStatus")) != ("PublishedVersions", "On"):
         raise Failed(f"ApplyOn {snap.get('ApplyOn')}, OptimizationStatus {snap.get('OptimizationStatus')}")
@@ -44,7 +44,7 @@ def restore_logged(stack: Stack) -> str:
     A version that has just been published has restored at least once by now: to answer the checks before this one.
     """
     found = stack.configuration()
-    _has_snapshots(found)
+    _has_snapshots(stack, found)
     published = datetime.fromisoformat(found["LastModified"]).timestamp()
     times = stack.patience.until(lambda: sorted(_restores(stack, found["Version"], since=published)) or None)
     if not times:
@@ -88,7 +88,9 @@ AFTER = (
 )
 
 
-def _has_snapshots(configuration: Mapping[str, Any]) -> None:
+def _has_snapshots(stack: Stack, configuration: Mapping[str, Any]) -> None:
+    if stack.parameters.get("SnapStart") == "off":
+        raise Skipped("the stack was deployed with SnapStart=off")
     if configuration.get("FileSystemConfigs"):
         raise Skipped("the index is on EFS, with which there is no SnapStart")
 

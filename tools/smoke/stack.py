@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from smoke.values import Failed, Patience
 
 TIMEOUT_S = 60
 """API Gateway answers within 30 s, whatever the function does."""
+TRIES, PAUSE_S = 5, 2.0
+"""Of a request that is throttled."""
 OFF_TOPIC = "Who won the football world cup in 2018?"
 
 
@@ -47,8 +50,17 @@ class Api:
 
     url: str
     key: str = field(repr=False)
+    sleep: Callable[[float], None] = time.sleep
 
     def send(self, method: str, path: str, body: object = None, *, key: str | None = "") -> Reply:
+        """As ``once``, and again after a pause while the usage plan, which may allow few at once, says 429."""
+        for _ in range(TRIES - 1):
+            if (reply := self.once(method, path, body, key=key)).status != 429:
+                return reply
+            self.sleep(PAUSE_S)
+        return self.once(method, path, body, key=key)
+
+    def once(self, method: str, path: str, body: object = None, *, key: str | None = "") -> Reply:
         """One request on a connection of its own; with another ``key``, or with none, where that is said.
 
         Raises:
@@ -80,6 +92,7 @@ class Stack:
 
     name: str
     id: str
+    parameters: Mapping[str, str]
     outputs: Mapping[str, str]
     aws: Aws
     api: Api
@@ -137,12 +150,13 @@ def open_stack(aws: Aws, name: str, *, since: float, patience: Patience, off_top
         if not absent(error):
             raise
         raise Failed(f"There is no stack {name!r} in this account and region") from error
+    parameters = {given["ParameterKey"]: given["ParameterValue"] for given in found.get("Parameters", [])}
     outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
     if lacking := [key for key in ("ApiUrl", "ApiKeyId", "QueryFunctionAlias", "QueryLogGroup") if key not in outputs]:
         raise Failed(f"The stack {name!r} ({found['StackStatus']}) has no output {', '.join(lacking)}")
     fetch = partial(aws.client("apigateway").get_api_key, apiKey=outputs["ApiKeyId"], includeValue=True)
-    api = Api(outputs["ApiUrl"], fetch()["value"])
-    return Stack(name, found["StackId"], outputs, aws, api, since, patience, off_topic)
+    api = Api(outputs["ApiUrl"], fetch()["value"], patience.sleep)
+    return Stack(name, found["StackId"], parameters, outputs, aws, api, since, patience, off_topic)
 
 
 def _decoded(body: bytes) -> Any:
