@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from attacks.tally import lines
 from hypothesis import settings
 
 # No deadline: on a busy machine the clock says nothing about the code. CI tries the same examples every time, so that
@@ -15,7 +16,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """End with the rates that tests/evaluation printed; those of failed tests stand with the failure."""
+    """End with what tests/attacks counted, and with the rates that tests/evaluation printed.
+
+    The rates of failed tests stand with the failure.
+    """
+    calls = [one for outcome in ("passed", "failed") for one in terminalreporter.getreports(outcome)]
+    if counted := list(lines(one for one in calls if isinstance(one, pytest.TestReport) and one.when == "call")):
+        terminalreporter.section("attacks")
+        terminalreporter.write_line("\n".join(counted))
     passed = [report for report in terminalreporter.getreports("passed") if "tests/evaluation/" in report.nodeid]
     if printed := "".join(report.capstdout for report in passed):
         terminalreporter.section("evaluation")
