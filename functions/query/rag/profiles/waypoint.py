@@ -90,7 +90,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         refine=rules.refine,
         learn=inputs.services.learn(),
         gate=rules.gate,
-        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN),
+        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, cite),
         write=inputs.writer,
         polish=(polish_html,),
         cite=cite,

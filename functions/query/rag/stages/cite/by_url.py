@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urldefrag
+from urllib.parse import urldefrag
 
-from rag.stages.cite.addresses import source_name, source_url
+from rag.stages.cite.addresses import TRAILING, same_source, source_name, source_url, title_name
 from rag.stages.cite.marks import Cited, Left, Mark, rewrite_marks
-from rag.text.labels import safe
 from rag.values.answer import Citation, Hit
 
 # "(Source: ...)", a Markdown link with its text, or a bare address; an address may hold pairs of brackets.
@@ -28,7 +27,6 @@ _MARK = re.compile(
     rf"|(?P<bare>{_ADDRESS.pattern})",
     re.IGNORECASE,
 )
-_TRAILING = ".,;:!?*_"
 _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019.][^\W_]+)*")
 MIN_WORD_CHARS = 3
@@ -56,7 +54,7 @@ class UrlCiter:
 
         def left(mark: re.Match[str]) -> Left | None:
             names = (mark["source"], *(address[0] for address in _ADDRESS.finditer(mark[0])))
-            return None if any(_key(name) in known for name in names) else Left("", 1)
+            return None if any(same_source(name) in known for name in names) else Left("", 1)
 
         text, removed = rewrite_marks(answer, _SOURCE_MARK, left)
         citations = tuple(self._named(text, passages)) or tuple(self._drawn_on(text, passages))
@@ -79,7 +77,7 @@ class UrlCiter:
         starts = [0, *(position for _, _, position in mentions), len(answer)]
         found: dict[str, Citation] = {}
         for number, (raw, name, position) in enumerate(mentions, start=1):
-            group = known[_key(name)]
+            group = known[same_source(name)]
             said = [bare[starts[number - 1] : position], bare[position : starts[number + 1]]]
             about = next((text for text in said if len(_stems(text)) >= MIN_SENTENCE_WORDS), bare)
             sentences = [_stems(match[0]) for match in _SENTENCE.finditer(about)]
@@ -128,8 +126,8 @@ def _by_name(hits: tuple[Hit, ...]) -> dict[str, tuple[int, ...]]:
     titles: dict[str, tuple[int, ...]] = {}
     for place, hit in enumerate(hits):
         source = source_name(hit.chunk)
-        for places, name in ((sources, source), (pages, urldefrag(source).url), (titles, safe(hit.chunk.title))):
-            places[_key(name)] = (*places.get(_key(name), ()), place)
+        for places, name in ((sources, source), (pages, urldefrag(source).url), (titles, title_name(hit.chunk))):
+            places[same_source(name)] = (*places.get(same_source(name), ()), place)
     return {**titles, **pages, **sources}
 
 
@@ -143,29 +141,23 @@ def _mentions(answer: str, known: Container[str]) -> Iterator[tuple[str, str, in
     """What names a known source in ``answer``, the name, and where; one mark may hold several addresses."""
     for match in _MARK.finditer(answer):
         name = match["source"] or match["link"]
-        if name and _key(name) in known:
+        if name and same_source(name) in known:
             yield match[0], name, match.start()
             continue
         for address in _ADDRESS.finditer(match[0]):
-            raw = address[0].rstrip(_TRAILING)
-            if _key(raw) in known:
+            raw = address[0].rstrip(TRAILING)
+            if same_source(raw) in known:
                 yield raw, raw, match.start() + address.start()
 
 
 def _marks(answer: str, hits: tuple[Hit, ...], known: Mapping[str, tuple[int, ...]]) -> Iterator[Mark]:
     """The marks of known sources; one that names several of them means the chunks of all."""
     for match in _MARK.finditer(answer):
-        places = [place for _, name, _ in _mentions(match[0], known) for place in known[_key(name)]]
+        places = [place for _, name, _ in _mentions(match[0], known) for place in known[same_source(name)]]
         if places:
             said = None if match["source"] else match[0][1:].partition("](")[0] if match["link"] else ""
-            end = match.start() + len(match[0].rstrip(_TRAILING) if match["bare"] else match[0])
+            end = match.start() + len(match[0].rstrip(TRAILING) if match["bare"] else match[0])
             yield Mark(match.start(), end, tuple(hits[place] for place in dict.fromkeys(places)), said)
-
-
-def _key(name: str) -> str:
-    """Equal for names of one source: case, escapes, angle brackets, a final slash and punctuation do not matter."""
-    bare = " ".join(unquote(name).split()).strip("<>").rstrip(_TRAILING).rstrip("/")
-    return bare.casefold()
 
 
 def _citation(raw: str, position: int, hit: Hit) -> Citation:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from rag.stages.cite.marks import CLOSE, OPEN
+from rag.stages.pack.look_alikes import disarmed, rounded
 from rag.stages.pack.tokens import budget_bytes, cut_to, size
 from rag.values.answer import Chunk, Context, Hit, Passage
+
+_MARK = re.compile(rf"{OPEN}\s*id_\d[^\[\]\u3010\u3011\uff3b\uff3d\n]*{CLOSE}", re.IGNORECASE)
+_ID = re.compile(r"id_\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +21,7 @@ class IdPacker:
     The title is the chunk's section heading. Of a chunk that exceeds what is left as much text is taken as fits, cut
     with an ellipsis at the end of a sentence or a line, and it ends the packing. The first chunk is always in, its text
     cut anywhere and its title to half of the room if they must be; only the mark of its id is never cut, so that a
-    smaller budget than that is exceeded.
+    smaller budget than that is exceeded. What looks like an id in a title or a text is shown in round brackets.
     """
 
     max_tokens: int
@@ -25,9 +31,21 @@ class IdPacker:
         blocks: list[str] = []
         used: list[Passage] = []
         room = budget_bytes(self.max_tokens)
+        ids = {hit.chunk.id for hit in hits}
+
+        def is_mark(mark: re.Match[str], in_code: bool) -> bool:
+            return not (in_code and ids.isdisjoint(_ID.findall(mark[0].lower())))
+
+        def shown(text: str) -> str:
+            return disarmed(text, _MARK, is_mark, rounded)
+
         for hit in hits:
             first = not used
-            mark, title, text = f"[{hit.chunk.id}]", heading(hit.chunk), hit.chunk.text
+            mark, title, text = (
+                f"[{hit.chunk.id}]",
+                rounded(heading(hit.chunk)),
+                disarmed(hit.chunk.text, _MARK, is_mark, rounded),
+            )
             cost = size(_block(mark, title, text))
             full = cost > room
             if full:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
-from rag.text.labels import make_label
+from rag.stages.cite.marks import CLOSE, OPEN, Cited
+from rag.stages.pack.look_alikes import disarmed, rounded
+from rag.text.labels import ARROW, make_label
 from rag.values.answer import Context, Hit, Passage
+
+_BRACKET = re.compile(rf"{OPEN}[^\[\]\u3010\u3011\uff3b\uff3d\n]++{CLOSE}(?P<link>\()?")
+_NO_LABEL = re.compile(r"\[(?:\^|[ xX]?\])")
+"""A footnote, a check box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,18 +23,30 @@ class TitledPacker:
 
     Packing stops before the first chunk that would exceed the budget; a first chunk that alone exceeds it
     is cut to fit, so that a context is never empty.
+
+    What reads as a label in a text is shown in round brackets: what ``cite`` takes for a citation of these chunks, what
+    holds an arrow, and what has a line to itself; in code and of a link only one of these chunks' own labels.
     """
 
     max_chars: int
+    cite: Callable[[str, tuple[Hit, ...]], Cited]
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
         parts: list[str] = []
         used: list[Passage] = []
         room = self.max_chars
+        own = {_plain(make_label(hit.chunk.title, hit.chunk.section)) for hit in hits if hit.chunk.section}
+        cites = cache(lambda mark: self.cite(mark, hits).valid > 0)
+
+        def is_label(mark: re.Match[str], in_code: bool) -> bool:
+            if in_code or mark["link"] or _NO_LABEL.match(mark[0]):
+                return _plain(mark[0]) in own
+            return ">" in mark[0] or ARROW in mark[0] or _stands_alone(mark) or cites(mark[0])
+
         for hit in hits:
             label = make_label(hit.chunk.title, hit.chunk.section)
-            text = hit.chunk.text
+            text = disarmed(hit.chunk.text, _BRACKET, is_label, rounded)
             block = f"{label}\n{text}\n\n"
             if len(block) > room:
                 if used:
@@ -39,6 +60,17 @@ class TitledPacker:
             used.append(Passage(hit=hit, citation=label, text=text))
             room -= len(block)
         return Context("".join(parts), tuple(used))
+
+
+def _plain(label: str) -> str:
+    """Equal for labels that differ in nothing but case, blanks and the kind of their brackets."""
+    return "".join(rounded(label).rstrip("(").casefold().split())
+
+
+def _stands_alone(mark: re.Match[str]) -> bool:
+    text = mark.string
+    before, after = text[: mark.start()].rpartition("\n")[2], text[mark.end() :].partition("\n")[0]
+    return not (before.strip() or after.strip())
 
 
 def _cut(text: str, limit: int) -> str:

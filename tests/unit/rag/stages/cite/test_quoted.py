@@ -23,7 +23,7 @@ type Pack = Callable[[tuple[Hit, ...]], Context]
 type Cite = Callable[[str, tuple[Hit, ...]], Cited]
 
 PROFILES: list[tuple[Pack, Cite]] = [
-    (TitledPacker(8000), TitleCiter(0.5, 3)),
+    (TitledPacker(8000, TitleCiter(0.5, 3)), TitleCiter(0.5, 3)),
     (UrlPacker(6000), UrlCiter(0.5)),
     (IdPacker(6000), cite_ids),
 ]

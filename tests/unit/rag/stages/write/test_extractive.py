@@ -8,6 +8,7 @@ import pytest
 from fakes import deadline, make_hit
 from fakes_evidence import make_evidence, matched
 
+from rag.stages.cite.by_title import TitleCiter
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Completion, Context, Hit, Question
@@ -29,7 +30,7 @@ QUESTION = "How many days does an import permit take?"
 
 def context_of(question: str, *hits: Hit, **weights: float) -> Context:
     found = tuple(matched(hit, question) for hit in hits)
-    return replace(TitledPacker(8000)(found), evidence=make_evidence(question, **weights))
+    return replace(TitledPacker(8000, TitleCiter(0.5, 3))(found), evidence=make_evidence(question, **weights))
 
 
 def completed(question: str, context: Context) -> Completion:
@@ -89,7 +90,7 @@ def test_nothing_is_named_where_the_evidence_is_strong() -> None:
 
 
 def test_a_context_without_matches_is_quoted_by_paragraphs() -> None:
-    context = TitledPacker(8000)((PERMITS, TEA))
+    context = TitledPacker(8000, TitleCiter(0.5, 3))((PERMITS, TEA))
     text = completed(QUESTION, context).text
     assert text.startswith("An import permit takes five working days. The fee is **12.50 dollars** for each permit. [")
 
@@ -98,4 +99,4 @@ def test_a_context_without_matches_is_quoted_by_paragraphs() -> None:
 def test_what_holds_nothing_to_quote_gives_nothing(text: str) -> None:
     hit = make_hit(text, title="")
     assert completed("picture", context_of("picture", hit)).text == ""
-    assert completed("picture", TitledPacker(8000)((hit,))).quotes == ()
+    assert completed("picture", TitledPacker(8000, TitleCiter(0.5, 3))((hit,))).quotes == ()
