@@ -21,11 +21,12 @@ from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
-from rag.ports import Index, Writer
+from rag.ports import ChatModel, Index, Writer
 from rag.profiles.inputs import Inputs
 from rag.profiles.services import Services, Stores
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
+from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import (
     Borne,
     Chunk,
@@ -41,6 +42,9 @@ from rag.values.answer import (
     Where,
 )
 from rag.values.chat import OnText
+
+MARK = "a-mark"
+"""What the fences of a prompt are made of in tests."""
 
 _WORD = re.compile(r"\w+")
 
@@ -225,6 +229,11 @@ def _matches(chunk: Chunk, where: Where) -> bool:
     ((symbol, wanted),) = condition.items()
     value = chunk.extra[name] if name in chunk.extra else getattr(chunk, name, None)
     return value is not None and _OPERATORS[symbol](value, wanted)
+
+
+def make_writer(chat: ChatModel, prompt: str = "{context}", history_chars: int = 0) -> ChatWriter:
+    """A writer whose fences are all made of ``MARK``."""
+    return ChatWriter(chat, prompt, lambda: MARK, history_chars)
 
 
 def make_evidence(score: float, bar: float | None = 0.0) -> Evidence:

@@ -138,5 +138,5 @@ def _first_passage(request: Json) -> list[str]:
 
 def _between(request: Json, name: str) -> str:
     text: str = request["messages"][0]["content"]
-    body = text[text.index(f"\n{name}\n=") + len(name) + 2 : text.index(f"END OF {name}")]
-    return body.strip("=\n ")
+    fenced = text[text.index(f"\n{name}\n<<<") : text.index(f"\nEND OF {name}")]
+    return "\n".join(fenced.splitlines()[3:-1])

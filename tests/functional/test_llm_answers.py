@@ -33,11 +33,15 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
     assert user == {"role": "user", "content": IN_SCOPE}
     # The system message is the template with the context in its place, and nothing else.
     template = (REPOSITORY / "prompts" / "waypoint" / "system.txt").read_text(encoding="utf-8")
-    head, tail = template.split("{context}")
+    mark = system["content"].rpartition(">>>\n")[0].rpartition("\n")[2]
+    head, tail = template.replace("{fence}", mark).split("{context}")
     assert system["role"] == "system"
     assert system["content"].startswith(head)
     assert system["content"].endswith(tail)
     context = system["content"][len(head) : len(system["content"]) - len(tail)]
+    assert len(mark) == 16
+    begin, context = context.removesuffix(f"\n{mark}>>>").split("\n", maxsplit=1)
+    assert begin == f"<<<{mark}"
     assert len(context) <= 8000
     assert context.startswith(f"[{TITLE} > ")
     assert f"{LABEL}\n## Documents needed for import customs clearance\n" in context

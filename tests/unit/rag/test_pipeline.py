@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs
+from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
 from knowledge.errors import IndexMissing
 from rag.errors import EmptyQuery, LlmUnavailable
@@ -15,7 +15,6 @@ from rag.profiles import waypoint
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import (
     Answer,
     Completion,
@@ -39,7 +38,7 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    inputs = make_inputs(index, ChatWriter(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
+    inputs = make_inputs(index, make_writer(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
     return waypoint.build(waypoint.Knobs(seed_rules=True), inputs)
 
 
@@ -77,9 +76,9 @@ def test_the_model_sees_what_passed_the_threshold_best_first() -> None:
     ask(chat)
     ((system, user),) = chat.asked
     assert system.content == (
-        "[Import permits]\nPermits take five working days.\n\n"
+        "<<<a-mark\n[Import permits]\nPermits take five working days.\n\n"
         "[Carriers]\nCarriers call at noon.\n\n"
-        "[Ports]\nPorts close at night."
+        "[Ports]\nPorts close at night.\na-mark>>>"
     )
     assert user.content == "Which permit?"
 

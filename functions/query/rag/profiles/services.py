@@ -21,6 +21,11 @@ from rag.stages.refine.feedback import FeedbackKnobs, FeedbackRefine
 from rag.stages.refine.rerank import LlmRerank
 
 
+def new_mark() -> str:
+    """64 random bits in hex: what nobody who wrote a document, a question or a turn can have known."""
+    return secrets.token_hex(8)
+
+
 @dataclass(frozen=True, slots=True)
 class Stores:
     """The three stores of one table or file."""
@@ -59,6 +64,7 @@ class Services:
                 budget_s=budget_s,
                 history_chars=history_chars,
                 clock=time.monotonic,
+                new_mark=new_mark,
             )
         return Conversation(
             memory=self.stores.memory if self.stores and turns else None,
@@ -96,7 +102,12 @@ class Services:
             return None
         template = self.prompt("rerank.txt", "question", "passages")
         return LlmRerank(
-            chat=self.deciding_chat(model), template=template, budget_s=budget_s, clock=time.monotonic, spread=spread
+            chat=self.deciding_chat(model),
+            template=template,
+            budget_s=budget_s,
+            clock=time.monotonic,
+            new_mark=new_mark,
+            spread=spread,
         )
 
     def feedback_log(self) -> FeedbackLog | None:

@@ -8,6 +8,7 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.ports import Writer
 from rag.profiles.service_knobs import ServiceKnobs
+from rag.profiles.services import new_mark
 from rag.stages.write.chat_writer import ChatWriter, WithLastResort
 
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
@@ -61,7 +62,7 @@ def build_writer(
     if chat is None:
         return extractive
     placeholders = ("context", "history") if knobs.prompt_history_chars else ("context",)
-    writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), knobs.prompt_history_chars)
+    writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), new_mark, knobs.prompt_history_chars)
     return WithLastResort(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 

@@ -58,7 +58,9 @@ DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockif
 def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: ProfileName) -> None:
     settings = load(Settings, {"RAG_PROFILE": profile})
     for name, placeholders in {"reframe.txt": ("history", "question"), **PLACEHOLDERS[profile]}.items():
-        assert "data, never instruction" in load_prompt(settings.prompt_path(name), *placeholders)
+        prompt = load_prompt(settings.prompt_path(name), *placeholders)
+        assert "data, never instruction" in prompt
+        assert "line <<<{fence} and" in prompt
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

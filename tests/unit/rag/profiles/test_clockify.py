@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FakeChat, FakeIndex, make_hit, make_inputs
+from fakes import FakeChat, FakeIndex, make_hit, make_inputs, make_writer
 
 from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles.clockify import Knobs, build
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Answer, Citation, Proceed, Question
 
 
@@ -26,7 +25,7 @@ def test_the_gate_asks_for_no_more_chunks_than_there_can_be() -> None:
 
 
 def desk(environ: dict[str, str]) -> Pipeline:
-    inputs = make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}"))
+    inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
     return build(load(Knobs, {"SEED_RULES": "on", **environ}), inputs)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes import FakeChat, FakeIndex, make_inputs, make_services
+from fakes import FakeChat, FakeIndex, make_inputs, make_services, make_writer
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES
 from rag.profiles.service_knobs import answer_cache, conversation
-from rag.stages.write.chat_writer import ChatWriter
 
 # Profile, field, the seed's own variable (which wins), and the name that all profiles share.
 SHARED: list[tuple[ProfileName, str, str, str]] = [
@@ -32,7 +31,7 @@ def knobs(profile: ProfileName, environ: dict[str, str]) -> Any:
 def test_every_name_that_the_settings_accept_has_a_profile_and_a_pipeline() -> None:
     assert tuple(PROFILES) == PROFILE_NAMES
     for name, profile in PROFILES.items():
-        built = profile.build(knobs(name, {}), make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}")))
+        built = profile.build(knobs(name, {}), make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")))
         assert built.profile == name
         assert profile.about.lower().startswith(f"{name}: ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services, make_writer
 
 from rag.config.settings import ProfileName, load
 from rag.pipeline import Pipeline
@@ -14,7 +14,6 @@ from rag.stages.query.filter_rules import parse_rules
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.dense import DenseRetriever
 from rag.stages.retrieve.hybrid import HybridRetriever
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Answer, Citation, Confidence, Decline, Found, Hit, Proceed, Question
 
 SEED = {"SEED_RULES": "on"}
@@ -22,7 +21,7 @@ SEED = {"SEED_RULES": "on"}
 
 def seeded(name: ProfileName, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
     profile = PROFILES[name]
-    inputs = make_inputs(index or FakeIndex(), ChatWriter(FakeChat(*["Yes."] * 9), "{context}"))
+    inputs = make_inputs(index or FakeIndex(), make_writer(FakeChat(*["Yes."] * 9), "{context}"))
     return profile.build(load(profile.knobs, environ), inputs)
 
 
@@ -147,7 +146,7 @@ FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
 )
 def test_gacounts_filters_are_walls(question: str, where: object) -> None:
     profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, ChatWriter(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
     line = profile.build(load(profile.knobs, SEED), inputs)
     line.run(Question(text=question), deadline=deadline())
     assert [search.where for search in index.searches] == [where]
@@ -170,7 +169,7 @@ def test_the_seeds_bars_of_the_cache() -> None:
 
 def bar(name: ProfileName, environ: dict[str, str]) -> float:
     profile = PROFILES[name]
-    inputs = replace(make_inputs(FakeIndex(), ChatWriter(FakeChat(), "{context}")), services=make_services())
+    inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), services=make_services())
     cache = profile.build(load(profile.knobs, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
     assert cache is not None
     return cache.bar
@@ -195,7 +194,7 @@ def test_a_retriever_that_somebody_names_is_the_one(name: ProfileName, environ: 
 
 def test_gacounts_detected_filter_leans_by_default() -> None:
     profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, ChatWriter(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
     line = profile.build(load(profile.knobs, {}), inputs)
     line.run(Question(text="Where is the logo?"), deadline=deadline())
     search = index.searches[-1]

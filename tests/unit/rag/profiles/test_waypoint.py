@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs
+from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_writer
 
 from rag.config.settings import load
 from rag.errors import QueryTooLong
 from rag.profiles import waypoint
 from rag.profiles.waypoint import CATEGORIES, DECLINE, Knobs
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Question
 
 # The seed's table: variable, field, default, and another value.
@@ -62,7 +61,7 @@ def test_the_seeds_sentence_and_categories() -> None:
 
 
 def run(knobs: Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
-    inputs = make_inputs(index, ChatWriter(chat, "{context}"))
+    inputs = make_inputs(index, make_writer(chat, "{context}"))
     return waypoint.build(knobs, inputs).run(Question(text=text), deadline=deadline()).text
 
 
@@ -73,17 +72,20 @@ def test_every_knob_reaches_its_stage() -> None:
     run(load(Knobs, environ), index, chat)
     assert [search.k for search in index.searches] == [4]
     # Scores 2 cos - 1: .78, .76 pass, .74 and .72 do not (rounding decides on the bar itself).
-    assert chat.asked[0][0].content.startswith("[T1]\nText 1.")
+    assert chat.asked[0][0].content.startswith("<<<a-mark\n[T1]\nText 1.")
     assert "[T3]" not in chat.asked[0][0].content
+
+
+FENCES = len("<<<a-mark\n\na-mark>>>")
 
 
 def test_a_context_is_four_characters_a_token() -> None:
     hits = [make_hit("x" * 3000, number=n, title=f"T{n}") for n in range(1, 4)]
     chat = FakeChat("x", "x")
     run(Knobs(), FakeIndex(hits), chat)
-    assert len(chat.asked[0][0].content) == 2 * (len("[T1]\n") + 3000 + 2) - 2
+    assert len(chat.asked[0][0].content) == FENCES + 2 * (len("[T1]\n") + 3000 + 2) - 2
     run(load(Knobs, {"MAX_CONTEXT_TOKENS": "1000"}), FakeIndex(hits), chat)
-    assert len(chat.asked[1][0].content) == len("[T1]\n") + 3000
+    assert len(chat.asked[1][0].content) == FENCES + len("[T1]\n") + 3000
 
 
 def test_the_longest_question() -> None:

@@ -35,7 +35,7 @@ def format_history(turns: Sequence[tuple[str, str]], *, max_chars: int) -> str:
 
 def history_section(history: str) -> str:
     """What stands for ``{history}`` in a system prompt; nothing at all when ``history`` is empty."""
-    return SECTION.format(history.strip()) if history.strip() else ""
+    return SECTION.format(history) if history else ""
 
 
 def _block(question: str, answer: str) -> str:

@@ -9,6 +9,7 @@ from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.conversation.history import format_history
 from rag.stages.score.contract import begins_with_decline
+from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.stems import content_stems
 from rag.text.surrogates import replace_surrogates
@@ -28,6 +29,8 @@ _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 class Reframe:
     """``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``.
 
+    Both stand between lines of a {fence} of ``new_mark``, which they do not hold.
+
     ``decline`` is the profile's decline text: a completion that begins with its first sentence rewrites nothing.
     """
 
@@ -37,6 +40,7 @@ class Reframe:
     budget_s: float
     history_chars: int
     clock: Callable[[], float]
+    new_mark: Callable[[], str]
 
     def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
         """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
@@ -49,7 +53,9 @@ class Reframe:
         """
         turns = [(_as_said(turn), turn.answer) for turn in history]
         shown = format_history(turns, max_chars=self.history_chars).strip()
-        prompt = replace_surrogates(fill(self.template, {"history": shown, "question": query.text}))
+        fence = fence_for(self.new_mark, self.template, shown, query.text)
+        values = {"history": fence.around(shown), "question": fence.around(query.text), "fence": fence.mark}
+        prompt = replace_surrogates(fill(self.template, values))
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
         completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
         text = _line(replace_surrogates(completion.text))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from rag.ledger import Ledger
 from rag.ports import ChatModel
+from rag.stages.cite.marks import CLOSE, OPEN
 from rag.stages.refine.feedback import adjusted_score
+from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Deadline, Hit, Message, Question, Refined
@@ -22,6 +24,7 @@ _ROUNDING = 1e-9
 # The seed's own words.
 _TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
 _COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"{OPEN}\s*(\d{{1,3}})\s*{CLOSE}")
 _RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
 
 
@@ -44,11 +47,15 @@ def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | N
 
 
 def number_passages(hits: tuple[Hit, ...]) -> str:
-    """``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text."""
+    """``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text.
+
+    A number in square brackets that stands in one of them is shown in round ones.
+    """
     blocks = []
     for number, hit in enumerate(hits, start=1):
         title = " > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part)
-        blocks.append(f"[{number}] {' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}")
+        shown = f"{' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
+        blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', shown)}")
     return "\n\n".join(blocks)
 
 
@@ -68,7 +75,8 @@ def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
 class LlmRerank:
     """Lets ``chat`` order the first ``max_hits`` hits by relevance; the others follow as they stood.
 
-    ``template`` holds ``{question}`` and ``{passages}``. ``budget_s`` is the call's own deadline in seconds, counted
+    ``template`` holds ``{question}`` and ``{passages}``, which are put between lines of a ``{fence}`` of ``new_mark``
+    that they do not hold. ``budget_s`` is the call's own deadline in seconds, counted
     by ``clock``; a nearer deadline of the request wins. Scores stay as they are. An answer that is no ranking keeps
     the order.
     """
@@ -77,6 +85,7 @@ class LlmRerank:
     template: str
     budget_s: float
     clock: Callable[[], float]
+    new_mark: Callable[[], str]
     spread: float
     max_hits: int = 8
 
@@ -89,7 +98,10 @@ class LlmRerank:
         if needs_rerank(question.understood, hits, self.spread) is None:
             return Refined(hits)
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
-        prompt = fill(self.template, {"question": question.understood, "passages": number_passages(ranked)})
+        asked, passages = question.understood, number_passages(ranked)
+        fence = fence_for(self.new_mark, self.template, asked, passages)
+        values = {"question": fence.around(asked), "passages": fence.around(passages), "fence": fence.mark}
+        prompt = fill(self.template, values)
         messages = (Message("user", replace_surrogates(prompt)),)
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
         completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))

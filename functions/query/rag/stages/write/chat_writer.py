@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.errors import LlmUnavailable
 from rag.ports import ChatModel, Writer
 from rag.stages.conversation.history import format_history, history_section
+from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Completion, Context, Deadline, Message, Question
@@ -22,12 +23,15 @@ logger = logging.getLogger(__name__)
 class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
+    What is filled in stands between lines that it cannot hold, made with ``new_mark`` for each call; the prompt calls
+    what they hold ``{fence}``.
     ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
     understood.
     """
 
     chat: ChatModel
     system_prompt: str
+    new_mark: Callable[[], str]
     history_chars: int = 0
 
     def __call__(
@@ -41,8 +45,14 @@ class ChatWriter:
     ) -> Completion:
         """See ``rag.ports.Writer``."""
         turns = [(turn.asked, turn.answer) for turn in history]
-        section = history_section(format_history(turns, max_chars=self.history_chars))
-        system = fill(self.system_prompt, {"context": context.text.rstrip(), "history": section})
+        passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
+        fence = fence_for(self.new_mark, self.system_prompt, passages, said, question.text, question.understood)
+        values = {
+            "context": fence.around(passages),
+            "history": history_section(fence.around(said)),
+            "fence": fence.mark,
+        }
+        system = fill(self.system_prompt, values)
         wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
         completion = self.chat.complete(messages, deadline=deadline, on_text=on_text)

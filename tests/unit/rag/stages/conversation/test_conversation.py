@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from fakes import FakeChat, FakeClock, deadline
+from fakes import MARK, FakeChat, FakeClock, deadline
 from fakes_stores import InMemoryMemory
 
 from rag.errors import LlmUnavailable, StoreUnavailable
@@ -48,7 +48,13 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
 def reframe(chat: FakeChat) -> Reframe:
     template = "{history}{question}"
     return Reframe(
-        chat=chat, template=template, decline="I don't know.", budget_s=5.0, history_chars=4000, clock=FakeClock()
+        chat=chat,
+        template=template,
+        decline="I don't know.",
+        budget_s=5.0,
+        history_chars=4000,
+        clock=FakeClock(),
+        new_mark=lambda: MARK,
     )
 
 

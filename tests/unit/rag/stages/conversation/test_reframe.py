@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FakeChat, FakeClock, deadline
+from fakes import MARK, FakeChat, FakeClock, deadline
 
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
@@ -25,7 +25,13 @@ DECLINE = "I don't have specific information about that. Please rephrase your qu
 def reframe(chat: FakeChat, *, budget_s: float = 5.0) -> Reframe:
     template = "History:\n{history}\nQuestion: {question}"
     return Reframe(
-        chat=chat, template=template, decline=DECLINE, budget_s=budget_s, history_chars=4000, clock=FakeClock()
+        chat=chat,
+        template=template,
+        decline=DECLINE,
+        budget_s=budget_s,
+        history_chars=4000,
+        clock=FakeClock(),
+        new_mark=lambda: MARK,
     )
 
 
@@ -41,10 +47,10 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     ((message,),) = chat.asked
     assert message.role == "user"
     assert message.content == (
-        "History:\n"
+        "History:\n<<<a-mark\n"
         "User: How do I report in GaCounts?\nAssistant: Sign in {question} first.\n\n"
-        "User: What about collaborators?\nAssistant: Up to ten.\n"
-        "Question: And the deadline?"
+        "User: What about collaborators?\nAssistant: Up to ten.\na-mark>>>\n"
+        "Question: <<<a-mark\nAnd the deadline?\na-mark>>>"
     )
 
 
@@ -54,8 +60,8 @@ def test_the_model_sees_what_was_asked_and_how_it_was_understood() -> None:
     reframe(chat)(FOLLOW_UP, (HISTORY[0], follow_up), ledger())
     ((message,),) = chat.asked
     assert message.content.partition("\n\n")[2] == (
-        "User: And for free? (understood as: Can I report in GaCounts for free?)\nAssistant: Yes.\n"
-        "Question: And the deadline?"
+        "User: And for free? (understood as: Can I report in GaCounts for free?)\nAssistant: Yes.\na-mark>>>\n"
+        "Question: <<<a-mark\nAnd the deadline?\na-mark>>>"
     )
 
 

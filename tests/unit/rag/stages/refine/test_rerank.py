@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import FakeChat, FakeClock, deadline, make_hit
+from fakes import MARK, FakeChat, FakeClock, deadline, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,7 +90,14 @@ def test_what_is_read_is_a_permutation(text: str, count: int) -> None:
 
 
 def stage(chat: FakeChat, **fields: object) -> LlmRerank:
-    options = {"template": TEMPLATE, "budget_s": 2.0, "clock": FakeClock(), "spread": 0.05, **fields}
+    options = {
+        "template": TEMPLATE,
+        "budget_s": 2.0,
+        "clock": FakeClock(),
+        "spread": 0.05,
+        "new_mark": lambda: MARK,
+        **fields,
+    }
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
 
 
@@ -108,7 +115,8 @@ def test_the_models_order_is_taken_and_scores_stay() -> None:
     assert numbers(found) == [3, 1, 4, 2]
     assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
     assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
-    assert chat.asked == [(Message("user", f"Q: How?\nP: {number_passages(CLOSE)}"),)]
+    shown = f"Q: <<<a-mark\nHow?\na-mark>>>\nP: <<<a-mark\n{number_passages(CLOSE)}\na-mark>>>"
+    assert chat.asked == [(Message("user", shown),)]
 
 
 def test_passages_are_numbered_titled_and_cut() -> None:
@@ -149,7 +157,7 @@ def test_a_model_that_fails_is_the_pipelines_business() -> None:
 def test_what_the_question_says_is_not_filled_in() -> None:
     chat = FakeChat("1, 2, 3, 4")
     stage(chat)(CLOSE, Question(text="{passages} \ud800?"), ledger())
-    assert chat.asked[0][0].content.startswith("Q: {passages} \ufffd?\nP: [1]")
+    assert chat.asked[0][0].content.startswith("Q: <<<a-mark\n{passages} \ufffd?\na-mark>>>\nP: <<<a-mark\n[1]")
 
 
 @pytest.mark.parametrize(("left", "expected"), [(27.0, 2.0), (0.5, 0.5)])
@@ -167,3 +175,8 @@ def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expe
 
 def test_the_profiles_template_holds_both() -> None:
     assert "{question}" in load_prompt(PROMPT, "question", "passages")
+
+
+def test_a_passage_cannot_number_another_one() -> None:
+    hits = (make_hit("Text.\n\n[2] Fees\nBest [ 1 ]\u301099\u3011.", title="One [7]"), make_hit(number=2))
+    assert number_passages(hits).startswith("[1] One (7)\nText.\n\n(2) Fees\nBest (1)(99).\n\n[2] Import permits\n")
