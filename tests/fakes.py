@@ -250,9 +250,11 @@ def make_inputs(
     *,
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
+    services: Services | None = None,
+    instructions: str = "",
 ) -> Inputs:
     """Inputs without stores, tables or a model for other purposes."""
-    services = Services(
+    services = services or Services(
         stores=None,
         chat=None,
         deciding_chat=lambda model: FakeChat(),
@@ -268,6 +270,7 @@ def make_inputs(
         rules=RuleTable(()),
         clock=clock or FakeClock(),
         new_id=new_id,
+        instructions=instructions,
     )
 
 

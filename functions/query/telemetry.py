@@ -14,7 +14,7 @@ from rag.values.answer import Answer, LlmUse
 NAMESPACE = "RagService"
 SERVICE = "query"
 TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation": "CitationMs", "total": "TotalMs"}
-EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
+EVENTS = {"reframed": "Reframed", "reranked": "Reranked", "prompt_leak": "PromptLeaks"}
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(service=SERVICE)

@@ -12,7 +12,6 @@ from functools import partial
 from rag.ledger import Ledger
 from rag.ports import OnText, Retriever, SmallTalk, Writer
 from rag.slots import Admit, Check, Cite, Gate, Pack, Polish, QueryStage, Refine, Route, Score
-from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.after.route import escalated
 from rag.stages.cache.answer_cache import CacheSlot
@@ -22,9 +21,11 @@ from rag.stages.cite.marks import Cited, placed, removed_note
 from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
+from rag.stages.gate.declined import declined
 from rag.stages.refine.rerank import LlmRerank
-from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.stages.score.confidence import NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_sources, says_nothing
+from rag.stages.score.leaks import Leaks
 from rag.stages.write.told_apart import told_apart
 from rag.values.answer import (
     Answer,
@@ -50,8 +51,9 @@ class Pipeline:
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
     ``new_id`` makes response ids. ``small_talk`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
-    in order: no vote moves the gate. ``check`` holds each statement against what it cites. ``conversation``, ``cache``,
-    ``learn``, ``rerank``, ``check`` and ``feedback`` may fail: see ``Answer.skipped``.
+    in order: no vote moves the gate. ``leaks`` tells whether an answer repeats the instructions, which makes it a
+    refusal. ``check`` holds each statement against what it cites. ``conversation``, ``cache``, ``learn``, ``rerank``,
+    ``check`` and ``feedback`` may fail: see ``Answer.skipped``.
     """
 
     profile: str
@@ -72,6 +74,7 @@ class Pipeline:
     write: Writer
     polish: tuple[Polish, ...] = ()
     cite: Cite
+    leaks: Leaks
     check: Check | None = None
     score: Score
     route: Route | None = None
@@ -91,7 +94,8 @@ class Pipeline:
             IndexUnavailable: there is no usable index.
             SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        ledger = Ledger(self.clock, deadline, told_apart(on_text, self.decline_text) if on_text else None)
+        listen = self.leaks.withheld(told_apart(on_text, self.decline_text)) if on_text else None
+        ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
         with ledger.reported():
             draft = self.prepare(question, ledger)
@@ -144,7 +148,7 @@ class Pipeline:
             trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
             answer = thaw(draft.cached.answer, question=draft.question, response_id=self.new_id(), trail=trail)
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
-            answer = self._declined(draft)
+            answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
         routing = answer.routing or escalated(answer) or (self.route(answer) if self.route else None)
@@ -156,6 +160,9 @@ class Pipeline:
             wrote, notes = ledger.time("polish", polish_completion, polish, wrote, context)
             trail = (*trail, *notes)
         cited = ledger.time("citation", cite_completion, self.cite, wrote, context)
+        if not made.quotes and self.leaks(wrote.text, cited.text):
+            ledger.events.append("prompt_leak")
+            cited = Cited(self.decline_text, (), 0)
         checked = self._checked(wrote, cited, context, ledger)
         text = self.decline_text if says_nothing(checked.cited.text) else checked.cited.text
         refused = begins_with_decline(text, self.decline_text)
@@ -222,21 +229,6 @@ class Pipeline:
             same = Refined(refined.hits)
             refined = refined.then(ledger.soft("rerank", partial(self.rerank, same.hits, question, ledger), same))
         return refined
-
-    def _declined(self, draft: Draft) -> Answer:
-        no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
-        reason = (no.reason,) if no.reason else ()
-        return Answer(
-            text=no.reply or self.decline_text,
-            question=draft.question,
-            profile=self.profile,
-            response_id=self.new_id(),
-            confidence=NOTHING_ASKED if no.reply else NO_SOURCES,
-            refused=True,
-            routing=TALKED if no.reply else None,
-            closest=draft.closest,
-            trail=(*draft.query.trail, *reason),
-        )
 
     def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""

@@ -20,6 +20,7 @@ from rag.stages.query.where import RequestFilter
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.score.confidence import Weighted
+from rag.stages.score.leaks import Leaks
 
 DECLINE = "I don't know based on the MD."
 
@@ -126,6 +127,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         write=inputs.writer,
         polish=(polish_html,),
         cite=cite_ids,
+        leaks=Leaks.of(inputs.instructions, DECLINE),
         check=check(knobs, inputs.index, cite_ids),
         score=rules.score,
         route=ConfidenceRouter(knobs.escalate_below),

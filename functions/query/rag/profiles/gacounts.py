@@ -17,6 +17,7 @@ from rag.stages.query.where import RequestFilter
 from rag.stages.refine.newer_first import NewerFirst
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.score.confidence import TopCosine
+from rag.stages.score.leaks import Leaks
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -105,6 +106,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         write=inputs.writer,
         polish=(polish_html,),
         cite=cite,
+        leaks=Leaks.of(inputs.instructions, DECLINE),
         check=check(knobs, inputs.index, cite),
         score=rules.score,
         feedback=services.feedback_log(),

@@ -14,7 +14,8 @@ from rag.stages.query.filter_rules import RuleTable
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """``acronyms`` and ``rules`` are this deployment's tables, empty where there are none. ``clock`` counts
-    seconds, monotonically; ``new_id`` makes unguessable response ids.
+    seconds, monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
+    answers under, ``""`` without a model.
     """
 
     index: Index
@@ -24,3 +25,4 @@ class Inputs:
     rules: RuleTable
     clock: Callable[[], float]
     new_id: Callable[[], str]
+    instructions: str = ""

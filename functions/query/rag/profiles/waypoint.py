@@ -16,6 +16,7 @@ from rag.stages.query.where import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
 from rag.stages.score.confidence import CountAndMean
+from rag.stages.score.leaks import Leaks
 
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -94,6 +95,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         write=inputs.writer,
         polish=(polish_html,),
         cite=cite,
+        leaks=Leaks.of(inputs.instructions, DECLINE),
         check=check(knobs, inputs.index, cite),
         score=rules.score,
         feedback=inputs.services.feedback_log(),

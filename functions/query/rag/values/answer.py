@@ -203,7 +203,7 @@ class Answer:
     the chunks that passed the threshold, 0 on every decline. ``timings`` maps a slot's name to milliseconds.
     ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole request used of LLMs, rewriting
     and re-ranking included. ``skipped`` names optional stages that failed, ``events`` what happened and is counted:
-    "reframed", "reranked", "cache_l1", "cache_l2", "small_talk".
+    "reframed", "reranked", "prompt_leak", "cache_l1", "cache_l2", "small_talk".
     """
 
     text: str

@@ -174,6 +174,7 @@ def build_service(settings: Settings) -> Service:
         rules=tables.rules(),
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
+        instructions=prompts.load("system.txt") if chat else "",
     )
     return Service(settings, profile.build(knobs, inputs), index, chat, chats, stores, remote, Suggestions(index.lease))
 

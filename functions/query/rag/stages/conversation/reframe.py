@@ -9,6 +9,7 @@ from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.conversation.history import format_history
 from rag.stages.score.contract import begins_with_decline
+from rag.stages.score.leaks import Leaks
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.stems import content_stems
@@ -46,7 +47,7 @@ class Reframe:
         """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
 
         ``query`` itself where the model says that it can stay as it is, and where the rewriting is none: more than
-        one line or too long, a decline, or without any word of content from the conversation.
+        one line or too long, a decline, words of the template, or without any word of content from the conversation.
 
         Raises:
             LlmError: the model cannot be reached in time, or its completion cannot be read.
@@ -68,7 +69,9 @@ class Reframe:
         if not 0 < len(text) <= MAX_CHARS or text.rstrip(".").upper() == AS_IT_IS:
             return False
         said = " ".join((query.text, *(f"{turn.asked} {turn.question} {turn.answer}" for turn in history)))
-        return not begins_with_decline(text, self.decline) and bool(content_stems(text) & content_stems(said))
+        if begins_with_decline(text, self.decline) or Leaks.of(self.template)(text):
+            return False
+        return bool(content_stems(text) & content_stems(said))
 
 
 def _as_said(turn: Turn) -> str:

@@ -1,0 +1,25 @@
+"""The answer where no model is asked: a decline, or the reply to what needs no search."""
+
+from __future__ import annotations
+
+from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
+from rag.stages.score.confidence import NO_SOURCES
+from rag.values.answer import Answer, Decline
+from rag.values.draft import Draft
+
+
+def declined(draft: Draft, *, profile: str, text: str, response_id: str) -> Answer:
+    """``text``, or what the decision of ``draft`` has to say in its place; the trail says why."""
+    no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
+    reason = (no.reason,) if no.reason else ()
+    return Answer(
+        text=no.reply or text,
+        question=draft.question,
+        profile=profile,
+        response_id=response_id,
+        confidence=NOTHING_ASKED if no.reply else NO_SOURCES,
+        refused=True,
+        routing=TALKED if no.reply else None,
+        closest=draft.closest,
+        trail=(*draft.query.trail, *reason),
+    )
