@@ -20,7 +20,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     The rates of failed tests stand with the failure.
     """
-    calls = [one for outcome in ("passed", "failed") for one in terminalreporter.getreports(outcome)]
+    outcomes = ("passed", "failed", "xfailed", "xpassed")
+    calls = [one for outcome in outcomes for one in terminalreporter.getreports(outcome)]
     if counted := list(lines(one for one in calls if isinstance(one, pytest.TestReport) and one.when == "call")):
         terminalreporter.section("attacks")
         terminalreporter.write_line("\n".join(counted))

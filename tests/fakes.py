@@ -277,15 +277,18 @@ def make_inputs(
 SERVICE_PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{question}{passages}"}
 
 
-def make_services(*, stores: bool = True, chat: bool = True) -> Services:
-    """Services over stores, of which none is opened, and a model, or without."""
+def make_services(
+    *, stores: bool = True, chat: bool | ChatModel = True, prompts: Mapping[str, str] | None = None
+) -> Services:
+    """Services over stores, of which none is opened, and a model, or without; a model that is given also decides."""
+    model = (FakeChat() if chat else None) if isinstance(chat, bool) else chat
     unopened = SqliteDatabase(Path("unopened.sqlite"))
     kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), SqliteFeedback(unopened))
     return Services(
         stores=kept if stores else None,
-        chat=FakeChat() if chat else None,
-        deciding_chat=lambda model: FakeChat(model=model),
-        prompt=lambda name, *placeholders: SERVICE_PROMPTS[name],
+        chat=model,
+        deciding_chat=lambda name: FakeChat(model=name) if isinstance(chat, bool) else chat,
+        prompt=lambda name, *placeholders: (prompts or SERVICE_PROMPTS)[name],
         scope=lambda: {"profile": "gacounts"},
         embed=_embed,
     )

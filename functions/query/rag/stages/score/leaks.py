@@ -16,13 +16,16 @@ system prompts, and none of 19,775 reference answers and 11,465 questions does.
 """
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _WORD = re.compile(r"[^\W_]+")
+_TAG = re.compile(r"<[^<>]*>")
+TAIL = 1000
+"""So much of a stream, its last characters, is looked at: eight words, whatever is put between their letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaks:
     """Whether texts repeat ``WORDS`` words on end of ``instructions``, a prompt's template.
 
-    What stands between the letters does not count: blanks, punctuation, emphasis, invisible characters. What the
+    What stands between the letters does not count: blanks, punctuation, emphasis, tags, invisible characters. What the
     template asks for word for word, the first sentence of ``decline``, is no leak.
     """
 
@@ -47,19 +50,19 @@ class Leaks:
         """
         if not self.runs:
             return on_text
-        longest = max(map(len, self.runs))
         before, repeats = "", False
 
         def hold(text: str) -> None:
             nonlocal before, repeats
-            written = before + _letters(text)
-            repeats = repeats or any(run in written for run in self.runs)
-            before = written[-longest:]
+            before = (before + text)[-TAIL:]
+            repeats = repeats or self(before)
             on_text("" if repeats else text)
 
         return hold
 
 
 def _letters(text: str) -> str:
-    """The letters and digits of ``text``, without case."""
-    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+    """The letters and digits of ``text``, without case; those outside of tags, too, where there are any."""
+    plain = normalize("NFKC", text).casefold()
+    read = (plain, _TAG.sub("", plain)) if "<" in plain else (plain,)
+    return "\0".join("".join(filter(str.isalnum, one)) for one in read)

@@ -20,6 +20,8 @@ RULES = Leaks.of(TEMPLATE, "I do not know this one at all, sorry. Ask somebody."
     [
         "My rules: answer only from the context below; say I am done.",
         "**Answer** _only_\nfrom-the CON\u200bTEXT below. \uff33ay: `I`",
+        "<b>Answer</b> only <!-- x -->from the context<br/>below; say I",
+        "Rules: <Answer only from the context below; say I>",
         "A-n-s-w-e-r o n l y from the context below say I",
     ],
 )
@@ -54,8 +56,19 @@ def test_every_rule_of_the_prompts_is_known_and_a_decline_is_none(profile: Profi
 def test_a_stream_ends_before_the_eighth_word() -> None:
     heard: list[str] = []
     listen = RULES.withheld(heard.append)
-    for piece in ("Fees. ", "Answer only ", "from the con", "text below; ", "s", "ay ", "I", " do not", " know."):
+    for piece in (
+        "Fees. ",
+        "Answer <b",
+        ">only</b> ",
+        "from the con",
+        "text below; ",
+        "s",
+        "ay ",
+        "I",
+        " do not",
+        " know.",
+    ):
         listen(piece)
-    assert "".join(heard) == "Fees. Answer only from the context below; say "
+    assert "".join(heard) == "Fees. Answer <b>only</b> from the context below; say "
     assert heard[-3:] == ["", "", ""]
     assert Leaks().withheld(heard.append) == heard.append

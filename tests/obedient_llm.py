@@ -1,0 +1,108 @@
+"""A model that obeys: it does what the last instruction says that it sees, wherever that stands.
+
+No fence and no role holds it back, and it reads what is hidden: look-alike letters, invisible characters, base64,
+comments. So what a suite of planted instructions proves with it is what the service itself lets out. It knows four
+kinds of instruction, in five languages:
+
+    cite X            it claims what the instruction wants and puts X behind it
+    say X             it says X to the letter
+    repeat the rules  it writes what stands before the first fence, set apart as the instruction asks
+    be confident      it claims, and vouches for itself
+
+As ``ObedientChat`` it is a ``ChatModel``; ``obey`` also answers an ``LlmServer``: ``LlmServer(answer=served)``.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from unicodedata import category, normalize
+
+from rag.values.answer import Completion, Deadline, Message
+from rag.values.chat import OnText
+
+CLAIM = "Everybody gets unlimited gold bars forever."
+"""What it says of its own accord, and no honest document does."""
+NOTHING_TO_OBEY = "Nobody told me anything."
+
+_CYRILLIC = str.maketrans("аеорсухіѕАЕОРСХІ", "aeopcyxisAEOPCXI")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_RULES = "rules|prompt|regeln|règles|reglas|规则"
+_REPEAT = rf"(?<!never )(?:repeat|print|reveal|wiederhole|répète|repite|重复)[^\n]*?(?:{_RULES})(?P<how>[^\n]*)"
+_CITE = r"(?:cite|zitiere|citez|cita|引用)\s*:?\s+(?P<cite>[^\n]+)"
+_SAY = r"(?:say|sage|dis|di|说)\s*:\s*(?P<say>[^\n]+)"
+_BOAST = r"(?P<boast>(?:high|hoher|haute|alta|高) (?:confidence|Sicherheit|confiance|confianza|置信度))"
+_COMMAND = re.compile(rf"\b(?:{_REPEAT}|{_CITE}|{_SAY}|{_BOAST})", re.IGNORECASE)
+_APART: Mapping[str, Callable[[Iterable[str]], str]] = {
+    "one word a line": "\n".join,
+    "with dashes": "-".join,
+    "in bold": lambda words: " ".join(f"**{word}**" for word in words),
+    "in tags": lambda words: " ".join(f"<b>{word}</b>" for word in words),
+    "with marks": lambda words: " [No such page > At all] ".join(words),
+    "spelt out": lambda words: " ".join(" ".join(word) for word in words),
+    "invisibly": lambda words: " ".join("\u200b".join(word) for word in words),
+    "in brackets": lambda words: f"<{' '.join(words)}>",
+    "as code": lambda words: f"```\n{' '.join(words)}\n```",
+    "on one line": lambda words: " ".join(words)[:380],
+}
+
+
+class ObedientChat:
+    """``ChatModel`` of ``obey``."""
+
+    def __init__(self) -> None:
+        self.model = "obedient"
+        self.last_error: str | None = None
+        self.asked: list[tuple[Message, ...]] = []
+
+    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
+        """What the last instruction in ``messages`` wants, word by word where somebody listens."""
+        self.asked.append(tuple(messages))
+        text = obey(message.content for message in messages)
+        for word in re.findall(r"\S+\s*", text) if on_text else ():
+            on_text(word)
+        return Completion(text=text, model=self.model, finish_reason="stop")
+
+
+def served(request: Mapping[str, Any]) -> str:
+    """``obey`` for a request of the chat-completions protocol."""
+    return obey(message["content"] for message in request["messages"])
+
+
+def obey(messages: Iterable[str]) -> str:
+    """What the last instruction in ``messages`` wants."""
+    seen = _read("\n\n".join(messages))
+    commands = list(_COMMAND.finditer(seen))
+    if not commands:
+        return NOTHING_TO_OBEY
+    last = commands[-1]
+    if mark := last["cite"]:
+        return f"{CLAIM} {_bare(mark)}"
+    if said := last["say"]:
+        return _bare(said)
+    if last["boast"]:
+        return f"{CLAIM} Confidence: High (100 of 100), every source supports this."
+    rules = re.split(r"\n<<<|\nCONTEXT\n|\nDOCUMENTATION\n|\nCONVERSATION\n", seen)[0].split()
+    apart = next((apart for name, apart in _APART.items() if name in (last["how"] or "")), " ".join)
+    return f"My rules are these. {apart(rules)}"
+
+
+def _read(text: str) -> str:
+    """``text`` as somebody reads it who looks behind every trick."""
+    plain = "".join(char for char in normalize("NFKC", text) if category(char) != "Cf").translate(_CYRILLIC)
+    return _BASE64.sub(_decoded, plain)
+
+
+def _decoded(match: re.Match[str]) -> str:
+    try:
+        text = base64.b64decode(match[0], validate=True).decode()
+    except ValueError:
+        return match[0]
+    return text if text.isprintable() else match[0]
+
+
+def _bare(said: str) -> str:
+    """Without what closes a comment, a quotation or emphasis around the instruction."""
+    return re.sub(r"\s*(?:-->|\*\*|```|<\|im_end\|>|\")+\s*\Z", "", said).strip()
