@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 _WORD = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^<>]*>")
 TAIL = 1000
-"""So much of a stream, its last characters, is looked at: eight words, whatever is put between their letters."""
+"""So many characters of a stream are looked at again for tags between the letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,12 @@ class Leaks:
 
     def __call__(self, *texts: str) -> bool:
         """Whether one of ``texts`` does."""
-        return any(run in letters for letters in map(_letters, texts) for run in self.runs)
+        return any(
+            self._in(_letters(text)) or ("<" in text and self._in(_letters(_TAG.sub("", text)))) for text in texts
+        )
+
+    def _in(self, letters: str) -> bool:
+        return any(run in letters for run in self.runs)
 
     def withheld(self, on_text: OnText) -> OnText:
         """``on_text`` up to where what was written repeats the instructions, and nothing from there on.
@@ -50,19 +55,20 @@ class Leaks:
         """
         if not self.runs:
             return on_text
-        before, repeats = "", False
+        longest = max(map(len, self.runs))
+        letters, tail, repeats = "", "", False
 
         def hold(text: str) -> None:
-            nonlocal before, repeats
-            before = (before + text)[-TAIL:]
-            repeats = repeats or self(before)
+            nonlocal letters, tail, repeats
+            tail = (tail + text)[-TAIL:]
+            letters += _letters(text)
+            repeats = repeats or self._in(letters) or ("<" in tail and self(tail))
+            letters = letters[-longest:]
             on_text("" if repeats else text)
 
         return hold
 
 
 def _letters(text: str) -> str:
-    """The letters and digits of ``text``, without case; those outside of tags, too, where there are any."""
-    plain = normalize("NFKC", text).casefold()
-    read = (plain, _TAG.sub("", plain)) if "<" in plain else (plain,)
-    return "\0".join("".join(filter(str.isalnum, one)) for one in read)
+    """The letters and digits of ``text``, without case."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
