@@ -149,7 +149,10 @@ type Start = Callable[..., Api]
 
 @contextmanager
 def starting(index: Path) -> Iterator[Start]:
-    """A ``start`` whose functions end with the block, in an environment without settings of this machine."""
+    """A ``start`` whose functions end with the block, in an environment without settings of this machine.
+
+    Stores have a minute: on a busy machine a tenth of a second says nothing about them.
+    """
     from real_model import model  # late: tests/budget imports this module, and counts what a start alone imports
 
     started: list[Api] = []
@@ -161,7 +164,7 @@ def starting(index: Path) -> Iterator[Start]:
         patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: model())
 
         def start(**env: str) -> Api:
-            for name, value in {"INDEX_URI": str(index), **env}.items():
+            for name, value in {"INDEX_URI": str(index), "STORE_WAIT_S": "60", **env}.items():
                 patch.setenv(name, value)
             started.append(Api())
             return started[-1]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from functional.gacounts_service import COLORS, TOMATOES, cached, counted, gacounts
+from fakes_dynamodb import Manner, dripping, empty_table, late, silent
+from fakes_stores import Machine
+from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
 from functional.harness import Api, Start, starting
+
+from rag.adapters.sqlite import database
+from rag.adapters.sqlite.database import SqliteDatabase
 
 SKIPPED = ["recall", "cache", "feedback", "memory"]
 
@@ -43,6 +52,24 @@ def answered(api: Api) -> None:
     assert api.ask(TOMATOES).json["refused"]
 
 
+def quickly(do: Callable[[], None]) -> None:
+    """It waits for stores for a tenth of a second; six and ten seconds are what their own timeouts make of it."""
+    before = time.monotonic()
+    do()
+    assert time.monotonic() - before < 5
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """The database at ``place``, kept from readers and writers alike."""
+    with closing(SqliteDatabase(place)) as made, made.writing():
+        pass
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+
+
 def refuses_votes(api: Api) -> None:
     vote = api.vote("any-response", True)
     assert (vote.status, vote.json["code"]) == (503, "store_unavailable")
@@ -71,11 +98,84 @@ def test_a_table_that_refuses_connections(fresh: Start) -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-def test_a_table_that_never_answers(fresh: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=f"http://127.0.0.1:{port}"))
-        answered(api)
+@pytest.mark.parametrize("manner", [silent, dripping])
+def test_a_table_that_never_answers_costs_a_moment(fresh: Start, manner: Manner) -> None:
+    with empty_table(manner) as table:
+        api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=table.url, STORE_WAIT_S="0.1"))
+        quickly(lambda: answered(api))
+        assert len(table.calls) <= 1, "nobody waits for it a second time"
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_table_that_answers_late_is_used_as_soon_as_it_has(fresh: Start) -> None:
+    with empty_table(late) as table:
+        api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=table.url, STORE_WAIT_S="0.1"))
+        assert api.ask(COLORS).json["metadata"]["skipped"] == SKIPPED
+        api.app.service.stores.guard._question_s = 60.0  # this machine may be busy
+        assert api.ask(COLORS).json["metadata"]["skipped"] == SKIPPED, "though there is time: it has not answered yet"
+        assert len(table.calls) <= 1
+        table.released.set()
+        before = time.monotonic()
+        while skipped := api.ask(COLORS).json["metadata"]["skipped"]:
+            assert skipped == SKIPPED or time.monotonic() - before < 600
+        assert table.calls[-1] == "PutItem"
+
+
+def test_a_file_that_others_lock_costs_a_moment(fresh: Start, tmp_path: Path) -> None:
+    place = tmp_path / "s.sqlite"
+    with locked(place):
+        api = fresh(**gacounts(place, STORE_WAIT_S="0.1"))
+        quickly(lambda: answered(api))
+
+
+def test_a_question_spends_on_all_its_stores_no_more_than_it_may(fresh: Start, tmp_path: Path) -> None:
+    """By a clock that only the stores move."""
+    api = fresh(**gacounts(tmp_path / "s.sqlite", STORE_WAIT_S="0.1"))
+    guard, machine = api.app.service.stores.guard, Machine()
+    guard._clock, guard._wall, guard._run = machine.clock, machine.clock, machine.run
+
+    machine.takes_s = 0.01
+    assert api.ask(COLORS).json["metadata"]["skipped"] == []
+    assert machine.clock.now == pytest.approx(1000.08), "eight calls"
+    machine.takes_s, machine.clock.now = 0.025, 2000.0
+    slow = api.ask(TRAINING)
+    assert (slow.json["refused"], slow.json["metadata"]["skipped"]) == (False, ["feedback", "memory", "cache"])
+    assert machine.clock.now == pytest.approx(2000.06)
+    machine.finish()
+    machine.takes_s, machine.clock.now = 60.0, 3000.0
+    assert api.ask(MEALS).json["metadata"]["skipped"] == SKIPPED
+    assert machine.clock.now == pytest.approx(3000.06)
+
+
+def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: Path) -> None:
+    place = tmp_path / "s.sqlite"
+    api = fresh(**gacounts(place))
+    response = api.ask(COLORS).json["responseId"]
+    guard = api.app.service.stores.guard
+    with closing(sqlite3.connect(place, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")  # readers may go on, writers wait
+        guard._question_s = 0.1
+        asked = api.ask(TRAINING)
+        assert not asked.json["refused"]
+        assert {"memory", "feedback"} <= set(asked.json["metadata"]["skipped"])
+        assert guard.shut
+        release = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
+        release.start()
+        assert api.vote(response, True).status == 202
+        release.join()
+    with closing(sqlite3.connect(place)) as kept:
+        assert kept.execute("SELECT helpful FROM votes").fetchall() == [(1,)]
+
+
+def test_a_vote_that_cannot_be_kept_is_refused(fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.2)
+    place = tmp_path / "s.sqlite"
+    api = fresh(**gacounts(place))
+    response = api.ask(COLORS).json["responseId"]
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        vote = api.vote(response, True)
+    assert (vote.status, vote.json["code"]) == (503, "store_unavailable")
 
 
 def test_it_recovers_when_the_file_does(fresh: Start, tmp_path: Path) -> None:

@@ -40,13 +40,15 @@ from werkzeug.serving import make_server
 from rag.adapters.dynamodb import client as dynamodb_client
 from rag.adapters.dynamodb import feedback as dynamodb_feedback
 from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
-from rag.adapters.dynamodb.client import COOL_OFF_S, TRIES
+from rag.adapters.dynamodb.client import TRIES
 from rag.adapters.dynamodb.feedback import DynamoDbFeedback
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.memory import DynamoDbMemory
 from rag.adapters.dynamodb.sessions import DynamoDbSessions
 from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
-from rag.errors import StoreUnavailable
+from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
+from rag.adapters.store_guard import COOL_OFF_S, StoreGuard
+from rag.errors import StoreOutOfReach, StoreUnavailable
 from rag.values.stored import MAX_CHUNK_IDS
 
 pytestmark = pytest.mark.slow
@@ -201,6 +203,12 @@ def table(server: ScriptedServer, clock: FakeClock, sleeps: list[float]) -> Iter
     boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).delete_table(TableName=name)
 
 
+@pytest.fixture
+def guard(clock: FakeClock) -> StoreGuard:
+    """One whose questions have all the time of the fake clock."""
+    return StoreGuard(0.1, clock=clock, wall=clock, run=lambda work, _: work())
+
+
 class TestAnswerCache(AnswerCacheContract):
     @pytest.fixture
     def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
@@ -301,18 +309,19 @@ def never_done() -> Wsgi:
         ("BatchWriteItem", [never_done()] * (len(PAUSES_S) + 1)),
     ],
 )
-def test_after_lasting_throttling_nobody_waits_for_a_while(
-    server: ScriptedServer, table: DynamoDbTable, clock: FakeClock, operation: str, steps: list[Wsgi]
+def test_after_lasting_throttling_no_question_asks_for_a_while(
+    server: ScriptedServer, table: DynamoDbTable, guard: StoreGuard, clock: FakeClock, operation: str, steps: list[Wsgi]
 ) -> None:
     """Else each stage of each question would wait for its tries."""
     server.script.extend(steps)
-    with pytest.raises(StoreUnavailable):
-        OPERATIONS[operation](table)
-    with pytest.raises(StoreUnavailable, match="not tried"):
-        DynamoDbMemory(table).recall(SESSION, limit=1)
-    assert len(server.calls) == len(steps)
-    clock.now += COOL_OFF_S + 1
-    assert DynamoDbAnswerCache(table).get(KEY) is None
+    with guard.question():
+        with pytest.raises(StoreUnavailable):
+            guard.write(lambda: OPERATIONS[operation](table))
+        with pytest.raises(StoreUnavailable, match="not tried"):
+            GuardedMemory(DynamoDbMemory(table), guard).recall(SESSION, limit=1)
+        assert len(server.calls) == len(steps)
+        clock.now += COOL_OFF_S + 1
+        assert GuardedAnswerCache(DynamoDbAnswerCache(table), guard).get(KEY) is None
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException", "ValidationException"])
@@ -329,30 +338,23 @@ def test_a_table_that_does_not_exist_is_an_error_of_ours(server: ScriptedServer,
         DynamoDbMemory(table).remember(SESSION, make_turn())
 
 
-def test_after_an_outage_nobody_waits_for_a_while(
-    server: ScriptedServer, table: DynamoDbTable, clock: FakeClock
+def test_after_an_outage_no_question_asks_for_a_while_and_a_vote_does(
+    server: ScriptedServer, table: DynamoDbTable, guard: StoreGuard, clock: FakeClock
 ) -> None:
-    cache = DynamoDbAnswerCache(table)
+    cache = GuardedAnswerCache(DynamoDbAnswerCache(table), guard)
     server.script.extend([refuse("InternalServerError", status=500)] * TRIES)
-    with pytest.raises(StoreUnavailable, match="InternalServerError"):
-        cache.get(KEY)
-    clock.now += COOL_OFF_S - 1
-    with pytest.raises(StoreUnavailable, match="not tried"):
-        cache.get(KEY)
+    with guard.question():
+        with pytest.raises(StoreOutOfReach, match="InternalServerError"):
+            cache.get(KEY)
+        clock.now += COOL_OFF_S - 1
+        with pytest.raises(StoreUnavailable, match="not tried"):
+            cache.get(KEY)
     assert len(server.calls) == TRIES
-    clock.now += 2
-    assert cache.get(KEY) is None
-
-
-@pytest.mark.parametrize("jump_s", [3600.0, -3600.0], ids=["restored much later", "clock set back"])
-def test_an_outage_of_another_time_does_not_count(
-    server: ScriptedServer, table: DynamoDbTable, clock: FakeClock, jump_s: float
-) -> None:
-    server.script.extend([refuse("InternalServerError", status=500)] * TRIES)
-    with pytest.raises(StoreUnavailable):
-        DynamoDbAnswerCache(table).get(KEY)
-    clock.now += jump_s
-    assert DynamoDbAnswerCache(table).get(KEY) is None
+    feedback = GuardedFeedback(DynamoDbFeedback(table), guard)
+    feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+    assert outline(feedback, "id_1") == [(False, SESSION, START)]
+    with guard.question():
+        assert cache.get(KEY) is None
 
 
 def test_a_server_that_is_silent_is_given_up(
@@ -362,10 +364,8 @@ def test_a_server_that_is_silent_is_given_up(
     released = threading.Event()
     server.script.extend([silence(released)] * TRIES)
     try:
-        with pytest.raises(StoreUnavailable, match="ReadTimeoutError"):
+        with pytest.raises(StoreOutOfReach, match="ReadTimeoutError"):
             DynamoDbAnswerCache(table).get(KEY)
-        with pytest.raises(StoreUnavailable, match="not tried"):
-            DynamoDbMemory(table).recall(SESSION, limit=1)
     finally:
         released.set()
     assert server.calls == ["GetItem"] * TRIES

@@ -17,6 +17,7 @@ RagError
 │       └── EmbeddingUnavailable         the same of an embedding model behind an API
 ├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
+│   └── StoreOutOfReach                  the same, and the next call would find no better
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
 knowledge.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
@@ -152,6 +153,10 @@ class StoreUnavailable(RagError):
     """The answer cache, the memory or the feedback store cannot be read or written now."""
 
     code = "store_unavailable"
+
+
+class StoreOutOfReach(StoreUnavailable):
+    """It cannot be reached, or is asked for too much: whoever can do without it leaves it alone for a while."""
 
 
 class ConfigurationError(RagError):

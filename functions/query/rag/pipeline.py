@@ -6,6 +6,7 @@ run(question) = finish(generate(prepare(question)))
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -53,7 +54,8 @@ class Pipeline:
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
     in order: no vote moves the gate. ``leaks`` tells whether an answer repeats the instructions, which makes it a
     refusal. ``check`` holds each statement against what it cites. ``conversation``, ``cache``, ``learn``, ``rerank``,
-    ``check`` and ``feedback`` may fail: see ``Answer.skipped``.
+    ``check`` and ``feedback`` may fail: see ``Answer.skipped``. ``sparing`` is a block in which stores keep nobody
+    waiting for long.
     """
 
     profile: str
@@ -82,6 +84,7 @@ class Pipeline:
     categories: Mapping[str, str]
     clock: Callable[[], float]
     new_id: Callable[[], str]
+    sparing: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def run(self, question: Question, *, deadline: Deadline, on_text: OnText | None = None) -> Answer:
         """Answer ``question`` before ``deadline``.
@@ -97,11 +100,11 @@ class Pipeline:
         listen = self.leaks.withheld(told_apart(on_text, self.decline_text)) if on_text else None
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
-        with ledger.reported():
+        with self.sparing(), ledger.reported():
             draft = self.prepare(question, ledger)
             completion = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger)
-        self._remember(draft, answer, question.session_id, ledger)
+            self._remember(draft, answer, question.session_id, ledger)
         timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
         skipped = tuple(dict.fromkeys(ledger.skipped))
         return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
@@ -129,15 +132,8 @@ class Pipeline:
         """The completion; None, and no model call, where the gate declined or the cache answered."""
         if draft.context is None:
             return None
-        write = partial(
-            self.write,
-            draft.question,
-            draft.context,
-            deadline=ledger.deadline,
-            history=draft.history,
-            on_text=ledger.on_text,
-        )
-        return ledger.time("generation", ledger.complete, write)
+        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
+        return ledger.time("generation", ledger.complete, partial(write, on_text=ledger.on_text))
 
     def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""

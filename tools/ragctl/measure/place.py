@@ -15,7 +15,14 @@ FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
 FORMAT = 1
 """Of the lines in the file: ``ragctl.measure.run.Told``."""
-_NO_MATTER = {"index_uri", "store_path", "table_name", "table_endpoint", "prompts_dir"}
+_NO_MATTER = {
+    "index_uri",
+    "store_path",
+    "store_wait_s",
+    "table_name",
+    "table_endpoint",
+    "prompts_dir",
+}
 
 
 def place_of(service: Service, folder: Path = FOLDER) -> Path:

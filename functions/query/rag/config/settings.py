@@ -66,6 +66,14 @@ class Settings(Configured):
     table_name: str = knob("", "TABLE_NAME", "DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH.")
     table_endpoint: str = knob("", "TABLE_ENDPOINT", "Another address of DynamoDB, for tests against a local one.")
     store_path: str = knob("", "STORE_PATH", "SQLite file of the same, for one machine. Empty too: nothing is kept.")
+    store_wait_s: float = knob(
+        0.1,
+        "STORE_WAIT_S",
+        "A question waits for its stores no longer than this in all; what is not there by then is skipped.",
+        unit="s",
+        gt=0,
+        le=60,
+    )
     acronyms_file: str = knob(
         "", "ACRONYMS_FILE", "Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one."
     )

@@ -6,7 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from knowledge.embedding import MiniLM
 from knowledge.search.passage import ChunkView
@@ -176,7 +176,10 @@ def build_service(settings: Settings) -> Service:
         new_id=lambda: secrets.token_urlsafe(16),
         instructions=prompts.load("system.txt") if chat else "",
     )
-    return Service(settings, profile.build(knobs, inputs), index, chat, chats, stores, remote, Suggestions(index.lease))
+    pipeline = profile.build(knobs, inputs)
+    if stores:
+        pipeline = replace(pipeline, sparing=stores.guard.question)
+    return Service(settings, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
 
 
 def _scope(

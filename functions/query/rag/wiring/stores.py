@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from rag.adapters.dynamodb.table import DynamoDbTable
+    from rag.adapters.store_guard import StoreGuard
+    from rag.ports import AnswerCache, FeedbackStore, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class OpenStores:
     stores: Stores
     cache: LayeredCache
     table: DynamoDbTable | None
+    guard: StoreGuard
 
     def warm(self) -> None:
         """Import what the first access will need, without reading or writing anything."""
@@ -38,8 +41,9 @@ class OpenStores:
                 logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
-        """Close connections and forget what this process has cached."""
+        """Close connections, and forget what this process has cached and how the store was."""
         self.cache.clear()
+        self.guard.reset()
         if self.table:
             self.table.reset()
 
@@ -53,13 +57,31 @@ def build_stores(settings: Settings) -> OpenStores | None:
         from rag.adapters.dynamodb.table import DynamoDbTable
 
         table = DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
-        cache = LayeredCache(DynamoDbAnswerCache(table))
-        return OpenStores(Stores(cache, DynamoDbMemory(table), DynamoDbFeedback(table)), cache, table)
+        return _guarded(
+            settings, DynamoDbAnswerCache(table), DynamoDbMemory(table), DynamoDbFeedback(table), table=table
+        )
     if settings.store_path:
         from rag.adapters.sqlite.database import SqliteDatabase
         from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 
         database = SqliteDatabase(Path(settings.store_path))
-        cache = LayeredCache(SqliteAnswerCache(database))
-        return OpenStores(Stores(cache, SqliteMemory(database), SqliteFeedback(database)), cache, None)
+        return _guarded(settings, SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database))
     return None
+
+
+def _guarded(
+    settings: Settings,
+    cache: AnswerCache,
+    memory: Memory,
+    feedback: FeedbackStore,
+    *,
+    table: DynamoDbTable | None = None,
+) -> OpenStores:
+    """The stores of one table or file: what one of them finds out of reach, none of them waits for."""
+    from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
+    from rag.adapters.store_guard import StoreGuard
+
+    guard = StoreGuard(settings.store_wait_s)
+    layered = LayeredCache(GuardedAnswerCache(cache, guard))  # what this process holds is nobody's to wait for
+    stores = Stores(layered, GuardedMemory(memory, guard), GuardedFeedback(feedback, guard))
+    return OpenStores(stores, layered, table, guard)

@@ -7,6 +7,7 @@ from pathlib import Path
 from store_contract import make_answer
 
 from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.guarded_stores import GuardedMemory
 from rag.adapters.sqlite.stores import SqliteMemory
 from rag.config.settings import Settings, load
 from rag.values.stored import Turn
@@ -19,6 +20,13 @@ def stores(**env: str) -> OpenStores:
     return made
 
 
+def inside(made: OpenStores) -> object:
+    """The memory behind the guard."""
+    assert isinstance(made.stores.memory, GuardedMemory)
+    assert made.stores.memory.guard is made.guard
+    return made.stores.memory.inner
+
+
 def test_without_a_name_there_are_none() -> None:
     assert build_stores(load(Settings, {})) is None
 
@@ -27,7 +35,7 @@ def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "s.sqlite"
     made = stores(STORE_PATH=str(path))
     made.warm()
-    assert isinstance(made.stores.memory, SqliteMemory)
+    assert isinstance(inside(made), SqliteMemory)
     assert made.table is None
     assert not path.exists()
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
@@ -37,7 +45,7 @@ def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
 
 def test_a_table_comes_before_a_path(tmp_path: Path) -> None:
     made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
-    assert isinstance(made.stores.memory, DynamoDbMemory)
+    assert isinstance(inside(made), DynamoDbMemory)
     assert made.table is not None
 
 

@@ -1,19 +1,16 @@
-"""Calls to DynamoDB: a client made on first use, its errors in our words, and no waiting for what is down."""
+"""Calls to DynamoDB: a client made on first use, and its errors in our words."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
-from rag.errors import StoreUnavailable
+from rag.errors import StoreOutOfReach, StoreUnavailable
 
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 2
 TRIES = 2
 """Per call, the first included. The stages that stand on this can be skipped: better soon than late."""
-COOL_OFF_S = 10.0
-"""After it could not be reached, or throttled for too long, nobody waits for it again for this long."""
 THROTTLES = {
     "ProvisionedThroughputExceeded",
     "ProvisionedThroughputExceededException",
@@ -33,18 +30,16 @@ class Cancelled(StoreUnavailable):
 
 
 class DynamoDbClient:
-    """An account's DynamoDB. ``region`` and ``endpoint_url`` default to what boto3 finds; ``clock`` gives Unix seconds.
+    """An account's DynamoDB. ``region`` and ``endpoint_url`` default to what boto3 finds.
 
     Serves any number of threads.
     """
 
-    def __init__(self, *, region: str | None, endpoint_url: str | None, clock: Callable[[], float]) -> None:
+    def __init__(self, *, region: str | None, endpoint_url: str | None) -> None:
         self._region = region
         self._endpoint_url = endpoint_url
-        self._clock = clock
         self._lock = threading.Lock()
         self._made: Any = None
-        self._down_until = 0.0
 
     def warm(self) -> None:
         """Make boto3's client now; nobody is called.
@@ -69,12 +64,9 @@ class DynamoDbClient:
 
         Raises:
             Cancelled: it was a transaction, and changed nothing.
-            StoreUnavailable: it cannot be reached, refuses, or throttles for too long.
+            StoreOutOfReach: it cannot be reached, or throttles for too long.
+            StoreUnavailable: it refuses.
         """
-        # A clock that was set back must not keep the table out of use.
-        if 0 < self._down_until - self._clock() <= COOL_OFF_S:
-            raise StoreUnavailable(f"DynamoDB {operation}: not tried, it was out of reach a moment ago")
-
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
         client = self._client()
@@ -86,18 +78,13 @@ class DynamoDbClient:
             if code == "TransactionCanceledException":
                 reasons = frozenset(reason.get("Code", "") for reason in exc.response.get("CancellationReasons", ()))
                 if reasons & THROTTLES:
-                    self.cool_off()
+                    raise StoreOutOfReach(message) from exc
                 raise Cancelled(message, reasons) from exc
             if code in THROTTLES or exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:
-                self.cool_off()
+                raise StoreOutOfReach(message) from exc
             raise StoreUnavailable(message) from exc
         except (BotoCoreError, OSError) as exc:
-            self.cool_off()
-            raise StoreUnavailable(f"DynamoDB {operation}: {type(exc).__name__}") from exc
-
-    def cool_off(self) -> None:
-        """Call nobody for a while: each question would wait for the tries of each of its stages."""
-        self._down_until = self._clock() + COOL_OFF_S
+            raise StoreOutOfReach(f"DynamoDB {operation}: {type(exc).__name__}") from exc
 
     def _client(self) -> Any:
         with self._lock:

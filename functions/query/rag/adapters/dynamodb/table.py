@@ -16,7 +16,7 @@ from typing import Any
 
 from rag.adapters.dynamodb.client import Cancelled, DynamoDbClient
 from rag.adapters.dynamodb.items import Item, Key, Row, marshal, marshal_key, marshal_row, unmarshal
-from rag.errors import StoreUnavailable
+from rag.errors import StoreOutOfReach
 
 IAM_ACTIONS = (
     "dynamodb:BatchGetItem",
@@ -51,7 +51,7 @@ class DynamoDbTable:
     ) -> None:
         self.clock = clock
         self._name = name
-        self._client = DynamoDbClient(region=region, endpoint_url=endpoint_url, clock=clock)
+        self._client = DynamoDbClient(region=region, endpoint_url=endpoint_url)
         self._sleep = sleep
 
     def warm(self) -> None:
@@ -185,8 +185,7 @@ class DynamoDbTable:
 
     def _pause(self, operation: str, pause_s: float | None) -> None:
         if pause_s is None:
-            self._client.cool_off()
-            raise StoreUnavailable(f"DynamoDB {operation}: throttled")
+            raise StoreOutOfReach(f"DynamoDB {operation}: throttled")
         self._sleep(pause_s)
 
     def _alive(self, items: Iterable[Mapping[str, Any]]) -> Iterator[Item]:

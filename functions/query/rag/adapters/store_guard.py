@@ -1,0 +1,164 @@
+"""How long anybody waits for a store: a question a moment in all, a vote some seconds, nobody for one that is down.
+
+Stores may be slow in ways that their own timeouts do not bound: SQLite waits for a lock call by call, botocore read by
+read. So each call runs in a thread of its own, and whoever waits no longer leaves it there, where it ends by its own
+timeouts. What it wrote may then be kept after all, though the question has said that it was skipped.
+
+On Lambda a thread that was left is frozen with everything else once the response is out, and goes on in the next
+invocation, if there is one: then its call ends, or fails on a connection that the other side has closed. Nothing waits
+for it, and an environment that Lambda ends takes it along.
+
+No library does this. Circuit breakers (Powertools' too, which keeps its state in DynamoDB) count failures: they neither
+end a call that takes too long nor learn from one that answers late.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from rag.errors import StoreOutOfReach, StoreUnavailable
+
+READS_SHARE = 0.6
+"""Of a question's time at most this goes to what is read before the answer: what is written after it must have some."""
+PATIENT_S = 8.0
+"""A call of no question, such as a vote's: longer than the stores' own timeouts, whose errors say more."""
+COOL_OFF_S = 10.0
+"""After it was out of reach, one call in this time tries it again."""
+MAX_LEFT = 8
+"""Calls that were left and have not ended: with so many no question tries another."""
+
+
+@dataclass(slots=True)
+class _Purse:
+    """What a question has spent of its time for stores, in seconds."""
+
+    spent_s: float = 0.0
+
+
+_PURSE: ContextVar[_Purse | None] = ContextVar("purse", default=None)
+"""Of the question that is being answered; a store's methods know nothing of requests."""
+
+
+def in_a_thread(work: Callable[[], None], limit_s: float) -> None:
+    """Run ``work`` in a thread of its own, and wait for it for ``limit_s`` seconds."""
+    thread = threading.Thread(target=work, name="store", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+
+
+class StoreGuard:
+    """What stands before the stores of one table or file. Serves any number of threads.
+
+    A question waits ``question_s`` seconds for all of its calls together. ``clock`` counts seconds, monotonically;
+    ``wall`` gives Unix seconds, as a monotonic clock may stand still while Lambda has frozen the process. ``run`` runs
+    something and waits for it no longer than so many seconds.
+    """
+
+    def __init__(
+        self,
+        question_s: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        run: Callable[[Callable[[], None], float], None] = in_a_thread,
+    ) -> None:
+        self._question_s = question_s
+        self._clock = clock
+        self._wall = wall
+        self._run = run
+        self._lock = threading.Lock()
+        self._shut_until = 0.0  # 0: open to all. Past: whoever comes next tries for all.
+        self._left: set[Future[Any]] = set()
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """In this block calls share a question's time."""
+        token = _PURSE.set(_Purse())
+        try:
+            yield
+        finally:
+            _PURSE.reset(token)
+
+    def read[T](self, call: Callable[[], T]) -> T:
+        """What ``call`` returns or raises.
+
+        Raises:
+            StoreUnavailable: it took too long, or was not tried.
+        """
+        return self._called(call, READS_SHARE)
+
+    def write[T](self, call: Callable[[], T]) -> T:
+        """See ``read``; when this raises, it may have been written, or be written yet."""
+        return self._called(call, 1.0)
+
+    @property
+    def shut(self) -> bool:
+        """Whether a question's call would not be tried now."""
+        with self._lock:
+            return self._is_shut()
+
+    def reset(self) -> None:
+        """Forget what was found of the store: a snapshot was restored, elsewhere and much later."""
+        with self._lock:
+            self._shut_until = 0.0
+            self._left.clear()
+
+    def _called[T](self, call: Callable[[], T], share: float) -> T:
+        purse = _PURSE.get()
+        if purse is None:
+            return self._within(PATIENT_S, call)
+        left_s = share * self._question_s - purse.spent_s
+        if left_s <= 0:
+            raise StoreUnavailable("not tried, the question's time for stores is spent")
+        self._admit()
+        started = self._clock()
+        try:
+            return self._within(left_s, call)
+        finally:
+            purse.spent_s += self._clock() - started
+
+    def _admit(self) -> None:
+        with self._lock:
+            if self._is_shut():
+                raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
+            if self._shut_until:
+                self._shut_until = self._wall() + COOL_OFF_S  # this call tries for all
+
+    def _is_shut(self) -> bool:
+        # A clock that was set back must not keep the store out of use.
+        return len(self._left) >= MAX_LEFT or 0 < self._shut_until - self._wall() <= COOL_OFF_S
+
+    def _within[T](self, limit_s: float, call: Callable[[], T]) -> T:
+        outcome: Future[T] = Future()
+        outcome.add_done_callback(self._learn)
+
+        def work() -> None:
+            try:
+                outcome.set_result(call())
+            except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
+                outcome.set_exception(exc)
+
+        self._run(work, limit_s)
+        with self._lock:
+            if not outcome.done():
+                self._left.add(outcome)
+                self._shut_until = self._wall() + COOL_OFF_S
+                raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
+        return outcome.result()
+
+    def _learn(self, outcome: Future[Any]) -> None:
+        """A call has ended, in time or late: who got an answer has shown that there are answers to be had."""
+        error = outcome.exception()
+        with self._lock:
+            self._left.discard(outcome)
+            if error is None:
+                self._shut_until = 0.0
+            elif isinstance(error, StoreOutOfReach):
+                self._shut_until = self._wall() + COOL_OFF_S

@@ -1,0 +1,97 @@
+"""A server that speaks DynamoDB's protocol over an empty table, in a manner that can be changed while it runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+EMPTY: Mapping[str, Mapping[str, Any]] = {
+    "Query": {"Items": [], "Count": 0},
+    "BatchGetItem": {"Responses": {}, "UnprocessedKeys": {}},
+    "BatchWriteItem": {"UnprocessedItems": {}},
+}
+"""What an empty table says; to everything else ``{}``."""
+DRIP_S = 0.2
+
+type Manner = Callable[[EmptyTable, BaseHTTPRequestHandler, bytes], None]
+
+
+@dataclass
+class EmptyTable:
+    """``calls`` are the operations that were asked for; what waits, waits for ``released``."""
+
+    manner: Manner
+    url: str = ""
+    calls: list[str] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+
+
+def prompt(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    """Answer at once."""
+    _head(request, len(body))
+    request.wfile.write(body)
+
+
+def silent(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    """Never answer."""
+    table.released.wait(600)
+
+
+def late(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    """Answer once ``released``."""
+    table.released.wait(600)
+    prompt(table, request, body)
+
+
+def dripping(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    """Send blanks, one by one: no read takes long, and no answer comes."""
+    _head(request, 1_000_000)
+    while not table.released.wait(DRIP_S):
+        request.wfile.write(b" ")
+        request.wfile.flush()
+
+
+@contextmanager
+def empty_table(manner: Manner) -> Iterator[EmptyTable]:
+    """One that runs for the length of the block."""
+    table = EmptyTable(manner)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            operation = self.headers["X-Amz-Target"].rpartition(".")[2]
+            table.calls.append(operation)
+            try:
+                table.manner(table, self, json.dumps(EMPTY.get(operation, {})).encode())
+            except OSError:
+                self.close_connection = True  # the client has gone
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    table.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield table
+    finally:
+        table.released.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _head(request: BaseHTTPRequestHandler, length: int) -> None:
+    request.send_response(200)
+    request.send_header("Content-Type", "application/x-amz-json-1.0")
+    request.send_header("Content-Length", str(length))
+    request.end_headers()

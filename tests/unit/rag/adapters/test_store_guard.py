@@ -1,0 +1,183 @@
+"""rag.adapters.store_guard: how long a question waits for its stores, and when it does not even try."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from fakes_stores import Machine
+
+from rag.adapters.store_guard import COOL_OFF_S, MAX_LEFT, PATIENT_S, READS_SHARE, StoreGuard
+from rag.errors import StoreOutOfReach, StoreUnavailable
+
+WAIT_S = 0.1
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+def guard(machine: Machine) -> StoreGuard:
+    return StoreGuard(WAIT_S, clock=machine.clock, wall=machine.clock, run=machine.run)
+
+
+def answer() -> str:
+    return "answered"
+
+
+def out_of_reach() -> str:
+    raise StoreOutOfReach("no connection")
+
+
+def refuse() -> str:
+    raise StoreUnavailable("access denied")
+
+
+def refused(guard: StoreGuard) -> bool:
+    """Whether a question's call is not even tried."""
+    with guard.question():
+        try:
+            guard.read(answer)
+        except StoreUnavailable as exc:
+            return "not tried" in str(exc)
+        return False
+
+
+def test_a_question_s_calls_share_its_time_and_what_is_written_has_the_end_of_it(
+    guard: StoreGuard, machine: Machine
+) -> None:
+    machine.takes_s = 0.025
+    with guard.question():
+        assert [guard.read(answer), guard.read(answer)] == ["answered", "answered"]
+        with pytest.raises(StoreUnavailable):
+            guard.read(answer)
+        machine.finish()
+        machine.takes_s = 0.005
+        assert guard.write(answer) == "answered"
+        with pytest.raises(StoreUnavailable):
+            guard.read(answer)
+        machine.takes_s = 60.0
+        with pytest.raises(StoreUnavailable):
+            guard.write(answer)
+    reads_s = READS_SHARE * WAIT_S
+    left_s = [reads_s, reads_s - 0.025, reads_s - 0.05, WAIT_S - reads_s, WAIT_S - reads_s - 0.005]
+    assert machine.limits == pytest.approx(left_s)
+    assert machine.clock.now == pytest.approx(1000.0 + WAIT_S), "and not a moment more"
+
+
+def test_each_question_has_its_own_time(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 0.05
+    for _ in range(3):
+        with guard.question():
+            assert guard.read(answer) == "answered"
+    assert machine.limits == pytest.approx([READS_SHARE * WAIT_S] * 3)
+
+
+def test_after_a_call_that_takes_too_long_nobody_tries_until_it_has_answered(
+    guard: StoreGuard, machine: Machine
+) -> None:
+    machine.takes_s = 3.0
+    with guard.question(), pytest.raises(StoreUnavailable, match="longer than"):
+        guard.read(answer)
+    assert refused(guard)
+    machine.clock.now += 1
+    machine.finish()
+    machine.takes_s = 0.0
+    assert not refused(guard), "a connection took its time, and is there now"
+
+
+@pytest.mark.parametrize("call", [out_of_reach, refuse])
+def test_one_that_fails_late_keeps_others_from_trying(
+    guard: StoreGuard, machine: Machine, call: Callable[[], str]
+) -> None:
+    machine.takes_s = 3.0
+    with guard.question(), pytest.raises(StoreUnavailable):
+        guard.read(call)
+    machine.finish()
+    machine.takes_s = 0.0
+    assert refused(guard)
+
+
+def test_then_one_call_tries_for_all(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 60.0
+    with guard.question(), pytest.raises(StoreUnavailable):
+        guard.read(answer)
+    machine.clock.now += COOL_OFF_S + 1
+    assert not refused(guard), "it is tried, and takes too long again"
+    assert refused(guard)
+    machine.clock.now += COOL_OFF_S + 1
+    machine.takes_s = 0.0
+    assert [refused(guard), refused(guard)] == [False, False]
+
+
+def test_a_store_that_never_answers_is_not_given_thread_after_thread(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 60.0
+    for _ in range(3 * MAX_LEFT):
+        refused(guard)
+        machine.clock.now += COOL_OFF_S + 1
+    assert len(machine.running) == MAX_LEFT
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0], ids=["frozen for long", "clock set back"])
+def test_an_outage_of_another_time_does_not_count(guard: StoreGuard, machine: Machine, jump_s: float) -> None:
+    with guard.question(), pytest.raises(StoreOutOfReach):
+        guard.read(out_of_reach)
+    assert refused(guard)
+    machine.clock.now += jump_s
+    assert not refused(guard)
+
+
+def test_what_is_refused_at_once_keeps_nobody_from_trying(guard: StoreGuard) -> None:
+    with guard.question(), pytest.raises(StoreUnavailable, match="access denied"):
+        guard.read(refuse)
+    assert not refused(guard)
+
+
+def test_a_vote_waits_longer_and_whatever_questions_found(guard: StoreGuard, machine: Machine) -> None:
+    with guard.question(), pytest.raises(StoreOutOfReach):
+        guard.read(out_of_reach)
+    machine.takes_s = 3.0
+    assert guard.write(answer) == "answered"
+    assert machine.limits[-1] == PATIENT_S
+    machine.takes_s = 0.0
+    assert not refused(guard), "it has shown that the store answers"
+
+
+def test_a_vote_that_takes_too_long_is_an_error_of_ours(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 60.0
+    with pytest.raises(StoreUnavailable, match="longer than"):
+        guard.write(answer)
+
+
+def test_a_restored_copy_begins_anew(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 60.0
+    with guard.question(), pytest.raises(StoreUnavailable):
+        guard.read(answer)
+    guard.reset()
+    machine.takes_s = 0.0
+    assert not refused(guard)
+
+
+def test_in_threads_too_a_late_answer_opens_the_way() -> None:
+    """The same with real threads; the limit is one that nothing here can keep."""
+    release, ended = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        release.wait(600)
+        ended.set()
+        return "late"
+
+    guard = StoreGuard(0.001)
+    with guard.question(), pytest.raises(StoreUnavailable, match="longer than"):
+        guard.read(slow)
+    assert refused(guard)
+    release.set()
+    assert ended.wait(600)
+    for _ in range(60_000):
+        if not guard.shut:
+            break
+        threading.Event().wait(0.01)
+    assert not guard.shut
