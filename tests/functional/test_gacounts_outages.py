@@ -83,6 +83,7 @@ def test_an_unusable_file(fresh: Start, tmp_path: Path, kind: str) -> None:
         place.mkdir()
     else:
         place.write_bytes(b"this is no database " * 100)
+        place.chmod(0o600)
     api = fresh(**gacounts(place / "deeper.sqlite" if kind == "below a file" else place))
     answered(api)
     refuses_votes(api)

@@ -207,6 +207,18 @@ def test_search_writes_a_run_of_documents(run: Run, index: Path, tmp_path: Path)
     assert float(rows[0][2]) > float(rows[1][2])
 
 
+def test_ask_refuses_a_store_that_others_may_read(
+    run: Run, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "s.sqlite"
+    place.touch()
+    place.chmod(0o660)
+    monkeypatch.setenv("STORE_PATH", str(place))
+    refused = json_of(run("ask", IN_SCOPE, "--index", index, "--json"), status=1)
+    assert refused["code"] == "configuration_error"
+    assert refused["error"].endswith(f"Run: chmod 600 {place}")
+
+
 def test_ask_prints_the_body_of_the_http_answer(run: Run, index: Path) -> None:
     body = json_of(run("ask", IN_SCOPE, "--index", index, "--profile", "waypoint", "--json"))
 

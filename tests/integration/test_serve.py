@@ -202,3 +202,15 @@ def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Pat
     assert (process.returncode, out) == (1, "")
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
+
+
+def test_a_store_that_others_may_read_ends_the_server_with_a_sentence(index: Path, tmp_path: Path) -> None:
+    place = tmp_path / "s.sqlite"
+    place.touch()
+    place.chmod(0o644)
+    process = start("--port", "0", "--index", str(index), STORE_PATH=str(place))
+    out, err = process.communicate(timeout=STOP_S)
+
+    assert (process.returncode, out) == (1, "")
+    assert "Traceback" not in err
+    assert err.endswith(f" Run: chmod 600 {place}\n")

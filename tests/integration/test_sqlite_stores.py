@@ -208,15 +208,45 @@ def test_what_was_written_is_there_after_a_restart(database: SqliteDatabase, nei
     assert hit.answer == make_answer()
 
 
-def test_nobody_else_may_read_the_file(path: Path, database: SqliteDatabase) -> None:
-    before = os.umask(0)
+@pytest.mark.parametrize("umask", [0o000, 0o277])
+def test_nobody_else_may_read_the_files(path: Path, database: SqliteDatabase, umask: int) -> None:
+    before = os.umask(umask)
     try:
         with database.writing():
             modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
+        database.close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as plain:
+            plain.execute("PRAGMA journal_mode = DELETE")
+            plain.execute("BEGIN IMMEDIATE")
+            plain.execute("DELETE FROM answers")
+            plain.execute("INSERT INTO answers VALUES ('k', 'a', 0)")
+            modes |= {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
+            plain.execute("ROLLBACK")
     finally:
         os.umask(before)
-    assert modes == dict.fromkeys(("store.sqlite3", "store.sqlite3-wal", "store.sqlite3-shm"), 384)
+    assert modes == dict.fromkeys(
+        ("store.sqlite3", *(f"store.sqlite3-{kind}" for kind in ("wal", "shm", "journal"))), 384
+    )
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_files_that_others_may_read_or_write_are_refused_until_they_may_not(
+    path: Path, database: SqliteDatabase, ending: str, mode: int
+) -> None:
+    memory = SqliteMemory(database)
+    memory.remember(SESSION, make_turn())
+    database.close()
+    exposed = path.with_name(path.name + ending)
+    exposed.touch()
+    exposed.chmod(mode)
+    assert database.exposed() == exposed
+    with pytest.raises(StoreUnavailable, match=f"others may read or write 'store.sqlite3{ending}': chmod 600"):
+        memory.recall(SESSION, limit=1)
+    exposed.chmod(0o600)
+    assert database.exposed() is None
+    assert memory.recall(SESSION, limit=1) == (make_turn(),)
 
 
 def test_nothing_is_made_before_the_first_use(path: Path, database: SqliteDatabase) -> None:
@@ -324,6 +354,7 @@ def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDat
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    path.chmod(0o600)
     with pytest.raises(StoreUnavailable, match=f"has schema {SCHEMA_VERSION + 1}"):
         SqliteMemory(database).recall(SESSION, limit=1)
 
@@ -331,6 +362,7 @@ def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDat
 def test_a_file_that_is_no_database_is_an_error_of_ours(path: Path, database: SqliteDatabase) -> None:
     path.parent.mkdir()
     path.write_text("not a database, and long enough to be looked at " * 100)
+    path.chmod(0o600)
     with pytest.raises(StoreUnavailable, match=r"store\.sqlite3"):
         SqliteAnswerCache(database).get(KEY)
 

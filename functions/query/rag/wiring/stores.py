@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rag.adapters import store_format
 from rag.adapters.layered_cache import LayeredCache
 from rag.config.settings import Settings
-from rag.errors import StoreUnavailable
+from rag.errors import ConfigurationError, StoreUnavailable
 from rag.profiles.services import Stores
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,11 @@ class OpenStores:
 
 
 def build_stores(settings: Settings) -> OpenStores | None:
-    """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported."""
+    """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported.
+
+    Raises:
+        ConfigurationError: the file of one is open to others.
+    """
     if settings.table_name:
         from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
         from rag.adapters.dynamodb.feedback import DynamoDbFeedback
@@ -65,6 +69,11 @@ def build_stores(settings: Settings) -> OpenStores | None:
         from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 
         database = SqliteDatabase(Path(settings.store_path))
+        if exposed := database.exposed():
+            raise ConfigurationError(
+                f"STORE_PATH: others than its owner may read or write {exposed}, which holds what people asked."
+                f" Run: chmod 600 {exposed}"
+            )
         return _guarded(settings, SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database))
     return None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from store_contract import make_answer
 
 from rag.adapters.dynamodb.memory import DynamoDbMemory
 from rag.adapters.guarded_stores import GuardedMemory
 from rag.adapters.sqlite.stores import SqliteMemory
 from rag.config.settings import Settings, load
+from rag.errors import ConfigurationError
 from rag.values.stored import Turn
 from rag.wiring.stores import OpenStores, build_stores
 
@@ -41,6 +43,16 @@ def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
     assert path.is_file()
     assert [turn.answer for turn in stores(STORE_PATH=str(path)).stores.memory.recall("s" * 22, limit=5)] == ["a"]
+
+
+def test_a_file_that_others_may_read_is_refused_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    path.touch(0o600)
+    path.chmod(0o644)
+    with pytest.raises(ConfigurationError, match=f"^STORE_PATH: others than .*{path}, .*Run: chmod 600 {path}$"):
+        stores(STORE_PATH=str(path))
+    path.chmod(0o600)
+    assert stores(STORE_PATH=str(path)).stores.memory.recall("s" * 22, limit=5) == ()
 
 
 def test_a_table_comes_before_a_path(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ WRITES_BETWEEN_SWEEPS = 200
 
 TABLES = ("answers", "turns", "responses", "votes")
 """Every one has ``expires_at``, in Unix seconds."""
+
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Of the names of a database's files: all of them hold rows."""
+_OTHERS_MAY = stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH
 
 _INHERITED: list[sqlite3.Connection] = []
 """Connections of a parent process: SQLite forbids to use them after a fork, and to close them too."""
@@ -110,6 +115,16 @@ class SqliteDatabase:
             if next(self._writes) % WRITES_BETWEEN_SWEEPS == 0:
                 self._sweep(connection)
 
+    def exposed(self) -> Path | None:
+        """A file of this database that others than its owner may read or write; None where there is none.
+
+        Where files have no such modes there is nothing to say of them.
+        """
+        if os.name != "posix":
+            return None
+        files = (self._path.with_name(self._path.name + ending) for ending in _ENDINGS)
+        return next((file for file in files if file.is_file() and file.stat().st_mode & _OTHERS_MAY), None)
+
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
@@ -140,9 +155,9 @@ class SqliteDatabase:
 
     def _open(self) -> sqlite3.Connection:
         if not self._path.exists():
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # SQLite would make it readable by all; its -wal and -shm files take over the mode.
-            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            _make_private(self._path)
+        if exposed := self.exposed():
+            raise StoreUnavailable(f"SQLite store: others may read or write {exposed.name!r}: chmod 600")
         connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(connection)
@@ -169,6 +184,18 @@ class SqliteDatabase:
                 for statement in ";".join(scripts).split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _make_private(path: Path) -> None:
+    """An empty file at ``path`` for its owner alone, whatever the umask.
+
+    SQLite would make it readable by all; the files that it makes beside it take over the mode.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.chmod(0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)
 
 
 def _version(connection: sqlite3.Connection) -> int:
