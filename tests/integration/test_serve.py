@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def running(index: Path) -> Iterator[Server]:
     with serving(index, "--workers", "1") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def served(index: Path) -> Iterator[Server]:
+    """As it is started on the smallest machine."""
+    with serving(index, "--workers", "2") as server:
         yield server
 
 
@@ -181,6 +189,82 @@ def test_without_an_index_it_serves_503_until_there_is_one_and_sigterm_ends_it_t
     assert after[0] == 200
     assert ended == 0
     assert err.endswith("Stopped.\n")
+
+
+SLOW = 6
+HEAD = b"POST /api/query HTTP/1.1\r\nHost: localhost\r\n"
+SLOWLY: dict[str, tuple[bytes, bytes]] = {
+    "headers": (HEAD, b"X"),
+    "body": (HEAD + b"Content-Length: 1000\r\n\r\n", b" "),
+    "endless body": (HEAD + b"Content-Length: 99999999\r\n\r\n", b" "),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    "nothing": (b"", b""),
+}
+"""What a slow client begins with, and what it sends then, again and again."""
+
+
+@contextmanager
+def slow_clients(server: Server, begin: bytes, then: bytes, *, buffer: int = 0) -> Iterator[list[socket.socket]]:
+    """Six clients on connections of their own, who go on for the length of the block."""
+    host, _, port = server.address.rpartition(":")
+    over = threading.Event()
+    with ExitStack() as opened:
+        clients = []
+        for _ in range(SLOW):
+            client = opened.enter_context(socket.socket())
+            if buffer:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            client.connect((host, int(port)))
+            client.sendall(begin)
+            clients.append(client)
+
+        def drip() -> None:
+            while not over.wait(0.2):
+                for client in clients:
+                    with suppress(OSError):
+                        client.sendall(then)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            yield clients
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("manner", SLOWLY)
+def test_clients_who_ask_slowly_stop_nobody_else_and_are_told(served: Server, manner: str) -> None:
+    with slow_clients(served, *SLOWLY[manner]) as clients:
+        assert served.request("GET", "/api/health")[0] == 200
+        status, body = served.ask(QUESTION)
+        assert (status, body["citations"][0]["title"]) == (200, "Import Permits")
+        for client in clients:
+            client.settimeout(STOP_S)
+            told = client.recv(65536)
+            assert told == b"" if manner == "nothing" else told.startswith(b"HTTP/1.1 408 "), "in the end"
+            assert manner == "nothing" or b'"code": "request_timeout"' in told
+
+
+def test_clients_who_take_their_answer_slowly_stop_nobody_else(served: Server) -> None:
+    begin = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with slow_clients(served, begin, b"", buffer=2048) as clients:
+        assert served.request("GET", "/api/health")[0] == 200
+        assert served.ask(QUESTION)[0] == 200
+        assert clients[0].recv(15) == b"HTTP/1.1 200 OK"
+
+
+def test_a_request_that_comes_in_pieces_is_served_whole(served: Server) -> None:
+    host, _, port = served.address.rpartition(":")
+    text = json.dumps({"query": QUESTION}).encode()
+    with socket.create_connection((host, int(port)), timeout=STOP_S) as client:
+        client.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(text))
+        assert client.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n", "before it sends more"
+        for piece in (text[:5], text[5:20], text[20:]):
+            time.sleep(0.3)  # longer than a worker looks at a client that has just come
+            client.sendall(piece)
+        with client.makefile("rb") as answer:
+            assert b'"Import Permits"' in answer.read()
 
 
 def test_a_busy_port_is_a_sentence(index: Path) -> None:

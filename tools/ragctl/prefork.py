@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
 import socket
 import sys
-from contextlib import suppress
-from http import HTTPStatus
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
-from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
-from gunicorn.workers.sync import SyncWorker
 
 from ragctl.failures import CommandFailed, describe
 from ragctl.jobs import IngestJobs, with_ingest
+from ragctl.worker import Worker
 from ragctl.wsgi import TIME_LIMIT_S, Gateway
 
 WORKER_TIMEOUT_S = int(TIME_LIMIT_S) + 11
 """A worker that is silent for longer is replaced; a request is over before that."""
 STOP_TIMEOUT_S = 5
-CLIENT_TIMEOUT_S = 10.0
-"""A client that says nothing for so long loses its worker (browsers open connections that they may never use)."""
 
 LOOKS_PER_REMINDER = 8
 """Of 0.1 s each: longer than a worker needs that heard the first time."""
 
 _FAILURE_BYTES = 4096
-_NOT_HTTP = (HTTPStatus.BAD_REQUEST, "The request is not HTTP as this server reads it", "bad_request")
-_REFUSALS = {
-    LimitRequestLine: (HTTPStatus.REQUEST_URI_TOO_LONG, "The address is too long", "uri_too_long"),
-    LimitRequestHeaders: (
-        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-        "The headers are too long",
-        "headers_too_large",
-    ),
-}
 
 
 class QuietLogger(Logger):  # type: ignore[misc]  # gunicorn is not typed
@@ -50,27 +35,6 @@ class QuietLogger(Logger):  # type: ignore[misc]  # gunicorn is not typed
         """Log the current exception."""
         if not isinstance(sys.exception(), (SystemExit, TimeoutError)):
             super().exception(msg, *args, **kwargs)
-
-
-class Worker(SyncWorker):  # type: ignore[misc]
-    """A sync worker that does not wait for a silent client for ever, and refuses in JSON."""
-
-    def handle(self, listener: Any, client: socket.socket, addr: Any) -> None:
-        """Serve one connection."""
-        client.settimeout(CLIENT_TIMEOUT_S)
-        super().handle(listener, client, addr)
-
-    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
-        """Answer a request that could not be read; gunicorn would do so in HTML."""
-        if not isinstance(exc, ParseException):
-            super().handle_error(req, client, addr, exc)
-            return
-        self.log.warning("Invalid request: %s", exc)
-        status, sentence, code = _REFUSALS.get(type(exc), _NOT_HTTP)
-        body = json.dumps({"error": sentence, "code": code})
-        head = f"HTTP/1.1 {status:d} {status.phrase}\r\nContent-Type: application/json\r\nConnection: close\r\n"
-        with suppress(OSError):
-            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode("ascii"))
 
 
 class PatientArbiter(Arbiter):  # type: ignore[misc]
