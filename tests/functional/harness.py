@@ -138,8 +138,10 @@ class Api:
         return self.stream.getvalue()
 
     def close(self) -> None:
-        """Give back the index and the modules."""
+        """Give back the index, the stores' connections and the modules."""
         self.app.service.index.handle.close()
+        if stores := self.app.service.stores:
+            stores.renew()
         forget()
 
 

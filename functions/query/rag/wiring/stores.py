@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from rag.adapters.dynamodb.table import DynamoDbTable
+    from rag.adapters.sqlite.database import SqliteDatabase
     from rag.adapters.store_guard import StoreGuard
     from rag.ports import AnswerCache, FeedbackStore, Memory
 
@@ -28,6 +29,7 @@ class OpenStores:
     stores: Stores
     cache: LayeredCache
     table: DynamoDbTable | None
+    database: SqliteDatabase | None
     guard: StoreGuard
 
     def warm(self) -> None:
@@ -46,6 +48,8 @@ class OpenStores:
         self.guard.reset()
         if self.table:
             self.table.reset()
+        if self.database:
+            self.database.close()
 
 
 def build_stores(settings: Settings) -> OpenStores | None:
@@ -74,7 +78,9 @@ def build_stores(settings: Settings) -> OpenStores | None:
                 f"STORE_PATH: others than its owner may read or write {exposed}, which holds what people asked."
                 f" Run: chmod 600 {exposed}"
             )
-        return _guarded(settings, SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database))
+        return _guarded(
+            settings, SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database), database=database
+        )
     return None
 
 
@@ -85,6 +91,7 @@ def _guarded(
     feedback: FeedbackStore,
     *,
     table: DynamoDbTable | None = None,
+    database: SqliteDatabase | None = None,
 ) -> OpenStores:
     """The stores of one table or file: what one of them finds out of reach, none of them waits for."""
     from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
@@ -93,4 +100,4 @@ def _guarded(
     guard = StoreGuard(settings.store_wait_s)
     layered = LayeredCache(GuardedAnswerCache(cache, guard))  # what this process holds is nobody's to wait for
     stores = Stores(layered, GuardedMemory(memory, guard), GuardedFeedback(feedback, guard))
-    return OpenStores(stores, layered, table, guard)
+    return OpenStores(stores, layered, table, database, guard)

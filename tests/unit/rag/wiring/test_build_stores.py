@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,11 +18,21 @@ from rag.errors import ConfigurationError
 from rag.values.stored import Turn
 from rag.wiring.stores import OpenStores, build_stores
 
+type Make = Callable[..., OpenStores]
 
-def stores(**env: str) -> OpenStores:
-    made = build_stores(load(Settings, env))
-    assert made is not None
-    return made
+
+@pytest.fixture
+def stores() -> Iterator[Make]:
+    """Stores for settings; their connections end with the test."""
+    with ExitStack() as ending:
+
+        def make(**env: str) -> OpenStores:
+            made = build_stores(load(Settings, env))
+            assert made is not None
+            ending.callback(made.renew)
+            return made
+
+        yield make
 
 
 def inside(made: OpenStores) -> object:
@@ -33,7 +46,7 @@ def test_without_a_name_there_are_none() -> None:
     assert build_stores(load(Settings, {})) is None
 
 
-def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
+def test_a_path_is_a_file_that_is_made_on_first_use(stores: Make, tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "s.sqlite"
     made = stores(STORE_PATH=str(path))
     made.warm()
@@ -45,7 +58,7 @@ def test_a_path_is_a_file_that_is_made_on_first_use(tmp_path: Path) -> None:
     assert [turn.answer for turn in stores(STORE_PATH=str(path)).stores.memory.recall("s" * 22, limit=5)] == ["a"]
 
 
-def test_a_file_that_others_may_read_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     path.touch(0o600)
     path.chmod(0o644)
@@ -55,13 +68,13 @@ def test_a_file_that_others_may_read_is_refused_at_the_start(tmp_path: Path) -> 
     assert stores(STORE_PATH=str(path)).stores.memory.recall("s" * 22, limit=5) == ()
 
 
-def test_a_table_comes_before_a_path(tmp_path: Path) -> None:
+def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
     made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
     assert isinstance(inside(made), DynamoDbMemory)
     assert made.table is not None
 
 
-def test_renewing_forgets_what_this_process_cached_and_nothing_else(tmp_path: Path) -> None:
+def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make, tmp_path: Path) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
     cache = made.stores.cache
     cache.put("k", make_answer(), ttl_s=100.0)
@@ -69,3 +82,15 @@ def test_renewing_forgets_what_this_process_cached_and_nothing_else(tmp_path: Pa
     made.renew()
     assert [hit.layer for hit in (cache.get("k"), cache.get("k")) if hit] == ["l2", "l1"]
     assert made.stores.cache is made.cache
+
+
+def test_renewing_drops_the_connection_and_the_next_call_makes_another(stores: Make, tmp_path: Path) -> None:
+    made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
+    made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
+    assert made.database is not None
+    with made.database.reading() as connection:
+        pass
+    made.renew()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+    assert [turn.answer for turn in made.stores.memory.recall("s" * 22, limit=5)] == ["a"]

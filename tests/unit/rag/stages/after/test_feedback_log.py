@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +40,8 @@ class Kept:
         clock = FakeClock(1e9)
         self.clock = clock
         self.embedded: list[str] = []
-        self.store = SqliteFeedback(SqliteDatabase(folder / "stores.sqlite", clock=clock))
+        self.database = SqliteDatabase(folder / "stores.sqlite", clock=clock)
+        self.store = SqliteFeedback(self.database)
         self.cache = InMemoryAnswerCache(clock=clock)
         self.log = FeedbackLog(store=self.store, cache=self.cache, embed=self.embed, now=clock)
 
@@ -53,8 +56,10 @@ class Kept:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Kept:
-    return Kept(tmp_path)
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    kept = Kept(tmp_path)
+    with closing(kept.database):
+        yield kept
 
 
 def frozen(**fields: object) -> CachedAnswer:
