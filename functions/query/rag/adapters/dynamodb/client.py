@@ -50,11 +50,10 @@ class DynamoDbClient:
         self._client()
 
     def reset(self) -> None:
-        """Close all connections and try again what was out of reach; boto3's client stays, it takes 80 ms of CPU.
+        """Close all connections; boto3's client stays, it takes 80 ms of CPU.
 
         Not while calls are under way.
         """
-        self._down_until = 0.0
         with self._lock:
             if self._made is not None:
                 self._made.close()  # its connections alone: it opens new ones

@@ -59,7 +59,7 @@ class DynamoDbTable:
         self._client.warm()
 
     def reset(self) -> None:
-        """Close all connections and try again what was out of reach. Not while calls are under way."""
+        """Close all connections; the client stays. Not while calls are under way."""
         self._client.reset()
 
     def get(self, key: Key) -> Item | None:
