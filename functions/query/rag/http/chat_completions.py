@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag.errors import InvalidParameter
-from rag.http.replies import citations_markdown, query_reply
+from rag.http.citations_markdown import citations_markdown
+from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Answer, Question

@@ -16,6 +16,7 @@ from rag.errors import (
     RagError,
     StoreUnavailable,
 )
+from rag.http.citations_markdown import citations_markdown
 from rag.http.reader_schema import ChunkReply, ClosestReply
 from rag.http.schema import (
     CitationReply,
@@ -28,7 +29,6 @@ from rag.http.schema import (
 )
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.cite.addresses import source_url
-from rag.text.labels import make_label
 from rag.values.answer import Answer, Citation, Completion, Hit
 from rag.values.health import Health
 
@@ -38,8 +38,6 @@ STORE_FAILED = "Feedback cannot be kept now"
 UNEXPECTED = "Pipeline error: Unexpected failure"
 
 _ALWAYS_TIMED = ("retrieval", "generation", "citation", "total")
-_LINK_SAFE = str.maketrans({" ": "%20", "(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
-"""For what would end a Markdown link early."""
 
 
 def query_reply(answer: Answer) -> dict[str, Any]:
@@ -141,18 +139,6 @@ def _citation(citation: Citation) -> CitationReply:
         id=citation.chunk_id,
         support=citation.support,
     )
-
-
-def citations_markdown(citations: tuple[Citation, ...]) -> str:
-    """A numbered Markdown list of the citations: external ones as links, the others marked as internal."""
-    lines = []
-    for number, citation in enumerate(citations, start=1):
-        name = make_label(citation.hit.chunk.title, citation.section or citation.hit.chunk.section)[1:-1]
-        if citation.source_urls:
-            lines.append(f"{number}. [{name}]({citation.source_urls[0].translate(_LINK_SAFE)})")
-        else:
-            lines.append(f"{number}. {name} *(Internal Document)*")
-    return "\n".join(lines)
 
 
 def _metadata(answer: Answer) -> MetadataReply:

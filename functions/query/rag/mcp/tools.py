@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from knowledge.errors import KnowledgeError
 from knowledge.search.passage import ChunkView
 from rag.errors import RagError, UnknownChunk
+from rag.http.citations_markdown import citations_markdown
 from rag.http.reader_schema import ShownCitation
-from rag.http.replies import citations_markdown, rendered_reply
+from rag.http.replies import rendered_reply
 from rag.http.schema import ConfidenceReply, FilterScalar, OrNull, Reply, SourceReply
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Method, Params, Server
 from rag.stages.cite.addresses import source_url

@@ -5,8 +5,9 @@ from __future__ import annotations
 _SEPARATOR = " > "
 ARROW = "\u203a"
 """What a label shows in place of a ``>`` in a title or a heading."""
-# A title's own brackets and arrows would end or split the label: show look-alikes instead.
-_SAFE = str.maketrans("[]\u3010\u3011\uff3b\uff3d>", f"()()(){ARROW}")
+# A title's own brackets and arrows would end or split the label, or begin a tag that a separator closes: show
+# look-alikes instead.
+_SAFE = str.maketrans("[]\u3010\u3011\uff3b\uff3d<>", f"()()()\u2039{ARROW}")
 
 
 def safe(text: str) -> str:

@@ -20,7 +20,8 @@ from rag.errors import (
     QueryTooLong,
     UnsafeQuery,
 )
-from rag.http.replies import QUESTION, citations_markdown, error_reply, query_reply, question_reply, timings_ms
+from rag.http.citations_markdown import citations_markdown
+from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
 from rag.stages.cite.addresses import source_urls
 from rag.stages.score.confidence import NO_SOURCES

@@ -7,7 +7,7 @@ from fakes import make_chunk, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.http.replies import citations_markdown
+from rag.http.citations_markdown import citations_markdown
 from rag.stages.cite.addresses import is_http, source_urls
 from rag.stages.cite.by_title import TitleCiter
 from rag.text.labels import make_label, safe
