@@ -22,8 +22,8 @@ NAUGHTY = DATA / "blns" / "blns.json"
 SCRIPTS = DATA / "xss" / "sample500.json"
 
 CODE = re.compile(r"(`+)[^`].*?\1|```.*", re.DOTALL)
-TAG = re.compile(r"<(?:[/!?]|[A-Za-z](?![\w -]*>))")
-"""What begins markup in HTML; any other "<" is text, and "<your name>" is a placeholder."""
+TAG = re.compile(r"(?<!\\)<[A-Za-z/!?]")
+"""What begins markup in HTML; any other "<" is text."""
 
 LISTS = pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=["naughty", "scripts"])
 ROUTES = ("/api/query", "/v1/query")
@@ -100,7 +100,7 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
         ("<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
         ("What does <button class=start> do?", "What does < button class=start> do?"),
         ("What does `<button class=start>` do?", "What does `<button class=start>` do?"),
-        ("What goes into <your name>?", "What goes into <your name>?"),
+        ("What goes into <your name>?", "What goes into \\<your name>?"),
     ],
 )
 @pytest.mark.parametrize("route", ROUTES)

@@ -23,6 +23,7 @@ from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.gate.declined import declined
+from rag.stages.links.led import hold
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NOT_ANSWERED
 from rag.stages.score.contract import begins_with_decline, held_to_sources, says_nothing
@@ -94,8 +95,7 @@ class Pipeline:
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
-            IndexUnavailable: there is no usable index.
-            SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
+            IndexUnavailable, SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
         listen = self.leaks.withheld(told_apart(on_text, self.decline_text)) if on_text else None
         ledger = Ledger(self.clock, deadline, listen)
@@ -159,7 +159,7 @@ class Pipeline:
         if not made.quotes and self.leaks(wrote.text, cited.text):
             ledger.events.append("prompt_leak")
             cited = Cited(self.decline_text, (), 0)
-        checked = self._checked(wrote, cited, context, ledger)
+        checked = ledger.time("citation", hold, self._checked(wrote, cited, context, ledger))
         text = self.decline_text if says_nothing(checked.cited.text) else checked.cited.text
         refused = begins_with_decline(text, self.decline_text)
         citations = () if refused else checked.cited.citations  # a refusal may cite where it did not find the answer

@@ -1,0 +1,215 @@
+"""What of a Markdown text is a link, an image, HTML or a definition, and at which of its characters.
+
+markdown-it reads it, the library that cuts documents and statements too. It is told to take any address for one, since
+other renderers do, and what it does is noted by rules of ours around its own: its tokens do not say where they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag.stages.links.held import BARE, BARE_BEGINS, bare_address, goes_on
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+type Kind = Literal["link", "image", "auto", "bare", "html", "definition", "note", "decoded"]
+
+
+class Unplaced(Exception):
+    """It cannot be told where in the text something stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """One of them, the characters ``start`` to ``end``; an ``inline`` link holds its address itself.
+
+    ``label_end`` is where the closing bracket of a link or an image stands. ``address`` is as the reader of Markdown
+    decodes it. Of a "note" (a footnote's definition) and of "html" only ``start`` counts. A "decoded" is a stretch of
+    text that is an address when its escapes are read. One that ``goes_on`` may be part of a longer one to others.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    address: str = ""
+    label_end: int = 0
+    inline: bool = True
+    goes_on: bool = False
+
+
+_TAG = re.compile(r"(?<!\\)(?:\\\\)*(<)(?=[A-Za-z/!?])")
+_NOTE = re.compile(r"^[ \t]*(\[)\^[^\]\n]*\]:", re.MULTILINE)
+_TEXT = re.compile(rf"(?:(?!{BARE_BEGINS})[^\n!#$%&*+\-:<=>@\[\\\]^_`{{}}~])+", re.IGNORECASE)
+
+
+def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
+    """All of them in ``text``, whose lines end with ``\\n``; ``tables`` tells whether it may hold those.
+
+    Raises:
+        Unplaced: one cannot be found in the text.
+    """
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    starts[-1] -= 1  # behind the last line no other one begins
+    reader = _reader(tables)
+    env: dict[str, Any] = {"quiet": False}
+    rows = (0, 0)
+    cells: dict[int, int] = {}
+    for token in reader.parse(text, env):
+        rows = (token.map[0], token.map[1]) if token.map else rows
+        first, last = starts[rows[0]], starts[min(rows[1], len(lines))]
+        if token.type == "definition":
+            yield Construct("definition", first, last, label_end=text.find("]:", first, last))
+        elif token.type == "html_block":
+            yield from (Construct("html", tag.start(1), tag.end(1)) for tag in _TAG.finditer(text, first, last))
+        elif token.type == "inline":
+            place = _placed(token.content, lines, starts, rows[0], cells)
+            yield from _inline(reader, token, env, place, (first, last))
+
+
+def _inline(
+    reader: MarkdownIt, token: Token, env: dict[str, Any], place: Callable[[int], int], lines: tuple[int, int]
+) -> Iterator[Construct]:
+    found: list[Construct] = []
+    children: list[Token] = []
+    env["found"] = found
+    reader.inline.parse(token.content, reader, env, children)
+    found += [Construct("note", note.start(1), note.end(1)) for note in _NOTE.finditer(token.content)]
+    for one in found:
+        spot, end = place(one.start), place(one.end - 1) + 1
+        yield replace(one, start=spot, end=end, label_end=place(one.label_end))
+    for text in _texts(children):
+        for match in BARE.finditer(text):
+            address = bare_address(match)
+            yield Construct("decoded", *lines, address, goes_on=goes_on(text, match.start(), address))
+
+
+def _texts(children: Sequence[Token]) -> Iterator[str]:
+    """Each run of text outside of links, as a reader sees it."""
+    depth, run = 0, ""
+    for child in children:
+        if child.type in {"text", "text_special"} and not depth:
+            run += child.content
+            continue
+        depth += child.nesting if child.type.startswith("link_") else 0
+        yield run
+        run = ""
+    yield run
+
+
+def _placed(
+    content: str, lines: Sequence[str], starts: Sequence[int], row: int, cells: dict[int, int]
+) -> Callable[[int], int]:
+    """From an offset in a block's content to one in the text: a line of it is one of the text's without what is before.
+
+    ``cells`` keeps how far a line has been read: a table has several contents in one.
+    """
+    spots: list[tuple[int, int, int, str]] = []
+    offset = 0
+    for number, line in enumerate(content.split("\n")):
+        said = line.strip()
+        whole = lines[row + number] if row + number < len(lines) else ""
+        at = whole.find(said, cells.get(row + number, 0))
+        if at < 0 and "|" in said:
+            said = said.replace("|", r"\|")
+            at = whole.find(said, cells.get(row + number, 0))
+        if "\n" in content:
+            at = len(whole.rstrip()) - len(said) if whole.rstrip().endswith(said) else -1
+        cells[row + number] = at + len(said)
+        blank = len(line) - len(line.lstrip())
+        spots.append((offset, blank, starts[row + number] + at if at >= 0 else -1, said))
+        offset += len(line) + 1
+
+    def place(at: int) -> int:
+        offset, blank, start, said = next(spot for spot in reversed(spots) if spot[0] <= at)
+        if start < 0:
+            raise Unplaced
+        within = at - offset - blank
+        return start + within + (said[: within + 1].count(r"\|") if r"\|" in said else 0)
+
+    return place
+
+
+@cache
+def _reader(tables: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # late: most of what is quoted needs no look
+
+    class Reader(MarkdownIt):
+        """Takes any address, and leaves it as it is."""
+
+        def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
+            return True
+
+        def normalizeLink(self, url: str) -> str:  # noqa: N802
+            return url
+
+    reader = Reader("commonmark", {"html": True, "inline_definitions": True})
+    reader.enable(["strikethrough", "table"] if tables else ["strikethrough"])
+    reader.core.ruler.enableOnly(["normalize", "block"])
+    rules = reader.inline.ruler
+    own = {rule.name: rule.fn for rule in rules.__rules__}
+    rules.at("text", _text)
+    rules.before("text", "bare", _bare)
+    rules.at("link", _noting("link", own["link"]))
+    rules.at("image", _noting("image", own["image"]))
+    rules.at("autolink", _noting("auto", own["autolink"]))
+    rules.at("html_inline", _noting("html", own["html_inline"]))
+    return reader
+
+
+def _text(state: StateInline, silent: bool) -> bool:
+    match = _TEXT.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.append_pending(match[0])
+    state.pos = match.end()
+    return True
+
+
+def _bare(state: StateInline, silent: bool) -> bool:
+    match = BARE.match(state.src, state.pos, state.posMax)
+    address = bare_address(match) if match else ""
+    if not address:
+        return False
+    end = state.pos + len(address)
+    if not silent:
+        state.append_pending(address)
+        if not state.linkLevel:
+            more = goes_on(state.src, state.pos, address)
+            _note(state, Construct("bare", state.pos, end, address, goes_on=more))
+    state.pos = end
+    return True
+
+
+def _noting(kind: Kind, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    def noted(state: StateInline, silent: bool) -> bool:
+        start, before, quiet = state.pos, len(state.tokens), state.env["quiet"]
+        label_end = 0
+        if kind in {"link", "image"} and not silent and state.src[start] == ("[" if kind == "link" else "!"):
+            label_end = state.md.helpers.parseLinkLabel(state, start + (kind == "image"), kind == "link")
+        state.env["quiet"] = quiet or kind == "image"  # what an image shows instead of itself is text
+        done = rule(state, silent)
+        state.env["quiet"] = quiet
+        if done and not silent:
+            made = next((token for token in state.tokens[before:] if token.type in {"link_open", "image"}), None)
+            address = str((made and (made.attrGet("href") or made.attrGet("src"))) or "")
+            inline = state.src[label_end + 1 : label_end + 2] == "(" and state.pos > label_end + 1
+            _note(state, Construct(kind, start, state.pos, address, label_end, inline))
+        return done
+
+    return noted
+
+
+def _note(state: StateInline, construct: Construct) -> None:
+    if not state.env["quiet"]:
+        state.env["found"].append(construct)

@@ -1,0 +1,70 @@
+"""Which addresses passages hold, in text and metadata; and which stand bare in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+
+from rag.stages.cite.addresses import address_key
+from rag.values.answer import Chunk
+
+# What renderers of Markdown make a link of without being told to (GitHub's rules), and a little more.
+_BEGINS = r"(?<![A-Za-z0-9])(?:(?:https?|ftp)://|www\.|(?:mailto|xmpp):(?=[^\s@]+@))"
+_MAIL = r"(?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)+"
+BARE_BEGINS = rf"{_BEGINS}|{_MAIL}"
+BARE = re.compile(rf"{_BEGINS}[^\s<>\[\]`\"|*\\^{{}}]+|{_MAIL}", re.IGNORECASE)
+_RUN = re.compile(r"[^\s<]+")
+_TRAILING = ".,;:!?_'~"
+_TARGETS = re.compile(
+    r"\]\(\s*(?:<([^<>\n]*)>|((?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()\\])*\))+))"
+    r"|\]:[ \t]*<?([^\s<>]+)"
+    r"|<([a-zA-Z][\w+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>]+)>"
+    r"|\b(?:href|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))",
+    re.IGNORECASE,
+)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def held_by(chunks: Iterable[Chunk]) -> frozenset[str]:
+    """The keys (``address_key``) of all addresses in the chunks' texts, titles, sections and other metadata."""
+    keys: set[str | None] = set()
+    for chunk in chunks:
+        extra = (value for value in chunk.extra.values() if isinstance(value, str))
+        known = (chunk.url, *chunk.source_urls, *extra)
+        keys |= {key_of(address) for address in known if not any(map(str.isspace, address))}
+        for text in (chunk.text, chunk.title, chunk.section, *known):
+            keys |= {key_of(address) for address in _addresses(text)}
+    return frozenset(key for key in keys if key)
+
+
+def key_of(address: str) -> str | None:
+    """``address_key`` of an address as a text has it: with references to characters, perhaps one of mail."""
+    plain = unescape(address)
+    return address_key(f"mailto:{plain}" if "@" in plain and not re.search("[:/]", plain) else plain)
+
+
+def bare_address(match: re.Match[str]) -> str:
+    """What of a match of ``BARE`` is the address: without punctuation and a bracket behind it."""
+    address = match[0].rstrip(_TRAILING)
+    while address.endswith(")") and address.count(")") > address.count("("):
+        address = address[:-1].rstrip(_TRAILING)
+    return address
+
+
+def goes_on(text: str, start: int, address: str) -> bool:
+    """Whether a renderer could take what follows for more of the host of the bare ``address`` at ``start``.
+
+    ``https://a.example*.b.example`` is a page of b.example to a browser.
+    """
+    rest = _RUN.match(text, start + len(address))
+    alone = "@" in address or "/" in address.rpartition("://")[2]
+    return not alone and rest is not None and any(map(str.isalnum, rest[0]))
+
+
+def _addresses(text: str) -> Iterator[str]:
+    for match in BARE.finditer(text):
+        yield match[0]
+        yield bare_address(match)
+    for match in _TARGETS.finditer(text):
+        yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), ""))
