@@ -14,7 +14,7 @@ TRAILING = ".,;:!?*_"
 _PAIR_OR_END = re.compile(r"\([^\s()<>\[\]]*\)|[\s<>()\[\]\"'`]")
 _USER = re.compile(r"^(https?://)[^/?#\\]*@", re.IGNORECASE)
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
-_UNRESERVED = re.compile(r"[\w.~-]", re.ASCII)
+_UNRESERVED = re.compile(r"[\w.~()!*',-]", re.ASCII)
 _READABLE = "!#$%&'()*+,/:;=?@[]~-._"
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 

@@ -31,8 +31,9 @@ class Construct:
     """One of them, the characters ``start`` to ``end``; an ``inline`` link holds its address itself.
 
     ``label_end`` is where the closing bracket of a link or an image stands. ``address`` is as the reader of Markdown
-    decodes it. Of a "note" (a footnote's definition) and of "html" only ``start`` counts. A "decoded" is a stretch of
-    text that is an address when its escapes are read. One that ``goes_on`` may be part of a longer one to others.
+    decodes it. Of "html" only ``start`` counts, and of a "note": the definition of a footnote above something that is
+    code only where nobody knows of footnotes. A "decoded" is a stretch of text that is an address when its escapes are
+    read. One that ``goes_on`` may be part of a longer one to others.
     """
 
     kind: Kind
@@ -64,7 +65,9 @@ def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
     env: dict[str, Any] = {"quiet": False}
     rows = (0, 0)
     cells: dict[int, int] = {}
-    for token in reader.parse(text, env):
+    tokens = reader.parse(text, env)
+    notes = any(token.type == "code_block" for token in tokens)
+    for token in tokens:
         rows = (token.map[0], token.map[1]) if token.map else rows
         first, last = starts[rows[0]], starts[min(rows[1], len(lines))]
         if token.type == "definition":
@@ -74,6 +77,8 @@ def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
         elif token.type == "inline":
             place = _placed(token.content, lines, starts, rows[0], cells)
             yield from _inline(reader, token, env, place, (first, last))
+            for note in _NOTE.finditer(token.content) if notes else ():
+                yield Construct("note", place(note.start(1)), place(note.start(1)) + 1)
 
 
 def _inline(
@@ -83,13 +88,14 @@ def _inline(
     children: list[Token] = []
     env["found"] = found
     reader.inline.parse(token.content, reader, env, children)
-    found += [Construct("note", note.start(1), note.end(1)) for note in _NOTE.finditer(token.content)]
     for one in found:
         spot, end = place(one.start), place(one.end - 1) + 1
         yield replace(one, start=spot, end=end, label_end=place(one.label_end))
     for text in _texts(children):
         for match in BARE.finditer(text):
             address = bare_address(match)
+            if "@" in address and "/" not in address:
+                continue  # who escapes the sign of "node@v22.5.0" wants no link
             yield Construct("decoded", *lines, address, goes_on=goes_on(text, match.start(), address))
 
 
@@ -203,7 +209,7 @@ def _noting(kind: Kind, rule: Callable[[StateInline, bool], bool]) -> Callable[[
         if done and not silent:
             made = next((token for token in state.tokens[before:] if token.type in {"link_open", "image"}), None)
             address = str((made and (made.attrGet("href") or made.attrGet("src"))) or "")
-            inline = state.src[label_end + 1 : label_end + 2] == "(" and state.pos > label_end + 1
+            inline = kind == "auto" or (state.src[label_end + 1 : label_end + 2] == "(" and state.pos > label_end + 1)
             _note(state, Construct(kind, start, state.pos, address, label_end, inline))
         return done
 

@@ -67,4 +67,4 @@ def _addresses(text: str) -> Iterator[str]:
         yield match[0]
         yield bare_address(match)
     for match in _TARGETS.finditer(text):
-        yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), ""))
+        yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), "")).strip().replace(" ", "%20")

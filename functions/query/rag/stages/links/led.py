@@ -113,7 +113,7 @@ def _edits(
         wrong = [one for one in plain if _is_wrong(one, held)]
         edits = [edit for one in _outermost(wrong) for edit in _edit(one, text, held, marks, number)]
         if edits:
-            return _apart(edits), sum(one.kind not in {"html", "note"} for one in wrong)
+            return _apart(edits), sum(one.address != "" and _leads_off(one, held) for one in wrong)
         if any(_is_wrong(one, held) for one in found):
             lines = {(one.start, one.end) for one in found if _is_wrong(one, held)}
             return _apart(edit for start, end in lines for edit in _read(text, start, end)) or _as_code(text), 0
@@ -121,15 +121,14 @@ def _edits(
 
 
 def _is_wrong(one: Construct, held: Container[str]) -> bool:
-    match one.kind:
-        case "link" | "image":
-            return not one.inline or address_key(one.address) not in held
-        case "auto":
-            return key_of(one.address) not in held
-        case "bare" | "decoded":
-            return one.goes_on or key_of(one.address) not in held
-        case _:
-            return True
+    if one.kind in {"definition", "html", "note"}:
+        return True
+    return not one.inline or one.goes_on or _leads_off(one, held)
+
+
+def _leads_off(one: Construct, held: Container[str]) -> bool:
+    decoded = one.kind in {"link", "image"}
+    return (address_key(one.address) if decoded else key_of(one.address)) not in held
 
 
 def _outermost(found: Iterable[Construct]) -> Iterator[Construct]:
@@ -159,7 +158,8 @@ def _edit(
             yield Edit(one.start, one.end, _code(text, one.start, one.end, number))
         case "definition":
             kept = next((end for start, end in marks if one.start <= start and end == one.label_end + 1), one.start)
-            yield Edit(kept, one.end, "\n" if kept > one.start else "")
+            start = len(text[:kept].rstrip("\n")) if one.end == len(text) and kept == one.start else kept
+            yield Edit(start, one.end, "\n" if kept > one.start else "")
         case _:
             yield Edit(one.start, one.start, "\\")
 

@@ -25,7 +25,7 @@ TAKEN = [
     ("<https://b.example>", "`https://b.example`"),
     ("Look at https://b.example/x, or www.b.example.", "Look at `https://b.example/x`, or `www.b.example`."),
     ("Write to you@b.example.", "Write to `you@b.example`."),
-    ("[x][1] and [x]\n\n[1]: https://b.example\n[x]: https://b.example 'x'", "x and x\n\n"),
+    ("[x][1] and [x]\n\n[1]: https://b.example\n[x]: https://b.example 'x'", "x and x"),
     ("<b>x</b> of <your name>", "\\<b>x\\</b> of \\<your name>"),
     ("https\\://b.example and https&colon;//b.example", "``https://b.example`` and ``https://b.example``"),
     ("| a |\n|---|\n| [x \\| y](https://b.example) |", "| a |\n|---|\n| x \\| y |"),
@@ -38,6 +38,7 @@ STAYS = [
     "![y](y.png) me@a.example [mail](mailto:ME@a.example) HTTP://A.example:80/%67uide",
     "`[x](https://b.example)` and\n\n```\n<b> https://b.example\n```\n\n    ![x](https://b.example)",
     "[ ] x, a[0](1, 2), [Title > Section], 1 < 2 & 3 > 2, C:\\dir, \\<b>, AT&T, a@b, @a/b, {{x}} \\[x]",
+    "node\\@v2.5[^1]\n\n[^1]: A note.",
 ]
 NO_KEY = [
     "javascript:alert(1)", "JAVASCRIPT:x", "data:text/html,x", "vbscript:x", "ftp://a.example", "https:a.example",
@@ -62,7 +63,7 @@ def test_what_a_passage_holds_and_what_is_text_stays_to_the_letter(text: str) ->
 
 
 def test_a_reference_to_a_held_address_has_it_itself() -> None:
-    assert led(f"See [it][1].\n\n[1]: {PAGE}", HELD).text == f"See [it](<{PAGE}>).\n\n"
+    assert led(f"See [it][1].\n\n[1]: {PAGE}", HELD).text == f"See [it](<{PAGE}>)."
 
 
 @pytest.mark.parametrize("address", NO_KEY)
