@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from itertools import batched
 from typing import Any
 from urllib.parse import quote
@@ -201,3 +202,29 @@ def show(page: Page, stand_in: StandIn, place: str, payloads: tuple[str, ...]) -
     if place.startswith("passage"):
         page.locator(".chip").first.click()
         expect(page.locator("#passage-title")).not_to_have_text("Loading …")
+
+
+WATCH = """() => {
+    window.added = [];
+    new MutationObserver((changes) => {
+        for (const node of changes.flatMap((change) => [...change.addedNodes]))
+            if (node.parentElement?.closest('.arriving')) window.added.push(node.nodeName);
+    }).observe(document.body, { childList: true, subtree: true });
+}"""
+"""Notes what is put into the text that comes."""
+
+
+def test_what_comes_before_the_answer_is_text(page: Page, stand_in: StandIn) -> None:
+    leak = f"{stand_in.address}/leak?q=secret"
+    pieces = [*PAYLOADS, f"![x]({leak})", f"<img src={leak}>", f"[x]({leak})", "![x](", leak, ")"]
+    stand_in.stream = "".join(f"event: delta\ndata: {json.dumps({'text': piece})}\n\n" for piece in pieces)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(stand_in.address)
+    page.evaluate(WATCH)
+    page.get_by_label("Your question").fill("x")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The answer broke off. Please ask again.").first).to_be_visible()
+    assert page.evaluate("window.added") == ["#text"] * len(pieces)
+    assert [url for url in asked if "leak" in url] == []
+    assert page.evaluate("window.ran || 0") == 0
