@@ -7,6 +7,7 @@ other renderers do, and what it does is noted by rules of ours around its own: i
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -132,15 +133,17 @@ def _placed(
             at = len(whole.rstrip()) - len(said) if whole.rstrip().endswith(said) else -1
         cells[row + number] = at + len(said)
         blank = len(line) - len(line.lstrip())
-        spots.append((offset, blank, starts[row + number] + at if at >= 0 else -1, said))
+        spots.append((offset, blank, starts[row + number] + at if at >= 0 else -1, said if r"\|" in said else ""))
         offset += len(line) + 1
 
+    offsets = [spot[0] for spot in spots]
+
     def place(at: int) -> int:
-        offset, blank, start, said = next(spot for spot in reversed(spots) if spot[0] <= at)
+        offset, blank, start, pipes = spots[bisect_right(offsets, at) - 1]
         if start < 0:
             raise Unplaced
         within = at - offset - blank
-        return start + within + (said[: within + 1].count(r"\|") if r"\|" in said else 0)
+        return start + within + (pipes[: within + 1].count(r"\|") if pipes else 0)
 
     return place
 

@@ -8,6 +8,7 @@ mark. Code is text, and nothing in it changes.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
@@ -107,11 +108,12 @@ def _edits(
     ends = _LINE_END.finditer(text)
     if edits := [Edit(end.start(), end.end(), "\ufffd" if end[0] == "\0" else "\n") for end in ends]:
         return tuple(edits), 0
+    ticks = _ticks(text, number)
     for tables in (True, False) if "|" in text else (True,):
         found = list(constructs(text, tables=tables))
         plain = [one for one in found if one.kind != "decoded"]
         wrong = [one for one in plain if _is_wrong(one, held)]
-        edits = [edit for one in _outermost(wrong) for edit in _edit(one, text, held, marks, number)]
+        edits = [edit for one in _outermost(wrong) for edit in _edit(one, text, held, marks, ticks)]
         if edits:
             return _apart(edits), sum(one.address != "" and _leads_off(one, held) for one in wrong)
         if any(_is_wrong(one, held) for one in found):
@@ -140,7 +142,7 @@ def _outermost(found: Iterable[Construct]) -> Iterator[Construct]:
 
 
 def _edit(
-    one: Construct, text: str, held: Container[str], marks: Sequence[tuple[int, int]], number: int
+    one: Construct, text: str, held: Container[str], marks: Sequence[tuple[int, int]], ticks: str
 ) -> Iterator[Edit]:
     match one.kind:
         case "link" | "image":
@@ -153,9 +155,9 @@ def _edit(
                 yield Edit(one.start, text.index("[", one.start) + 1)
                 yield Edit(one.label_end, one.end)
         case "auto":
-            yield Edit(one.start, one.end, _code(text, one.start + 1, one.end - 1, number))
+            yield Edit(one.start, one.end, _code(text, one.start + 1, one.end - 1, ticks))
         case "bare":
-            yield Edit(one.start, one.end, _code(text, one.start, one.end, number))
+            yield Edit(one.start, one.end, _code(text, one.start, one.end, ticks))
         case "definition":
             kept = next((end for start, end in marks if one.start <= start and end == one.label_end + 1), one.start)
             start = len(text[:kept].rstrip("\n")) if one.end == len(text) and kept == one.start else kept
@@ -164,11 +166,14 @@ def _edit(
             yield Edit(one.start, one.start, "\\")
 
 
-def _code(text: str, start: int, end: int, number: int) -> str:
-    """The characters ``start`` to ``end`` as code, between ticks that others do not pair with, in later passes none."""
-    runs = [len(run) for run in _TICKS.findall(text)]
-    paired = not number and not runs.count(1) % 2
-    ticks = "`" * (1 if paired else next(length for length in count(2) if length not in runs))
+def _ticks(text: str, number: int) -> str:
+    """Ticks that others in ``text`` do not pair with; after the first pass such as stand nowhere in it."""
+    runs = Counter(len(run) for run in _TICKS.findall(text))
+    paired = not number and not runs[1] % 2
+    return "`" * (1 if paired else next(length for length in count(2) if length not in runs))
+
+
+def _code(text: str, start: int, end: int, ticks: str) -> str:
     before = " " if text[start - 1 : start] == "`" else ""
     behind = " " if text[end : end + 1] == "`" else ""
     return f"{before}{ticks}{text[start:end]}{ticks}{behind}"
