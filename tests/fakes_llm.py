@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 from fakes_embedding import HashingEmbedder
 
@@ -144,6 +145,44 @@ def error(
     after = {} if retry_after is None else {"Retry-After": str(retry_after)}
     body = {"error": {"message": message, "type": "some_error", "param": None, "code": code}}
     return json_body(body, status, {**after, **(headers or {})})
+
+
+def echo(status: int, *, code: str = "told_code", kind: str = "told_type") -> Step:
+    """An error that repeats the whole request wherever an error has room: reason, headers, message, code and type.
+
+    ``code`` and ``type`` are short identifiers, as vendors have them; those within ``inner`` are the request.
+    """
+
+    def step(exchange: Exchange) -> None:
+        request = exchange.request
+        said = f"{request.headers.get('authorization')} {request.body.decode()}"
+        body = {"error": {"message": said, "type": kind, "param": said, "code": code, "inner": request.json}}
+        exchange.handler.send_response(status, said.encode("ascii", "replace").decode().replace("\n", " "))
+        data = json.dumps(body).encode()
+        where = "http://127.0.0.1:9/v1?" + quote(said)[:2000]
+        sent = {"Content-Length": str(len(data)), "Location": where, "X-Request-Id": quote(said)[:2000]}
+        for name, value in sent.items():
+            exchange.handler.send_header(name, value)
+        exchange.handler.end_headers()
+        exchange.handler.wfile.write(data)
+
+    return step
+
+
+def echo_in_broken_headers() -> Step:
+    """No HTTP: the request again, as a line of a header."""
+
+    def step(exchange: Exchange) -> None:
+        said = exchange.request.body.replace(b"\n", b" ")[:9000]
+        exchange.handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + said.replace(b":", b"") + b"\r\n\r\n")
+        exchange.hang_up()
+
+    return step
+
+
+def moved(status: int, where: str) -> Step:
+    """A redirect."""
+    return raw(status, b"", {"Location": where})
 
 
 def embeddings(*, dimensions: int = 64, scale: float = 1.0, as_lists: bool = False, backwards: bool = False) -> Step:

@@ -32,6 +32,7 @@ from fakes_llm import (
     html,
     json_body,
     model_not_found,
+    moved,
     reset,
     trickle,
 )
@@ -263,6 +264,7 @@ def test_what_passes_is_tried_again(connect: Connect, fake_time: FakeTime, step:
         (error(429, code="insufficient_quota"), EmbeddingUnavailable),
         (model_not_found(MODEL), EmbeddingUnavailable),
         (html(404), EmbeddingUnavailable),
+        (moved(307, "/v1/embeddings"), EmbeddingUnavailable),  # to itself: a loop, if it were followed
     ],
 )
 def test_what_does_not_pass_is_told_at_once(

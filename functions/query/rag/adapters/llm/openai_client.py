@@ -8,11 +8,13 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
+from rag.adapters.llm.discreet import quiet_client, with_identifiers, without_words
 from rag.adapters.llm.openai_wire import Verdict, judge
 from rag.adapters.llm.time_limit import pieces_within, within
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
@@ -126,20 +128,23 @@ class OpenAiServer:
 
     @contextmanager
     def _in_our_words(self, key: str) -> Iterator[None]:
-        """Errors of the vendor's client as ours."""
+        """Errors of the vendor's client as ours, without what the server said."""
         import httpx2
         import openai
 
         try:
             yield
         except openai.APIStatusError as exc:
-            _redact(exc, key)
+            with_identifiers(exc, key=key)
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
+            without_words(exc)
             raise Transient(f"{self._noun} call timed out") from exc
         except httpx2.DecodingError as exc:
+            without_words(exc)
             raise LlmFailed(f"Unreadable {self._answer}: bad content encoding") from exc
         except (openai.APIConnectionError, httpx2.RequestError) as exc:
+            without_words(exc)
             # openai wraps what fails before the response's headers, and lets through what fails in its body.
             reason = exc.__cause__ or exc
             message = f"{self._noun} connection failed ({type(reason).__name__})"
@@ -172,6 +177,8 @@ class OpenAiServer:
     def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
         retry_after = retry_after_s(exc.response.headers, now=self._wall_clock())
         message = f"{self._noun} answered {exc.status_code} ({type(exc).__name__})"
+        if exc.response.is_redirect:
+            message += ": its base URL redirects, which is not followed; it must be the address that this leads to"
         match judge(exc.status_code, exc.body, told_to_wait=retry_after is not None):
             case Verdict.RETRY:
                 return Transient(message, retry_after=retry_after)
@@ -198,10 +205,14 @@ class OpenAiServer:
         import httpx2
         import openai
 
+        quiet_client()
+        # A redirect would send the prompt to an address that nobody chose.
+        connections = openai.DefaultHttpxClient(follow_redirects=False)
         try:
             client = openai.OpenAI(
                 api_key=PLACEHOLDER_KEY,
                 base_url=self._base_url,
+                http_client=connections,
                 # Empty, not None: the client fills what is None from OPENAI_* variables.
                 admin_api_key="",
                 webhook_secret="",
@@ -215,13 +226,8 @@ class OpenAiServer:
         client.project = None
         # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
         client._custom_headers = {}
+        weakref.finalize(client, connections.close).atexit = False  # as the client does with one of its own
         return client
-
-
-def _redact(exc: Exception, key: str) -> None:
-    """Take the key out of what a log would print: some proxies repeat the headers that they refuse."""
-    if key != PLACEHOLDER_KEY:
-        exc.args = tuple(str(arg).replace(key, "***") for arg in exc.args)
 
 
 def _close_connections(client: OpenAI) -> None:

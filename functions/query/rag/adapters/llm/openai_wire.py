@@ -50,7 +50,7 @@ def judge(status: int, error: object, *, told_to_wait: bool) -> Verdict:
     # Ollama's 404 for a model that was not pulled has a message but no code; that of a wrong address mostly has none.
     if (status in (400, 404) and code in MODEL_GONE_CODES) or (status == 404 and "message" in fields):
         return Verdict.NEXT_MODEL
-    if status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
+    if status < 400 or status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
         return Verdict.UNAVAILABLE
     if status in _PASSING_STATUSES or status >= 500 or (status == 413 and told_to_wait):
         return Verdict.RETRY

@@ -139,7 +139,8 @@ def test_any_json_is_read_or_unreadable(data: object) -> None:
         (400, {"code": "context_length_exceeded"}, False, Verdict.FAILED),
         (400, {"code": ["model_not_found"]}, False, Verdict.FAILED),
         (422, None, False, Verdict.FAILED),
-        (304, None, False, Verdict.FAILED),
+        (304, None, False, Verdict.UNAVAILABLE),
+        (307, {"code": "x"}, True, Verdict.UNAVAILABLE),
     ],
 )
 def test_verdicts(status: int, error: object, told_to_wait: bool, verdict: Verdict) -> None:
