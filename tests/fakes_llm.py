@@ -355,6 +355,11 @@ class LlmServer:
         else:
             html(404)(exchange)
 
+    def embed_next(self, script: Iterable[Step]) -> None:
+        """What to do about the embeddings that are asked for from now on."""
+        with self._lock:
+            self._embed = list(script)
+
     @property
     def embedded_texts(self) -> list[str]:
         """Every text that came to be embedded, in the order of the requests."""

@@ -102,7 +102,7 @@ def test_an_embedder_repeats_no_question_into_the_log(
         assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
         with starting(tmp_path / "index") as start:
             api = start(**env)
-            server._embed[:] = [echo(status)] * 9
+            server.embed_next([echo(status)] * 9)
             result = api.ask(f"How much is demurrage? {MARKER}")
     text = written(result, caplog)
     assert_discreet(text)

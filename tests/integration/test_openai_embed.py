@@ -46,7 +46,7 @@ from rag.adapters.embedding.openai_embed import EmbedConfig, OpenAiEmbedder
 from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
 from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnavailable
-from rag.http.replies import RETRIEVAL_FAILED, error_reply
+from rag.http.replies import EMBEDDER_UNAVAILABLE, RETRIEVAL_FAILED, error_reply
 from ragctl import cli
 from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
 
@@ -325,13 +325,13 @@ def test_a_key_that_is_replaced_goes_out_with_the_next_call_refused_or_not(conne
     assert sent == ["Bearer first", "Bearer second", "Bearer third"]
 
 
-def test_the_caller_is_told_that_retrieval_failed() -> None:
-    for problem, base, code in (
-        (EmbeddingUnavailable("Embedder answered 503"), LlmUnavailable, "llm_unavailable"),
-        (EmbeddingFailed("Unreadable embeddings"), LlmFailed, "pipeline_error"),
+def test_the_caller_is_told_what_failed() -> None:
+    for problem, base, code, sentence in (
+        (EmbeddingUnavailable("Embedder answered 503"), LlmUnavailable, "embedder_unavailable", EMBEDDER_UNAVAILABLE),
+        (EmbeddingFailed("Unreadable embeddings"), LlmFailed, "pipeline_error", RETRIEVAL_FAILED),
     ):
         assert isinstance(problem, base)  # and so 503 and 500
-        assert error_reply(problem) == {"error": RETRIEVAL_FAILED, "code": code}
+        assert error_reply(problem) == {"error": sentence, "code": code}
 
 
 def test_openai_is_imported_by_the_first_call_only() -> None:

@@ -36,7 +36,7 @@ _ANSWERED = {
     **_ANY,
     "400": f"A bad body or parameter: {_OPTIONS}",
     **_BODY,
-    "503": "llm_unavailable, index_not_ready, index_mismatch",
+    "503": "llm_unavailable, embedder_unavailable, index_not_ready, index_mismatch",
 }
 _QUESTION = "What does it cost to change an ocean booking?"
 _MODELS: tuple[type[BaseModel], ...] = (

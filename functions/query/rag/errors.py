@@ -14,7 +14,7 @@ RagError
 │   │   └── EmbeddingFailed              the same of an embedding model behind an API
 │   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
 │       ├── LlmDenied                    not before the operator acts: key, account, address, models
-│       └── EmbeddingUnavailable         the same of an embedding model behind an API
+│       └── EmbeddingUnavailable       embedder_unavailable   the same of an embedding model behind an API
 ├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
 │   └── StoreOutOfReach                  the same, and the next call would find no better
@@ -147,6 +147,8 @@ class EmbeddingFailed(LlmFailed):
 
 class EmbeddingUnavailable(LlmUnavailable):
     """The embedding model cannot be reached now."""
+
+    code = "embedder_unavailable"
 
 
 class StoreUnavailable(RagError):

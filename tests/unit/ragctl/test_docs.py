@@ -17,8 +17,8 @@ NO_INDEX = "index_not_ready index_mismatch"
 
 # CONTRACTS.md, by hand: the routes, and the codes of their errors by status.
 CONTRACT = {
-    ("post", "/api/query"): {**BODY, "400": QUERY, "503": f"llm_unavailable {NO_INDEX}"},
-    ("post", "/v1/query"): {**BODY, "400": QUERY, "503": f"llm_unavailable {NO_INDEX}"},
+    ("post", "/api/query"): {**BODY, "400": QUERY, "503": f"llm_unavailable embedder_unavailable {NO_INDEX}"},
+    ("post", "/v1/query"): {**BODY, "400": QUERY, "503": f"llm_unavailable embedder_unavailable {NO_INDEX}"},
     ("post", "/api/feedback"): {
         **BODY,
         "400": "invalid_json invalid_parameter",
@@ -28,7 +28,7 @@ CONTRACT = {
     ("get", "/api/chunks/{chunk_id}"): {"400": "invalid_parameter", "404": "unknown_chunk", "503": NO_INDEX},
     ("get", "/api/suggestions"): {"503": NO_INDEX},
     ("get", "/api/health"): {"503": NO_INDEX},
-    ("post", "/v1/chat/completions"): {**BODY, "400": QUERY, "503": f"llm_unavailable {NO_INDEX}"},
+    ("post", "/v1/chat/completions"): {**BODY, "400": QUERY, "503": f"llm_unavailable embedder_unavailable {NO_INDEX}"},
     ("get", "/v1/models"): {},
     ("get", "/v1/models/{model}"): {"404": "model_not_found"},
     ("post", "/mcp"): {"400": "", "404": "", "406": "not_acceptable", **BODY},

@@ -33,6 +33,7 @@ from rag.values.answer import Answer, Citation, Completion, Hit
 from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
+EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
 LLM_FAILED = "Pipeline error: LLM request failed"
 STORE_FAILED = "Feedback cannot be kept now"
 UNEXPECTED = "Pipeline error: Unexpected failure"
@@ -207,7 +208,9 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return "The index is damaged. Run: ragctl ingest PATH"
         case IndexUnavailable():
             return "There is no room to open the index in"
-        case SearchFailed() | EmbeddingFailed() | EmbeddingUnavailable():
+        case EmbeddingUnavailable():
+            return EMBEDDER_UNAVAILABLE
+        case SearchFailed() | EmbeddingFailed():
             return RETRIEVAL_FAILED
         case LlmFailed() | LlmUnavailable():
             return LLM_FAILED
