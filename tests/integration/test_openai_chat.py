@@ -21,6 +21,7 @@ from fakes_llm import (
     LlmServer,
     Step,
     cut,
+    drip,
     empty_choices,
     error,
     garbage,
@@ -487,6 +488,25 @@ def test_an_unreadable_completion_fails_at_once(
 
     assert (len(server.requests), fake_time.slept) == (1, [])
     assert model.last_error == str(caught.value)
+
+
+@pytest.mark.parametrize(("chars", "finish"), [(8000, "stop"), (8001, "length"), (1_000_000, "length")])
+def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Deadline, chars: int, finish: str) -> None:
+    """500 tokens are 8,000 characters at most; a server that writes on anyway is taken as one that stopped there."""
+    with LlmServer([reply("x" * chars)]) as server:
+        made = connect(server).complete(MESSAGES, deadline=deadline)
+    assert (made.text, made.finish_reason) == ("x" * 8000, finish)
+    with LlmServer([reply(f"<think>{'x' * chars}</think>Yes.")]) as server, pytest.raises(LlmFailed, match="no text"):
+        connect(server).complete(MESSAGES, deadline=deadline)
+
+
+def test_a_body_grows_with_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
+    """A stream of 10,000 tokens, each in an event of half a kilobyte, is no misbehaviour."""
+    events = drip(*[{"choices": [{"delta": {"content": "so "}}], "id": "x" * 500} for _ in range(10_000)])
+    for tokens, text in ((10_000, "so " * 10_000), (500, ("so " * 10_000)[:8000])):
+        with LlmServer([events]) as server:
+            model = connect(server, max_tokens=tokens)
+            assert model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None).text == text
 
 
 def test_json_is_read_whatever_the_server_calls_it(connect: Connect, deadline: Deadline) -> None:

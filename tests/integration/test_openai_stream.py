@@ -168,3 +168,33 @@ def test_reasoning_is_not_passed_on(chat_of: Callable[..., OpenAiChat], deadline
     with LlmServer([drip("<th", "ink>The user ", "wants</", "think>", "\n\n", "A <b", "> c.")]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
     assert "".join(heard) == made.text == "A <b> c."
+
+
+def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(
+    chat_of: Callable[..., OpenAiChat], deadline: Deadline
+) -> None:
+    """500 tokens are 8,000 characters at most: what was shown is what is answered, and the rest is never read."""
+    ended = threading.Event()
+    heard: list[str] = []
+
+    def endless(exchange: Exchange) -> None:
+        try:
+            drip("Yes", *[" and on" for _ in range(1_000_000)])(exchange)
+        except OSError:
+            ended.set()
+
+    with LlmServer([endless]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
+        assert ended.wait(WAIT_S)
+        assert len(server.requests) == 1
+    assert "".join(heard) == made.text == f"Yes{' and on' * 2000}"[:8000]
+    assert (made.finish_reason, made.usage) == ("length", None)
+
+
+def test_reasoning_counts_too(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+    thinks = f"<think>{'so ' * 2000}"
+    with LlmServer([drip(thinks, "</think>", "Yes" * 2000)]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+    assert made.text == ("Yes" * 2000)[: 8000 - len(thinks) - len("</think>")]
+    with LlmServer([drip(thinks, thinks)]) as server, pytest.raises(LlmFailed, match="no text"):
+        chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
-from rag.adapters.llm.openai_stream import GrowingCompletion
-from rag.adapters.llm.openai_wire import read_completion, spends_tokens_on_reasoning
+from rag.adapters.llm.openai_stream import GrowingCompletion, LongEnough
+from rag.adapters.llm.openai_wire import most_chars, read_completion, spends_tokens_on_reasoning
 from rag.values.answer import Completion, Message
 from rag.values.chat import OnText
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY_BYTES", "ChatEndpoint", "ModelNotFound", "Transient"]
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""A completion longer than this is not one; reading on would only fill the memory."""
+TOKEN_BYTES = 1024
+"""A body of more bytes than the first, and the second for each token that was asked for, is no completion.
+
+A streamed token is an event of 200 to 500 bytes. Reading on would only fill the memory."""
 
 
 class ChatEndpoint(OpenAiServer):
@@ -41,13 +44,14 @@ class ChatEndpoint(OpenAiServer):
             base_url=base_url,
             api_key=api_key,
             connect_timeout_s=connect_timeout_s,
-            max_body_bytes=MAX_BODY_BYTES,
+            max_body_bytes=MAX_BODY_BYTES + TOKEN_BYTES * (max_tokens or 0),
             noun="LLM",
             answer="completion",
             wall_clock=wall_clock,
         )
         self._temperature = temperature
         self._max_tokens = max_tokens
+        self._most = most_chars(max_tokens)
 
     def complete(
         self, model: str, messages: Sequence[Message], *, limit_s: float, on_text: OnText | None = None
@@ -55,7 +59,8 @@ class ChatEndpoint(OpenAiServer):
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
 
         With ``on_text`` the server is asked to stream, and that gets the answer's text as it comes, without reasoning
-        before it. A server that does not stream is read all the same.
+        before it. A server that does not stream is read all the same. A text that is longer than ``max_tokens`` can be
+        ends there.
 
         Raises:
             Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``.
@@ -78,7 +83,8 @@ class ChatEndpoint(OpenAiServer):
             return response
 
         if on_text is None:
-            return read_completion(self.call(request, limit_s=limit_s), model=model)
-        growing = GrowingCompletion(on_text)
-        self.stream(request, growing.take, limit_s=limit_s)
+            return read_completion(self.call(request, limit_s=limit_s), model=model, most=self._most)
+        growing = GrowingCompletion(on_text, most=self._most)
+        with suppress(LongEnough):
+            self.stream(request, growing.take, limit_s=limit_s)
         return growing.completion(model)

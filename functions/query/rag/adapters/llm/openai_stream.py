@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from rag.adapters.llm.openai_client import Transient
-from rag.adapters.llm.openai_wire import answer_start, read_completion, read_usage, without_reasoning
+from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, without_reasoning
 from rag.errors import LlmFailed
 from rag.values.answer import Completion, Usage
 from rag.values.chat import OnText
@@ -14,20 +14,26 @@ from rag.values.chat import OnText
 _DONE = "[DONE]"
 
 
+class LongEnough(Exception):
+    """The text is as long as it may be: nothing more is to be read."""
+
+
 class GrowingCompletion:
     """The first choice of one streamed completion.
 
     ``on_text`` gets its text without the reasoning before it. A body that is one JSON object, of a server that does not
-    stream, is read at its end.
+    stream, is read at its end. ``most`` is how many characters the text may have, reasoning included.
     """
 
-    def __init__(self, on_text: OnText) -> None:
+    def __init__(self, on_text: OnText, *, most: int | None = None) -> None:
         self._on_text = on_text
+        self._most = most
         self._bytes = bytearray()
         self._whole: bool | None = None
         self._ended = False
         self._text = ""
         self._shown: int | None = None
+        self._reasons = False
         self._model: str | None = None
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
@@ -38,11 +44,12 @@ class GrowingCompletion:
         Raises:
             Transient: the server says that it failed.
             LlmFailed: an event is not JSON.
+            LongEnough: the text ends here, whatever else the server says.
         """
         self._bytes += part
         if self._whole is None and (begun := self._bytes.lstrip()):
             self._whole = begun.startswith(b"{")
-        if not part or self._whole:
+        if self._whole or b"\n" not in part:
             self._on_text("")
             return
         *lines, rest = self._bytes.split(b"\n")
@@ -58,7 +65,7 @@ class GrowingCompletion:
             LlmFailed: there is no text in it.
         """
         if self._whole:
-            whole = read_completion(bytes(self._bytes), model=model)
+            whole = read_completion(bytes(self._bytes), model=model, most=self._most)
             self._on_text(whole.text)
             return whole
         self._read(bytes(self._bytes))
@@ -100,12 +107,19 @@ class GrowingCompletion:
         delta = choice.get("delta")
         content = delta.get("content") if isinstance(delta, dict) else None
         if isinstance(content, str) and content:
-            self._text += content
-            self._show()
+            room = len(content) if self._most is None else self._most - len(self._text)
+            self._text += content[:room]
+            self._show(content)
+            if len(content) > room:
+                self._finish_reason, self._ended = CUT, True
+                self._bytes.clear()
+                raise LongEnough
 
-    def _show(self) -> None:
-        if self._shown is None:
+    def _show(self, added: str) -> None:
+        # What reasons on has no end without one of these: a long block is not read anew with each of its words.
+        if self._shown is None and (">" in added or not self._reasons):
             self._shown = answer_start(self._text)
+            self._reasons = self._shown is None and answer_start(f"{self._text}.") is None
         if self._shown is None:
             self._on_text("")
             return

@@ -19,6 +19,14 @@ QUOTA_CODES = frozenset({"insufficient_quota"})
 _PASSING_STATUSES = frozenset({408, 409, 429})
 _OPERATOR_STATUSES = frozenset({401, 402, 403})
 
+CUT = "length"
+"""The finish reason of a completion that max_tokens ended."""
+
+CHARS_PER_TOKEN = 16
+"""No completion has more characters for each token that was asked for: four times what English has.
+
+The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or rulers; a text of little else may be cut."""
+
 # What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
 # max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
 _REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
@@ -62,11 +70,17 @@ def spends_tokens_on_reasoning(model: str) -> bool:
     return "gpt-oss" in model
 
 
-def read_completion(body: bytes, *, model: str) -> Completion:
+def most_chars(max_tokens: int | None) -> int | None:
+    """The longest text that ``max_tokens`` can be, reasoning included; None where nobody asked for an end."""
+    return None if max_tokens is None else max_tokens * CHARS_PER_TOKEN
+
+
+def read_completion(body: bytes, *, model: str, most: int | None = None) -> Completion:
     """Read the first choice of a completion; ``model`` is the one asked for, used when the body names none.
 
-    Reasoning before the answer is left out. The finish reason, and the usage unless all three counts are there, become
-    None when missing.
+    A text of more than ``most`` characters ends there, and its finish reason is ``length``: what the server should
+    have done. Reasoning before the answer counts, and is left out. The finish reason, and the usage unless all three
+    counts are there, become None when missing.
 
     Raises:
         LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning.
@@ -80,14 +94,15 @@ def read_completion(body: bytes, *, model: str) -> Completion:
         raise LlmFailed("Unreadable completion: no choices")
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
-    text = message.get("content") if isinstance(message, dict) else None
-    text = without_reasoning(text) if isinstance(text, str) else ""
+    content = _text(message.get("content") if isinstance(message, dict) else None) or ""
+    whole = content[:most]
+    text = without_reasoning(whole)
     if not text.strip():
         raise LlmFailed("Unreadable completion: no text")
     return Completion(
         text=text,
         model=_text(data.get("model")) or model,
-        finish_reason=_text(choice.get("finish_reason")),
+        finish_reason=CUT if len(whole) < len(content) else _text(choice.get("finish_reason")),
         usage=read_usage(data.get("usage")),
     )
 
