@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from urllib.parse import urldefrag
 
 from rag.stages.cite.addresses import TRAILING, same_source, source_name, source_url, title_name
@@ -75,16 +76,21 @@ class UrlCiter:
         mentions = list(_mentions(answer, known))
         bare = _MARK.sub(_blank, answer)
         starts = [0, *(position for _, _, position in mentions), len(answer)]
+
+        @cache  # marks beside which nothing is said are all about the whole answer
+        def drawn_on(about: str, group: tuple[int, ...]) -> tuple[int, ...]:
+            sentences = [_stems(match[0]) for match in _SENTENCE.finditer(about)]
+            drawn = [passages.best(words, group, self.min_share) for words in reversed(sentences)]
+            nearest = passages.best(_stems(about), group, 0.0)
+            places = [place for place in (*drawn, nearest, group[0]) if place is not None]
+            return tuple(dict.fromkeys(places[: max(1, len(places) - 2)]))
+
         found: dict[str, Citation] = {}
         for number, (raw, name, position) in enumerate(mentions, start=1):
             group = known[same_source(name)]
             said = [bare[starts[number - 1] : position], bare[position : starts[number + 1]]]
             about = next((text for text in said if len(_stems(text)) >= MIN_SENTENCE_WORDS), bare)
-            sentences = [_stems(match[0]) for match in _SENTENCE.finditer(about)]
-            drawn = [passages.best(words, group, self.min_share) for words in reversed(sentences)]
-            nearest = passages.best(_stems(about), group, 0.0)
-            places = [place for place in (*drawn, nearest, group[0]) if place is not None]
-            for place in dict.fromkeys(places[: max(1, len(places) - 2)]):
+            for place in drawn_on(about, group):
                 _add(found, _citation(raw, position, passages.hits[place]))
         return found.values()
 

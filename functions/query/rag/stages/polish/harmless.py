@@ -7,7 +7,7 @@ from collections.abc import Container
 from html import unescape
 
 _AUTOLINK = re.compile(r"<(?:https?://[^\s<>]*|[^\s<>:@]+@[^\s<>]+)>")
-_PLACEHOLDER = re.compile(r"<([A-Za-z][\w.:-]*)[^<>=\"']*>")
+_PLACEHOLDER = re.compile(r"<([A-Za-z][\w.:-]*+)[^<>=\"']*+>")
 _TAG_LIKE = re.compile(r"<(?=[A-Za-z/!?])")
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _AMP = re.compile(r"&(?:amp|#38);(?!#?\w+;)")

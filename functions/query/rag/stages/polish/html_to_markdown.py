@@ -44,7 +44,8 @@ _PRIVATE = str.maketrans("", "", "\x00\x01\x02\x03\x04")
 _HIDDEN_CODE = re.compile("\x01(\\d+)\x02")
 # No tag reaches over code.
 _TAG = re.compile(r"""<(/?)([A-Za-z][A-Za-z0-9:_-]*)((?:[\s/](?:[^<>"'\x01]|"[^"<\x01]*"|'[^'<\x01]*')*+)?)>|<""")
-_COMMENT = re.compile(r"<!--.*?-->|<[!?][^<>\x01]*>", re.DOTALL)
+_DECLARATION = re.compile(r"<[!?][^<>\x01]*>")
+_COMMENT = re.compile(rf"<!--.*?-->|{_DECLARATION.pattern}", re.DOTALL)
 _PIPE = re.compile(r"(?<!\\)\|")
 _ROW_BREAK = re.compile(r"(?<=[^\n])<br\s*/?>(?=[^\n])", re.IGNORECASE)
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)
@@ -58,7 +59,7 @@ def html_to_markdown(text: str) -> str:
     """``text`` as Markdown, in which no HTML tag is left outside of code; what is Markdown stays as it is."""
     text, codes = _masked(text.translate(_PRIVATE))
     if "<" in text:
-        text = _without_dropped(_COMMENT.sub("", text))
+        text = _without_dropped(_without_comments(text))
         text = _ROW.sub(lambda row: _ROW_BREAK.sub(" ", row[0]), text)
         marked = _only_elements(text).replace("&", _AMPERSAND)
         if "<" in marked:
@@ -82,6 +83,12 @@ def _revealed(text: str, codes: list[str]) -> str:
 def _hidden(code: str, codes: list[str]) -> str:
     codes.append(code)
     return _CODE.format(len(codes) - 1)
+
+
+def _without_comments(text: str) -> str:
+    # Behind the last end there is none: no beginning is followed up to the end of the text.
+    head, end, tail = text.rpartition("-->")
+    return _COMMENT.sub("", head + end) + _DECLARATION.sub("", tail)
 
 
 def _without_dropped(text: str) -> str:

@@ -7,6 +7,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.stages.cite import by_url
 from rag.stages.cite.addresses import source_name
 from rag.stages.cite.by_url import UrlCiter
 from rag.values.answer import Citation, Hit
@@ -162,3 +163,14 @@ def test_a_made_up_source_is_taken_out() -> None:
 def test_a_made_up_address_draws_on_nothing() -> None:
     assert cite("https://b.example/reporting/form/choose/activity", HITS) == ()
     assert cite("Choose the activity in the form: https://b.example/reporting", HITS) != ()
+
+
+def test_the_whole_answer_is_read_once_however_many_marks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks behind which, and before which, nothing is said are about all of the answer."""
+    read: list[int] = []
+    stems = by_url._stems
+    monkeypatch.setattr(by_url, "_stems", lambda text: read.append(len(text)) or stems(text))
+    answer = "- Open it (Source: https://ga.example.edu/reporting)\n" * 300
+    cited = UrlCiter(min_share=0.5)(answer, HITS)
+    assert (len(cited.citations), cited.valid) == (1, 300)
+    assert sum(read) < 6 * len(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,18 @@ def test_fenced_code_is_untouched_whatever_stands_around_it(around: str, code: s
 )
 def test_long_and_hostile_texts_are_finished(piece: str, end: str) -> None:
     assert len(html_to_markdown(piece * 5_000 + end)) <= 2 * len(piece) * 5_000 + 100
+
+
+@pytest.mark.parametrize("text", ["<!--" * 100_000, "<!-- -" * 60_000, f"<{'a.' * 200_000}", "<b>" * 130_000])
+def test_what_nothing_closes_is_read_once(text: str) -> None:
+    """Less than a second; where each beginning was followed up to the end it took minutes."""
+    start = time.process_time()
+    html_to_markdown(text)
+    assert time.process_time() - start < 20
+
+
+def test_comments_go_and_what_only_begins_one_does_not_take_the_rest() -> None:
+    assert html_to_markdown("a<!-- <b> -->b <!-- c <!-- d -->e <!DOCTYPE x>f <!--g> h <!-- i") == "ab e f  h < !-- i"
 
 
 def test_the_stage_says_what_it_did() -> None:
