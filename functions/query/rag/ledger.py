@@ -38,9 +38,14 @@ class Ledger:
         finally:
             self.timings[slot] = self.timings.get(slot, 0.0) + 1000 * (self.clock() - start)
 
-    def soft[T](self, slot: str, call: Callable[[], T], default: T) -> T:
-        """Call an optional stage; when it fails, log it, name it in ``skipped`` and go on with ``default``."""
+    def soft[T](self, slot: str, call: Callable[[], T], default: T, *, needs_s: float = 0.0) -> T:
+        """Call an optional stage; when it fails, log it, name it in ``skipped`` and go on with ``default``.
+
+        One that may take more seconds (``needs_s``) than are left is not called.
+        """
         try:
+            if self.deadline.remaining() < needs_s:
+                raise TimeoutError("too little time is left")
             return self.time(slot, call)
         except Exception as exc:  # noqa: BLE001 - whatever an optional stage does, the question is answered
             logger.warning("%s is skipped: %s: %s", slot, type(exc).__name__, exc)

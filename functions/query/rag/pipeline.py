@@ -17,7 +17,7 @@ from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.after.route import escalated
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
-from rag.stages.check.support import Checked
+from rag.stages.check.support import Checked, time_needed
 from rag.stages.cite.marks import Cited, placed, removed_note
 from rag.stages.cite.quoted import cite_completion, polish_completion
 from rag.stages.cite.references import build_related_docs, build_sources
@@ -26,7 +26,7 @@ from rag.stages.gate.declined import declined
 from rag.stages.links.led import hold
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NOT_ANSWERED
-from rag.stages.score.contract import begins_with_decline, held_to_sources, says_nothing
+from rag.stages.score.contract import UNCHECKED, begins_with_decline, held_to_sources, says_nothing
 from rag.stages.score.leaks import Leaks
 from rag.stages.write.told_apart import told_apart
 from rag.values.answer import (
@@ -188,11 +188,11 @@ class Pipeline:
         )
 
     def _checked(self, wrote: Completion, cited: Cited, context: Context, ledger: Ledger) -> Checked:
-        """What is cited, checked; a refusal states nothing."""
-        same = Checked(cited)
+        """What is cited, checked as far as there is time; a refusal states nothing."""
         if self.check is None or says_nothing(cited.text) or begins_with_decline(cited.text, self.decline_text):
-            return same
-        return ledger.soft("check", partial(self.check, wrote, cited, context), same)
+            return Checked(cited)
+        unchecked = Checked(cited, doubt=None, notes=(UNCHECKED,))
+        return ledger.soft("check", partial(self.check, wrote, cited, context), unchecked, needs_s=time_needed(wrote))
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)

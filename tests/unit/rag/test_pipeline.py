@@ -14,10 +14,15 @@ from rag.pipeline import Pipeline
 from rag.profiles import waypoint
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.after.route import ConfidenceRouter
+from rag.stages.check.support import Checked
+from rag.stages.cite.marks import Cited
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import (
     Answer,
     Completion,
+    Confidence,
+    Context,
+    Deadline,
     Decline,
     Evidence,
     Found,
@@ -215,6 +220,37 @@ def test_retrieval_and_generation_raise() -> None:
         ask(FakeChat(), FakeIndex(broken=IndexMissing("none")))
     with pytest.raises(LlmUnavailable):
         ask(FakeChat(LlmUnavailable("down")))
+
+
+@pytest.mark.parametrize(("left_s", "chars", "looked"), [(2.0, 200, True), (0.0, 200, False), (2.0, 20_000, False)])
+def test_an_answer_that_came_late_is_not_checked_and_never_looks_checked(
+    left_s: float, chars: int, looked: bool
+) -> None:
+    """Where the model left too little of the deadline for the check of so long an answer, that is said."""
+    clock = FakeClock()
+    checked: list[str] = []
+
+    def write(*_: object, **__: object) -> Completion:
+        clock.now += 27.0 - left_s
+        return Completion(text="Five days [Import permits]. ".ljust(chars, "x"), model="m")
+
+    def check(made: Completion, cited: Cited, context: Context) -> Checked:
+        checked.append(made.text)
+        return Checked(cited)
+
+    def score(*_: object) -> Confidence:
+        return Confidence("High", 100.0, "3 sources", raw=100.0)
+
+    line = replace(pipeline(FakeChat(), FakeIndex(HITS), clock), write=write, check=check, score=score)
+    answer = line.run(Question(text="Which permit?"), deadline=Deadline.after(27.0, clock))
+    assert len(checked) == looked
+    if looked:
+        assert (answer.skipped, answer.confidence.level) == ((), "High")
+        return
+    assert answer.skipped == ("check",)
+    assert "the statements were not checked" in answer.trail
+    assert (answer.statements, {one.support for one in answer.citations}) == ((), {None})
+    assert answer.confidence == Confidence("Medium", 74.0, "3 sources, the statements were not checked", raw=100.0)
 
 
 def test_run_is_finish_of_generate_of_prepare() -> None:

@@ -16,6 +16,9 @@ from rag.values.answer import Confidence, Level, Statement
 
 UNCITED_SCORE = 35.0
 """Highest confidence (0..100) of an answer without a valid citation: below every profile's bar for routing it back."""
+UNCHECKED_SCORE = 74.0
+"""Highest confidence of an answer whose statements were to be checked and were not: below what is High."""
+UNCHECKED = "the statements were not checked"
 UNCITED = "no statement cites a source that was found"
 UNSUPPORTED = "the sources cited support no statement"
 
@@ -44,7 +47,12 @@ def says_nothing(text: str) -> bool:
 
 
 def held_to_sources(
-    confidence: Confidence, *, cited: int, removed: int, statements: Sequence[Statement] = (), doubt: float = 0.0
+    confidence: Confidence,
+    *,
+    cited: int,
+    removed: int,
+    statements: Sequence[Statement] = (),
+    doubt: float | None = 0.0,
 ) -> Confidence:
     """``confidence`` as far as the answer's citations, and what they say, bear it out.
 
@@ -53,13 +61,14 @@ def held_to_sources(
         cited: citations in the answer of what was found.
         removed: citations of what was not, which were taken out.
         statements: those of the answer, checked.
-        doubt: the share of them (0..1) that is not borne out.
+        doubt: the share of them (0..1) that is not borne out; None where nobody could look.
 
     Returns:
         Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
         score times the smaller one of two shares, that of the citations that are valid and that of the statements that
-        are borne out. No more than Medium where one citation was removed or one statement has no support; Low where
-        that is so of half or more; and never above the level of that score, where it is a chance.
+        are borne out; at most ``UNCHECKED_SCORE`` where nobody could look. No more than Medium then, or where one
+        citation was removed or one statement has no support; Low where that is so of half or more; and never above the
+        level of that score, where it is a chance.
     """
     unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
     reasons = [confidence.reason]
@@ -74,8 +83,12 @@ def held_to_sources(
         reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
     if in_part:
         reasons.append(f"{in_part} of {len(statements)} supported in part")
-    score = round(confidence.score * min(cited / total, 1 - doubt), 1)
+    score = round(confidence.score * min(cited / total, 1 - (doubt or 0.0)), 1)
+    if doubt is None:
+        reasons.append(UNCHECKED)
+        score = min(score, UNCHECKED_SCORE)
     levels = [confidence.level if confidence.raw is None else level_of(score)]
+    levels += ["Medium"] if doubt is None else []
     if removed or unsupported:
         half = 2 * removed >= total or (unsupported and 2 * unsupported >= len(statements))
         levels.append("Low" if half else "Medium")
