@@ -58,7 +58,8 @@ class StoreGuard:
 
     A question waits ``question_s`` seconds for all of its calls together. ``clock`` counts seconds, monotonically;
     ``wall`` gives Unix seconds, as a monotonic clock may stand still while Lambda has frozen the process. ``run`` runs
-    something and waits for it no longer than so many seconds.
+    something and waits for it no longer than so many seconds. ``prepare`` comes before each call of a question and is not
+    counted: it makes the client, which is this process's own work and is done once.
     """
 
     def __init__(
@@ -68,11 +69,13 @@ class StoreGuard:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         run: Callable[[Callable[[], None], float], None] = in_a_thread,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._question_s = question_s
         self._clock = clock
         self._wall = wall
         self._run = run
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._shut_until = 0.0  # 0: open to all. Past: whoever comes next tries for all.
         self._left: set[Future[Any]] = set()
@@ -118,6 +121,7 @@ class StoreGuard:
         if left_s <= 0:
             raise StoreUnavailable("not tried, the question's time for stores is spent")
         self._admit()
+        self._prepare()
         started = self._clock()
         try:
             return self._within(left_s, call)

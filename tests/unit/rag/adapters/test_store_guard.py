@@ -46,6 +46,18 @@ def refused(guard: StoreGuard) -> bool:
         return False
 
 
+def test_making_the_client_is_not_the_store_s_slowness(machine: Machine) -> None:
+    """Without a snapshot the first question imports and makes it, which takes longer than a question may wait."""
+
+    def make() -> None:
+        machine.clock.now += 10 * WAIT_S
+
+    guard = StoreGuard(WAIT_S, clock=machine.clock, wall=machine.clock, run=machine.run, prepare=make)
+    with guard.question():
+        assert guard.read(answer) == "answered"
+        assert guard.write(answer) == "answered"
+
+
 def test_a_question_s_calls_share_its_time_and_what_is_written_has_the_end_of_it(
     guard: StoreGuard, machine: Machine
 ) -> None:
