@@ -58,8 +58,8 @@ class StoreGuard:
 
     A question waits ``question_s`` seconds for all of its calls together. ``clock`` counts seconds, monotonically;
     ``wall`` gives Unix seconds, as a monotonic clock may stand still while Lambda has frozen the process. ``run`` runs
-    something and waits for it no longer than so many seconds. ``prepare`` comes before each call of a question and is not
-    counted: it makes the client, which is this process's own work and is done once.
+    something and waits for it no longer than so many seconds. ``prepare`` comes before each call of a question and is
+    not counted: it makes the client, which is this process's own work and is done once.
     """
 
     def __init__(
