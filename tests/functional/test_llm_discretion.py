@@ -1,4 +1,4 @@
-"""An LLM or an embedder whose errors repeat the request: what the log at INFO tells of it, and what it never does."""
+"""An LLM or an embedder whose errors repeat the request: what the log tells of it, and what it never does."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def error_in_stream() -> Step:
 
 @pytest.fixture
 def knowledge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Start]:
-    """Starts the function on one passage, with loggers as Lambda sets them: the root at INFO."""
+    """Starts the function on one passage, with loggers as Lambda sets them for LogLevel=DEBUG."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "DEBUG")
     (tmp_path / "fees.md").write_text(f"# Fees\n\n{PASSAGE}\n", encoding="utf-8")
     assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
     with starting(tmp_path / "index") as start:
@@ -93,7 +94,8 @@ def test_what_is_no_identifier_is_not_told(knowledge: Start, caplog: pytest.LogC
 def test_an_embedder_repeats_no_question_into_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "DEBUG")
     (tmp_path / "fees.md").write_text(f"# Fees\n\n{PASSAGE}\n", encoding="utf-8")
     with LlmServer(embed=[]) as server:
         env = {"EMBED_MODEL": "house", "EMBED_API_KEY": API_KEY, "EMBED_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}

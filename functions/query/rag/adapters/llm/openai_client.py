@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
-from rag.adapters.llm.discreet import quiet_client, with_identifiers, without_words
+from rag.adapters.llm.discreet import with_identifiers, without_words
 from rag.adapters.llm.openai_wire import Verdict, judge
 from rag.adapters.llm.time_limit import pieces_within, within
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
@@ -205,7 +205,6 @@ class OpenAiServer:
         import httpx2
         import openai
 
-        quiet_client()
         # A redirect would send the prompt to an address that nobody chose.
         connections = openai.DefaultHttpxClient(follow_redirects=False)
         try:
