@@ -102,7 +102,7 @@ bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## 
 	@$(PY) -m bench
 
 smoke: $(TOOLS_DONE) $(SAM_DONE) ## Check a deployed stack: STACK=name, ARGS='--update' or '--delete'
-	@test -n '$(STACK)' || { echo "Name the stack: make smoke STACK=serverless-rag [ARGS='--json']" >&2; exit 2; }
+	@test -n '$(STACK)' || { echo "Name the stack: make smoke STACK=serverless-rag [ARGS='--update|--delete|--json']" >&2; exit 2; }
 	@PATH="$(CURDIR)/$(SAM_VENV)/bin:$$PATH" $(PY) -m smoke '$(STACK)' $(ARGS)
 
 check: lint test ## The gate: format, lint, types, generated docs, tests

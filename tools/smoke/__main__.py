@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import boto3  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
@@ -17,10 +18,11 @@ from smoke.api_checks import API_CHECKS
 from smoke.aws_checks import AFTER, BEFORE
 from smoke.deletion import DELETION_CHECKS, STAYS, before_deletion
 from smoke.stack import OFF_TOPIC, Aws, Stack, open_stack
-from smoke.update import UPDATE_CHECKS, Run, before_update
+from smoke.update import UPDATE_CHECKS, Run, before_update, deployment
 from smoke.values import Failed, Patience, Result, examine
 
 DONE, FAILED, BAD_USAGE = 0, 1, 2
+CONFIG = Path(__file__).resolve().parents[2] / "samconfig.toml"
 
 type Tell = Callable[[Result], None]
 
@@ -39,6 +41,7 @@ def main(
     aws: Aws | None = None,
     run: Run = run_program,
     patience: Patience | None = None,
+    config: Path = CONFIG,
 ) -> int:
     """The exit status: 0 where every check is ok or skipped, 1 where one failed, 2 for bad usage."""
     options = _read(arguments)
@@ -60,7 +63,7 @@ def main(
             patience=patience or Patience(seconds=options.wait),
             off_topic=options.off_topic,
         )
-        _examine(stack, options, run, tell)
+        _examine(stack, options, run, tell, config)
     except ClientError as error:
         tell(Result("stack", "failed", f"AWS refused {error.operation_name}: {error.response['Error']['Code']}"))
     except (BotoCoreError, Failed, OSError) as error:
@@ -73,15 +76,15 @@ def main(
     return FAILED if failed else DONE
 
 
-def _examine(stack: Stack, options: argparse.Namespace, run: Run, tell: Tell) -> None:
-    target = ("--stack-name", stack.name, *(("--region", options.region) if options.region else ()))
+def _examine(stack: Stack, options: argparse.Namespace, run: Run, tell: Tell, config: Path) -> None:
+    region = ("--region", options.region) if options.region else ()
     if options.delete:
-        deletion = before_deletion(stack, ("sam", "delete", *target, "--no-prompts"), run)
+        deletion = before_deletion(stack, ("sam", "delete", "--stack-name", stack.name, *region, "--no-prompts"), run)
         examine(DELETION_CHECKS, deletion, tell)
         print(f"What stays, on purpose: {'; '.join(STAYS)}.", file=sys.stderr)
         return
     if options.update:
-        update = before_update(stack, ("sam", "deploy", *target, "--no-confirm-changeset"), run)
+        update = before_update(stack, (*deployment(stack.name, config), *region), run)
         examine(UPDATE_CHECKS, update, tell)
     examine((*BEFORE, *API_CHECKS, *AFTER), stack, tell)
 

@@ -15,7 +15,7 @@ from smoke.values import Check, Failed, Skipped
 TRIED = 3
 """Sample questions that are asked until one is answered: a model may decline what the index would answer."""
 TOO_LARGE = 70 * 1024
-AT_ONCE = 40
+AT_ONCE = 20
 MAX_BURST = 1_000
 """Requests that the burst may take at most; a usage plan that allows more is not tried."""
 

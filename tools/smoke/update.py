@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
@@ -85,6 +87,23 @@ class Update:
             return True if gone(read) else None
 
         return bool(self.stack.patience.until(look))
+
+
+def deployment(stack: str, config: Path) -> tuple[str, ...]:
+    """The command that deploys ``stack``, with the table of ``config`` (samconfig.toml) that is for it.
+
+    Another one's answers would change what this stack is.
+
+    Raises:
+        Failed: there is none.
+    """
+    tables = tomllib.loads(config.read_text(encoding="utf-8"))
+    for name, table in tables.items():
+        if isinstance(table, dict):
+            places = [table.get(command, {}).get("parameters", {}) for command in ("deploy", "global")]
+            if stack in (place.get("stack_name") for place in places):
+                return ("sam", "deploy", "--config-env", name, "--stack-name", stack, "--no-confirm-changeset")
+    raise Failed(f"No table of {config.name} has stack_name = {stack!r} (docs/operations.md, Several stacks)")
 
 
 def before_update(stack: Stack, command: tuple[str, ...], run: Run) -> Update:
