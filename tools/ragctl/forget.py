@@ -34,9 +34,7 @@ def forget(
     session = parse_session(session)
     erase = build_forget(load(Settings))
     if erase is None:
-        sentence = (
-            "There is no store: set STORE_PATH to the SQLite file that the server uses, or TABLE_NAME to the table"
-        )
+        sentence = "There is no store: STORE_PATH must name the SQLite file that the server uses, or TABLE_NAME the table"
         raise CommandFailed(sentence, code="no_store")
     forgotten = erase(session)
     if as_json:
