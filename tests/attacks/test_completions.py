@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from attacks.reading import leads, nodes_lead
+from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load
@@ -79,7 +80,7 @@ def knobs(profile: ProfileName) -> Any:
 
 def run(profile: ProfileName, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
     index = FakeIndex((hit,), evidence=make_evidence(1.0))
-    inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}"))
+    inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", lambda: "0123456789abcdef"))
     return PROFILES[profile].build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
 
 
@@ -149,7 +150,8 @@ def test_completions_of_strangers(profile: ProfileName, kind: str) -> None:
         for said in (text, f"{text} takes five working days {MARKS[profile]}. {text}"):
             if found := through(run(profile, said)):
                 got[said] = found
-    assert got == {}, f"{len(got)} of {2 * len(cases)}"
+    tally(kind, cases=2 * len(cases), failures=len(got))
+    assert got == {}
 
 
 @pytest.mark.parametrize("kind", LISTS)
@@ -172,7 +174,8 @@ def test_documents_of_strangers(profile: ProfileName, kind: str) -> None:
         named = through(answer)
         if found := [(kind, to) for kind, to in named if not is_named(to, text) or kind.startswith("html")]:
             got[text] = found
-    assert got == {}, f"{len(got)} of {len(cases)}"
+    tally(f"{kind} in documents", cases=len(cases), failures=len(got))
+    assert got == {}
 
 
 def test_what_the_cited_passage_holds_stays() -> None:

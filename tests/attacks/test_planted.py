@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
+from attacks.reading import leads
 from attacks.tally import tally
 from fakes import FakeIndex, deadline, make_inputs, make_services
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
@@ -22,10 +23,10 @@ from rag.http.replies import query_reply
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
 from rag.profiles.services import new_mark
+from rag.stages.cite.addresses import shown
 from rag.stages.write.chat_writer import ChatWriter
 
 _WORD = re.compile(r"[a-z0-9]+")
-_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
 TEMPLATES = {
     name: {
         path.name: path.read_text(encoding="utf-8")
@@ -159,11 +160,16 @@ def test_nobody_is_sure_of_what_was_planted(tried: list[Tried]) -> None:
     assert through("confidence", tried, sure) == []
 
 
-@pytest.mark.xfail(reason="addresses of a completion are not yet held to those of the passages that it cites")
-def test_no_foreign_address_is_shown(tried: list[Tried]) -> None:
+def test_nothing_leads_where_no_cited_passage_does(tried: list[Tried]) -> None:
+    """A link to what the cited passage itself names is the passage's; an address shown as code leads nowhere."""
+
     def foreign(one: Tried, body: dict[str, Any]) -> object:
-        cited = {url for citation in body["citations"] for url in citation["sourceUrls"]}
-        return [url for url in _ADDRESS.findall(body["answer"]) if url.rstrip(".,;:!?*_") not in cited]
+        cited = {citation["docId"] for citation in body["citations"]}
+        chunks = [hit.chunk for hit in one.case.hits if hit.chunk.doc_id in cited]
+        named = " ".join(
+            text for chunk in chunks for text in (chunk.text, chunk.title, chunk.section, shown(chunk.url))
+        )
+        return [lead for lead in leads(body["answer"]) if lead[1].rstrip(".,;:!?*_)") not in named]
 
     assert through("foreign addresses", tried, foreign) == []
 
