@@ -156,10 +156,10 @@ class Pipeline:
             wrote, notes = ledger.time("polish", polish_completion, polish, wrote, context)
             trail = (*trail, *notes)
         cited = ledger.time("citation", cite_completion, self.cite, wrote, context)
-        if not made.quotes and self.leaks(wrote.text, cited.text):
-            ledger.events.append("prompt_leak")
-            cited = Cited(self.decline_text, (), 0)
         checked = ledger.time("citation", hold, self._checked(wrote, cited, context, ledger))
+        if not made.quotes and self.leaks(wrote.text, cited.text, checked.cited.text):
+            ledger.events.append("prompt_leak")
+            checked = Checked(Cited(self.decline_text, (), 0))
         text = self.decline_text if says_nothing(checked.cited.text) else checked.cited.text
         refused = begins_with_decline(text, self.decline_text)
         citations = () if refused else checked.cited.citations  # a refusal may cite where it did not find the answer

@@ -23,6 +23,9 @@ RULES = Leaks.of(TEMPLATE, "I do not know this one at all, sorry. Ask somebody."
         "<b>Answer</b> only <!-- x -->from the context<br/>below; say I",
         "Rules: <Answer only from the context below; say I>",
         "A-n-s-w-e-r o n l y from the context below say I",
+        "Answer[](z) only[](https://e.example/0) from ![](q)the context below say I",
+        "1. Answer 2. only 3. from 4. the 5. context 6. below 7. say 8. I",
+        "&#65;nswer only from\u0301 the context[^0] below\u00b9, say I",
     ],
 )
 def test_eight_words_on_end_are_a_leak_whatever_sets_them_apart(said: str) -> None:
