@@ -44,6 +44,12 @@ def test_the_reference_is_the_published_one(api: Api) -> None:
     assert api.call(get("/openapi.json")).text == published
 
 
+@pytest.mark.parametrize("file", ["x", "app.py", ".", "..", "nothing.js"])
+def test_what_is_no_file_of_it_is_404(api: Api, file: str) -> None:
+    told = api.call(get(f"/web/{file}"))
+    assert (told.status, told.json["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize("path", ["/", "/web/app.js", "/docs", "/openapi.json"])
 def test_it_can_be_left_out(start: Start, path: str) -> None:
     told = start(WEB="off").call(get(path))

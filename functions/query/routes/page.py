@@ -81,8 +81,10 @@ def _html(call: Call, name: str, base: str) -> Response[str]:
 
 
 def _text(call: Call, name: str) -> Response[str]:
-    headers = {**PAGE_HEADERS, "Cache-Control": CACHED}
-    return Response(int(HTTPStatus.OK), TYPES[Path(name).suffix], _read(call, name), headers=headers)
+    text = _read(call, name)
+    return Response(
+        int(HTTPStatus.OK), TYPES[Path(name).suffix], text, headers={**PAGE_HEADERS, "Cache-Control": CACHED}
+    )
 
 
 def _read(call: Call, name: str) -> str:
