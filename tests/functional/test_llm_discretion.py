@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes_llm import LlmServer, Step, drip, echo, echo_in_broken_headers
+from fakes_llm import Exchange, LlmServer, Step, completion, drip, echo, echo_in_broken_headers, json_body
 from functional.harness import API_KEY, IN_SCOPE, Reply, Start, rest_event, starting
 
 from ragctl import cli
@@ -81,6 +81,37 @@ def test_nor_does_a_stream_or_a_broken_response(knowledge: Start, step: Step, ca
     assert result.status == 503
     assert_discreet(written(result, caplog))
     assert "request failed" in result.output
+
+
+@pytest.mark.parametrize("said", [MARKER.partition("-")[0].lower(), API_KEY[:-1], f"x{API_KEY[4:14]}"])
+def test_an_identifier_of_the_request_is_not_told(
+    knowledge: Start, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with LlmServer([echo(400, code=said, kind=said)]) as server:
+        api = knowledge(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, RELEVANCE_THRESHOLD="-1")
+        result = api.ask(f"{IN_SCOPE} {MARKER}")
+    assert result.status == 500
+    assert said.lower() not in written(result, caplog).lower()
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_what_a_server_calls_its_model_is_not_told(
+    knowledge: Start, accept: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def answer(exchange: Exchange) -> None:
+        asked = exchange.request.body.decode() + exchange.request.headers["authorization"]
+        json_body({**completion("Ninety."), "model": asked})(exchange)
+
+    with LlmServer([answer]) as server:
+        api = knowledge(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, LLM_MODEL="house", RELEVANCE_THRESHOLD="-1")
+        body = json.dumps({"query": f"{IN_SCOPE} {MARKER}"})
+        result = api.call(
+            rest_event("POST", "/api/query", body, headers={"Content-Type": "application/json", "Accept": accept})
+        )
+    assert result.status == 200
+    assert_discreet(result.output)
+    (line,) = [line for line in result.logs if line["message"] == "answered"]
+    assert line["model"] == "house"
 
 
 def test_what_is_no_identifier_is_not_told(knowledge: Start, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,10 +17,13 @@ from typing import Any
 
 import pytest
 from fakes_llm import (
+    MODEL,
     SERVER_ERROR_TEXT,
     Exchange,
     LlmServer,
     Step,
+    chunk,
+    completion,
     cut,
     drip,
     empty_choices,
@@ -144,6 +148,7 @@ def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, dea
     assert completion == Completion(
         text="Yes. [Permits]",
         model="m-2026",
+        asked="llama-3.1-8b-instant",
         finish_reason="length",
         usage=Usage(900, 40, 940),
         calls=1,
@@ -610,6 +615,44 @@ def test_eight_threads_share_one_adapter(connect: Connect, deadline: Deadline) -
     assert answers == [f"QUESTION {number}" for number in range(40)]
     assert model.model == "next"
     assert model.last_error is None
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(
+    connect: Connect, deadline: Deadline, status: int
+) -> None:
+    """200 KB can be 200 MB; the client itself reads all of an error, before anybody is asked."""
+    bomb = raw(status, gzip.compress(b" " * 200_000_000, 1), {"Content-Encoding": "gzip"})
+    long = raw(status, b" " * 20_000_000)
+    tracemalloc.start()
+    try:
+        with LlmServer([bomb, long]) as server:
+            model = connect(server, retries=0)
+            tracemalloc.reset_peak()
+            for _ in range(2):
+                with pytest.raises((LlmFailed, LlmUnavailable)):
+                    model.complete(MESSAGES, deadline=deadline)
+            assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
+            assert tracemalloc.get_traced_memory()[1] < 60_000_000  # the server's own 20 MB are in it
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["x" * 129, "two words", f"Bearer {KEY}", '{"messages": []}', "", None, 7])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_server_s_name_for_the_model_is_a_name_or_nothing(
+    connect: Connect, deadline: Deadline, name: object, streamed: bool
+) -> None:
+    told: Any = name
+    plain, event = {**completion("x"), "model": told}, {**chunk({"content": "x"}), "model": told}
+    step = drip(event, usage=None) if streamed else json_body(plain)
+    with LlmServer([step]) as server:
+        model = connect(server)
+        made = model.complete(MESSAGES, deadline=deadline, on_text=(lambda _: None) if streamed else None)
+    assert (made.model, made.asked) == (
+        MODEL if streamed else model.model,
+        model.model,
+    )  # a stream's first event has one
 
 
 def test_connections_are_kept_and_reset_drops_them(connect: Connect, deadline: Deadline) -> None:

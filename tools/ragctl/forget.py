@@ -34,7 +34,7 @@ def forget(
     session = parse_session(session)
     erase = build_forget(load(Settings))
     if erase is None:
-        sentence = "There is no store: STORE_PATH must name the SQLite file that the server uses, or TABLE_NAME the table"
+        sentence = "There is no store: STORE_PATH must name the SQLite file of the server, or TABLE_NAME the table"
         raise CommandFailed(sentence, code="no_store")
     forgotten = erase(session)
     if as_json:

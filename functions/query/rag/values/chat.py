@@ -47,11 +47,13 @@ class Completion:
 
     ``quotes`` are what the extractive engine quotes, in their order; a model's text has none. ``calls`` counts requests
     to a model (0 for the extractive engine), ``retries`` those after the first. ``degraded`` says that a last resort
-    answered in place of the configured model, ``denied`` (0 or 1) whether only the operator can mend that.
+    answered in place of the configured model, ``denied`` (0 or 1) whether only the operator can mend that. ``asked`` is
+    the model as it was asked for, where the server may have said ``model``.
     """
 
     text: str
     model: str
+    asked: str = ""
     finish_reason: str | None = None
     usage: Usage | None = None
     calls: int = 1

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from openai import APIStatusError
 
 TOLD_FIELDS = ("code", "type", "param")
+KEY_PART = 6
 _IDENTIFIER = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 
 
@@ -29,17 +30,27 @@ def without_words(error: BaseException) -> None:
 
 
 def with_identifiers(error: APIStatusError, *, key: str) -> None:
-    """As ``without_words``, but what the body names in a short identifier, such as an error's code, stays."""
+    """As ``without_words``, but what the body names in a short identifier, such as an error's code, stays.
+
+    Nothing stays that the request held too, nor a part of ``key``.
+    """
     without_words(error)
-    error.args = (", ".join([f"status {error.status_code}", *_identifiers(error.body, key)]),)
+    error.args = (", ".join([f"status {error.status_code}", *_identifiers(error, key)]),)
 
 
-def _identifiers(body: object, key: str) -> Iterator[str]:
-    fields = body if isinstance(body, Mapping) else {}
+def _identifiers(error: APIStatusError, key: str) -> Iterator[str]:
+    fields = error.body if isinstance(error.body, Mapping) else {}
+    asked = error.request.content.decode("utf-8", "replace").casefold()
     for name in TOLD_FIELDS:
         value = str(fields.get(name) or "")
-        if _IDENTIFIER.fullmatch(value) and key not in value:
+        if _IDENTIFIER.fullmatch(value) and value.casefold() not in asked and not _shares(value, key):
             yield f"{name} {value}"
+
+
+def _shares(value: str, key: str) -> bool:
+    """Whether ``value`` holds ``KEY_PART`` characters on end of ``key``, or all of a shorter one."""
+    value, key = value.casefold(), key.casefold()
+    return any(key[at : at + KEY_PART] in value for at in range(max(1, len(key) - KEY_PART + 1)))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
-from rag.adapters.llm.discreet import with_identifiers, without_words
 from rag.adapters.llm.openai_wire import Verdict, judge
 from rag.adapters.llm.time_limit import pieces_within, within
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
@@ -91,7 +89,9 @@ class OpenAiServer:
         with self._lock:
             if self._client is not None:
                 self._client.api_key = PLACEHOLDER_KEY
-                _close_connections(self._client)
+                from rag.adapters.llm.connections import close_connections
+
+                close_connections(self._client)
 
     def call(self, request: Request, *, limit_s: float) -> bytes:
         """The body of the response to ``request``, which is made once and awaited for at most ``limit_s`` in all.
@@ -122,8 +122,10 @@ class OpenAiServer:
             try:
                 pieces_within(limit_s, lambda put: self._read(client, request, limit_s, put, responses), take)
             except BaseException:
+                from rag.adapters.llm.connections import hang_up
+
                 for response in responses:
-                    _hang_up(response)
+                    hang_up(response)
                 raise
 
     @contextmanager
@@ -131,6 +133,8 @@ class OpenAiServer:
         """Errors of the vendor's client as ours, without what the server said."""
         import httpx2
         import openai
+
+        from rag.adapters.llm.discreet import with_identifiers, without_words
 
         try:
             yield
@@ -205,8 +209,9 @@ class OpenAiServer:
         import httpx2
         import openai
 
-        # A redirect would send the prompt to an address that nobody chose.
-        connections = openai.DefaultHttpxClient(follow_redirects=False)
+        from rag.adapters.llm.connections import make_connections
+
+        connections = make_connections()
         try:
             client = openai.OpenAI(
                 api_key=PLACEHOLDER_KEY,
@@ -227,23 +232,3 @@ class OpenAiServer:
         client._custom_headers = {}
         weakref.finalize(client, connections.close).atexit = False  # as the client does with one of its own
         return client
-
-
-def _close_connections(client: OpenAI) -> None:
-    """Those of its pools. A client that is closed is of no further use, and making another takes 44 ms of CPU.
-
-    There is no public way. A pool that is closed opens new connections when it is asked again.
-    """
-    http = client._client
-    for transport in (http._transport, *http._mounts.values()):
-        if transport is not None:
-            transport.close()
-
-
-def _hang_up(response: APIResponse[Any]) -> None:
-    """End the connection of a response that another thread is reading: closing alone would not wake that."""
-    stream = response.http_response.extensions.get("network_stream")
-    connection = stream.get_extra_info("socket") if stream else None
-    if connection is not None:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)

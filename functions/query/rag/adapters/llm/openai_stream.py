@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from rag.adapters.llm.openai_client import Transient
-from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, without_reasoning
+from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, served_name, without_reasoning
 from rag.errors import LlmFailed
 from rag.values.answer import Completion, Usage
 from rag.values.chat import OnText
@@ -74,7 +74,13 @@ class GrowingCompletion:
         text = without_reasoning(self._text)
         if not text.strip():
             raise LlmFailed("Unreadable completion: no text")
-        return Completion(text=text, model=self._model or model, finish_reason=self._finish_reason, usage=self._usage)
+        return Completion(
+            text=text,
+            model=self._model or model,
+            asked=model,
+            finish_reason=self._finish_reason,
+            usage=self._usage,
+        )
 
     def _read(self, line: bytes) -> None:
         """One line of the stream; an event of this protocol is one."""
@@ -95,8 +101,7 @@ class GrowingCompletion:
     def _add(self, event: dict[str, Any]) -> None:
         if event.get("error"):
             raise Transient("The LLM reported an error in its stream")
-        if isinstance(event.get("model"), str):
-            self._model = event["model"] or self._model
+        self._model = served_name(event.get("model")) or self._model
         self._usage = read_usage(event.get("usage")) or self._usage
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None

@@ -30,6 +30,7 @@ The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or rulers;
 # What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
 # max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
 _REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
+_NAME = re.compile(r"[\w.:/@+-]{1,128}", re.ASCII)
 _REASONING_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>")
 _REASONING_END = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$\s*", re.MULTILINE | re.IGNORECASE)
 
@@ -101,10 +102,16 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
         raise LlmFailed("Unreadable completion: no text")
     return Completion(
         text=text,
-        model=_text(data.get("model")) or model,
+        model=served_name(data.get("model")) or model,
+        asked=model,
         finish_reason=CUT if len(whole) < len(content) else _text(choice.get("finish_reason")),
         usage=read_usage(data.get("usage")),
     )
+
+
+def served_name(value: object) -> str | None:
+    """What a server calls the model that it used; None where that is no name of one."""
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
 
 
 def without_reasoning(text: str) -> str:
