@@ -95,7 +95,7 @@ def _inline(
     for text in _texts(children):
         for match in BARE.finditer(text):
             address = bare_address(match)
-            if "@" in address and "/" not in address:
+            if "\\@" in token.content and "@" in address and "/" not in address:
                 continue  # who escapes the sign of "node@v22.5.0" wants no link
             yield Construct("decoded", *lines, address, goes_on=goes_on(text, match.start(), address))
 
@@ -204,7 +204,7 @@ def _noting(kind: Kind, rule: Callable[[StateInline, bool], bool]) -> Callable[[
     def noted(state: StateInline, silent: bool) -> bool:
         start, before, quiet = state.pos, len(state.tokens), state.env["quiet"]
         label_end = 0
-        if kind in {"link", "image"} and not silent and state.src[start] == ("[" if kind == "link" else "!"):
+        if kind in {"link", "image"} and not silent and state.src.startswith("[" if kind == "link" else "![", start):
             label_end = state.md.helpers.parseLinkLabel(state, start + (kind == "image"), kind == "link")
         state.env["quiet"] = quiet or kind == "image"  # what an image shows instead of itself is text
         done = rule(state, silent)

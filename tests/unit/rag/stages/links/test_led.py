@@ -7,6 +7,7 @@ from attacks.reading import leads
 from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import helpers
 
 from rag.stages.check.support import Checked
 from rag.stages.cite.addresses import address_key, shown
@@ -24,6 +25,7 @@ TAKEN = [
     ("[![A map](https://b.example/x.png)](https://b.example)", "A map"),
     ("<https://b.example>", "`https://b.example`"),
     ("Look at https://b.example/x, or www.b.example.", "Look at `https://b.example/x`, or `www.b.example`."),
+    ("Write to me@a.example&#46;b.example.", "Write to ``me@a.example.b.example``."),
     ("Write to you@b.example.", "Write to `you@b.example`."),
     ("[x][1] and [x]\n\n[1]: https://b.example\n[x]: https://b.example 'x'", "x and x"),
     ("<b>x</b> of <your name>", "\\<b>x\\</b> of \\<your name>"),
@@ -120,3 +122,11 @@ def test_nothing_leads_anywhere_whatever_is_said(text: str) -> None:
     made = led(evil, frozenset())
     assert leads(made.text) == []
     assert led(made.text, frozenset()).text == made.text
+
+
+def test_an_exclamation_mark_that_opens_no_image_has_no_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was looked for to the end of the text: 16,000 characters of "<!-- " took 8 s."""
+    looked: list[object] = []
+    monkeypatch.setattr(helpers, "parseLinkLabel", lambda *args: looked.append(args) or -1)
+    assert led("x ! <b <!-- " * 50, HELD).text == "x ! <b <!-- " * 50
+    assert looked == []
