@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.stages.score.contract import may_decline
+from rag.stages.score.contract import begins_with_decline, may_decline
 from rag.values.chat import OnText
 
 
@@ -12,15 +12,17 @@ def told_apart(on_text: OnText, decline: str) -> OnText:
     What is held back comes in one piece once it is told apart. A refusal begins with the decline's first sentence, as
     the prompt demands; nobody should read "I don't have specific" and see it change.
     """
-    held, told = "", False
+    held, told, refuses = "", False, False
 
     def hold(text: str) -> None:
-        nonlocal held, told
-        if told:
-            on_text(text)
+        nonlocal held, told, refuses
+        if told or refuses:
+            on_text(text if told else "")
             return
         held += text
-        told = not may_decline(held, decline)
+        if any(map(str.isalnum, text)):  # what else is added tells nothing apart, and would be read again each time
+            refuses = begins_with_decline(f"{held}x", decline)
+            told = not may_decline(held, decline)
         on_text(held if told else "")
 
     return hold

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.stages.score.contract import may_decline
 from rag.stages.write.told_apart import told_apart
 
 DECLINE = "I don't have specific information about that in the knowledge base. Please rephrase your question."
@@ -33,3 +34,15 @@ def test_a_refusal_and_what_may_become_one_is_held_back(said: str) -> None:
 def test_what_was_let_through_is_what_was_written(pieces: list[str]) -> None:
     let_through = "".join(heard(*pieces, " and more of it."))
     assert let_through in {"", "".join(pieces) + " and more of it."}
+
+
+def test_a_long_refusal_is_not_read_anew_with_each_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str, decline: str) -> bool:
+        read.append(text)
+        return may_decline(text, decline)
+
+    monkeypatch.setattr("rag.stages.write.told_apart.may_decline", counted)
+    assert heard(*f"{' ' * 5000}{DECLINE} {'And more. ' * 500}") == []
+    assert len(read) <= len(DECLINE)
