@@ -90,15 +90,15 @@ class Pipeline:
     def run(self, question: Question, *, deadline: Deadline, on_text: OnText | None = None) -> Answer:
         """Answer ``question`` before ``deadline``.
 
-        ``on_text`` gets what a model writes as it comes, unless and until it may be the decline: before citations are
-        checked, so that the answer's own text may differ. What it raises ends the model's call, and the run.
+        ``on_text`` gets what a model writes as it comes, unless and until it may be the decline, or may lead where no
+        passage does: before citations are checked, so that the answer's own text may differ. What it raises ends the
+        model's call, and the run.
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
             IndexUnavailable, SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        listen = self.leaks.withheld(told_apart(on_text, self.decline_text)) if on_text else None
-        ledger = Ledger(self.clock, deadline, listen)
+        ledger = Ledger(self.clock, deadline, on_text)
         start = self.clock()
         with self.sparing(), ledger.reported():
             draft = self.prepare(question, ledger)
@@ -133,7 +133,15 @@ class Pipeline:
         if draft.context is None:
             return None
         write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
-        return ledger.time("generation", ledger.complete, partial(write, on_text=ledger.on_text))
+        if ledger.on_text is None:
+            return ledger.time("generation", ledger.complete, write)
+        from rag.stages.links.streamed import streamed  # late: most answers are not streamed
+
+        out = streamed(ledger.on_text, draft.context)
+        listen = self.leaks.withheld(told_apart(out, self.decline_text))
+        completion = ledger.time("generation", ledger.complete, partial(write, on_text=listen))
+        out.end()
+        return completion
 
     def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-type Kind = Literal["link", "image", "auto", "bare", "html", "definition", "note", "decoded"]
+type Kind = Literal["link", "image", "auto", "bare", "html", "definition", "note", "decoded", "code"]
 
 
 class Unplaced(Exception):
@@ -34,7 +34,8 @@ class Construct:
     ``label_end`` is where the closing bracket of a link or an image stands. ``address`` is as the reader of Markdown
     decodes it. Of "html" only ``start`` counts, and of a "note": the definition of a footnote above something that is
     code only where nobody knows of footnotes. A "decoded" is a stretch of text that is an address when its escapes are
-    read. One that ``goes_on`` may be part of a longer one to others.
+    read. "code" is a span, or (not ``inline``) what a fence holds. One that ``goes_on`` may be part of a longer one to
+    others.
     """
 
     kind: Kind
@@ -51,8 +52,9 @@ _NOTE = re.compile(r"^[ \t]*(\[)\^[^\]\n]*\]:", re.MULTILINE)
 _TEXT = re.compile(rf"(?:(?!{BARE_BEGINS})[^\n!#$%&*+\-:<=>@\[\\\]^_`{{}}~])+", re.IGNORECASE)
 
 
-def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
-    """All of them in ``text``, whose lines end with ``\\n``; ``tables`` tells whether it may hold those.
+def constructs(text: str, *, tables: bool, code: bool = False) -> Iterator[Construct]:
+    """All of them in ``text``, whose lines end with ``\\n``; ``tables`` tells whether it may hold those,
+    ``code`` whether code is wanted too.
 
     Raises:
         Unplaced: one cannot be found in the text.
@@ -63,7 +65,7 @@ def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
         starts.append(starts[-1] + len(line) + 1)
     starts[-1] -= 1  # behind the last line no other one begins
     reader = _reader(tables)
-    env: dict[str, Any] = {"quiet": False}
+    env: dict[str, Any] = {"quiet": False, "code": code}
     rows = (0, 0)
     cells: dict[int, int] = {}
     tokens = reader.parse(text, env)
@@ -75,11 +77,28 @@ def constructs(text: str, *, tables: bool) -> Iterator[Construct]:
             yield Construct("definition", first, last, label_end=text.find("]:", first, last))
         elif token.type == "html_block":
             yield from (Construct("html", tag.start(1), tag.end(1)) for tag in _TAG.finditer(text, first, last))
+        elif token.type == "fence" and code:
+            yield Construct("code", text.find("\n", first) + 1 or len(text), last, inline=False)
         elif token.type == "inline":
             place = _placed(token.content, lines, starts, rows[0], cells)
             yield from _inline(reader, token, env, place, (first, last))
             for note in _NOTE.finditer(token.content) if notes else ():
                 yield Construct("note", place(note.start(1)), place(note.start(1)) + 1)
+
+
+def last_block(text: str) -> int:
+    """Where the last block of ``text`` begins, the last item of a list: whatever comes changes nothing before it."""
+    lines = text.split("\n")
+    found = []
+    for tables in (True, False) if "|" in text else (True,):
+        tokens = [token for token in _reader(tables).parse(text, {}) if token.map and token.nesting >= 0]
+        own = [one.map[0] for one in tokens if one.map and (not one.level or _is_item(one, lines[one.map[0]]))]
+        found.append(max(own, default=0))
+    return sum(len(line) + 1 for line in lines[: min(found)])
+
+
+def _is_item(token: Token, line: str) -> bool:
+    return token.type == "list_item_open" and token.level == 1 and line[:4].strip() != ""
 
 
 def _inline(
@@ -172,6 +191,7 @@ def _reader(tables: bool) -> MarkdownIt:
     rules.at("image", _noting("image", own["image"]))
     rules.at("autolink", _noting("auto", own["autolink"]))
     rules.at("html_inline", _noting("html", own["html_inline"]))
+    rules.at("backticks", _noting("code", own["backticks"]))
     return reader
 
 
@@ -209,10 +229,12 @@ def _noting(kind: Kind, rule: Callable[[StateInline, bool], bool]) -> Callable[[
         state.env["quiet"] = quiet or kind == "image"  # what an image shows instead of itself is text
         done = rule(state, silent)
         state.env["quiet"] = quiet
-        if done and not silent:
+        if done and not silent and (kind != "code" or (state.env["code"] and len(state.tokens) > before)):
             made = next((token for token in state.tokens[before:] if token.type in {"link_open", "image"}), None)
             address = str((made and (made.attrGet("href") or made.attrGet("src"))) or "")
-            inline = kind == "auto" or (state.src[label_end + 1 : label_end + 2] == "(" and state.pos > label_end + 1)
+            inline = kind in {"auto", "code"} or (
+                state.src[label_end + 1 : label_end + 2] == "(" and state.pos > label_end + 1
+            )
             _note(state, Construct(kind, start, state.pos, address, label_end, inline))
         return done
 
