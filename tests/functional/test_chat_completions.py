@@ -144,3 +144,14 @@ def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
     assert api.call(rest_event("GET", "/v1/models/waypoint")).json["object"] == "model"
     missing = api.call(rest_event("GET", "/v1/models/gpt-4"))
     assert (missing.status, missing.json["error"]["code"]) == (404, "model_not_found")
+
+
+def test_a_program_that_shows_each_delta_loads_nothing_that_no_passage_names(with_llm: Start) -> None:
+    """And has the answer's text in the end, where that goes on from what it has."""
+    pieces = ("You need three papers", " ![x](", "https://evil.example/?q=1", ") for this", ".")
+    with LlmServer([drip(*pieces)]) as server:
+        _, *texts, last = chunks(chat(with_llm(server), ("user", IN_SCOPE), stream=True))
+    shown = ["".join(one["choices"][0]["delta"]["content"] for one in texts[: at + 1]) for at in range(len(texts))]
+    answer = "You need three papers x for this. *(not found in the sources)*"
+    assert shown == ["You need three papers", "You need three papers ", answer[:33], answer]
+    assert "answer" not in last

@@ -79,8 +79,8 @@ def answer_in_events(
     try:
         answer = call.service.pipeline.run(parse(), deadline=call.deadline, on_text=out.say)
         observe(answer, protocol=protocol, first_text_ms=out.first_text_ms)
-        if not out.said:
-            out.say(answer.text)
+        if answer.text.startswith(said := out.said):
+            out.say(answer.text[len(said) :])
         out.send(events.end(answer, out.said))
     except ClientGone as error:
         observe_error(error, code="client_gone", status=499)
@@ -100,15 +100,20 @@ class _Out:
         self._parts: list[bytes] = []
         self._open = False
         self._started = self._sent_at = time.monotonic()
-        self.said = ""
+        self._said: list[str] = []
         self.first_text_ms: float | None = None
+
+    @property
+    def said(self) -> str:
+        """All text that was sent."""
+        return "".join(self._said)
 
     def say(self, text: str) -> None:
         """Send ``text``; of ``""``, a sign of life when it is time."""
         if text:
             if self.first_text_ms is None:
                 self.first_text_ms = 1000 * (time.monotonic() - self._started)
-            self.said += text
+            self._said.append(text)
             self.send(self._events.text(text))
         elif self._stream and time.monotonic() - self._sent_at >= KEEP_ALIVE_S:
             self.send(KEEP_ALIVE)
