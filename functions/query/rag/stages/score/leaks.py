@@ -17,7 +17,8 @@ of one of the three system prompts.
 """
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _WORD = re.compile(r"[^\W\d_]+")
-_MAY_HIDE = re.compile(r"<|\]\(|&")
+_MAY_HIDE = re.compile(r"<[^<>]*>|\]\(|&")
+_ASCII_OTHERS = re.compile(r"[^a-z]+")
 _UNSEEN = re.compile(r"<[^<>]*>|\]\([^()\n]*\)")
 """A tag, and where a link leads: what nobody reads."""
 TAIL = 1000
@@ -64,7 +65,9 @@ class Leaks:
             nonlocal letters, tail, repeats
             tail = (tail + text)[-TAIL:]
             letters += _letters(text)
-            repeats = repeats or self._in(letters) or (_MAY_HIDE.search(tail) is not None and self(tail))
+            repeats = repeats or self._in(letters)
+            if not repeats and _MAY_HIDE.search(tail):
+                repeats = self._in(_letters(_UNSEEN.sub("", tail)))
             letters = letters[-longest:]
             on_text("" if repeats else text)
 
@@ -78,4 +81,6 @@ def _bare(text: str) -> str:
 
 def _letters(text: str) -> str:
     """The letters of ``text``, without case and accents."""
+    if text.isascii() and "&" not in text:  # a stream is looked at with each of its pieces
+        return _ASCII_OTHERS.sub("", text.lower())
     return "".join(filter(str.isalpha, _bare(text)))

@@ -6,6 +6,7 @@ import pytest
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, Settings, load
 from rag.profiles import clockify, gacounts, waypoint
+from rag.stages.score import leaks
 from rag.stages.score.leaks import Leaks
 
 DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockify": clockify.DECLINE}
@@ -75,3 +76,13 @@ def test_a_stream_ends_before_the_eighth_word() -> None:
     assert "".join(heard) == "Fees. Answer <b>only</b> from the context below; say "
     assert heard[-3:] == ["", "", ""]
     assert Leaks().withheld(heard.append) == heard.append
+
+
+def test_what_ends_no_tag_is_not_read_anew_with_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = leaks._letters
+    monkeypatch.setattr(leaks, "_letters", lambda text: plain(read.append(text) or text))
+    listen = RULES.withheld(lambda _: None)
+    for char in "1 < 2, " * 500:
+        listen(char)
+    assert sum(map(len, read)) == 3500
