@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
-from unicodedata import combining, normalize
+from unicodedata import normalize
 
 from rag.values.chat import OnText
 
@@ -21,7 +21,7 @@ _MAY_HIDE = re.compile(r"<[^<>]*>|\]\(|&")
 _ASCII_OTHERS = re.compile(r"[^a-z]+")
 _UNSEEN = re.compile(r"<[^<>]*>|\]\([^()\n]*\)")
 """A tag, and where a link leads: what nobody reads."""
-TAIL = 1000
+TAIL = 400
 """So many characters of a stream are looked at again for what nobody reads between the letters."""
 
 
@@ -40,8 +40,8 @@ class Leaks:
     def of(cls, instructions: str, decline: str = "") -> Leaks:
         """Of each part of the template between its placeholders."""
         asked_for = _letters(decline.partition(". ")[0])
-        parts = (_WORD.findall(_bare(part)) for part in _PLACEHOLDER.split(instructions))
-        runs = ("".join(words[at : at + WORDS]) for words in parts for at in range(len(words) - WORDS + 1))
+        parts = (_WORD.findall(part) for part in _PLACEHOLDER.split(instructions))
+        runs = (_letters("".join(words[at : at + WORDS])) for words in parts for at in range(len(words) - WORDS + 1))
         return cls(tuple(dict.fromkeys(run for run in runs if run not in asked_for)))
 
     def __call__(self, *texts: str) -> bool:
@@ -74,13 +74,9 @@ class Leaks:
         return hold
 
 
-def _bare(text: str) -> str:
-    """``text`` without case and accents, references to characters read."""
-    return "".join(char for char in normalize("NFKD", unescape(text)) if not combining(char)).casefold()
-
-
 def _letters(text: str) -> str:
-    """The letters of ``text``, without case and accents."""
-    if text.isascii() and "&" not in text:  # a stream is looked at with each of its pieces
+    """The letters of ``text``, without case and accents, references to characters read."""
+    text = unescape(text)
+    if text.isascii():  # a stream is looked at with each of its pieces
         return _ASCII_OTHERS.sub("", text.lower())
-    return "".join(filter(str.isalpha, _bare(text)))
+    return "".join(filter(str.isalpha, normalize("NFKD", text).casefold()))  # what is combined is no letter
