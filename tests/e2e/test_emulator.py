@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from artefacts import BUILD, FUNCTION, INDEX, ROOT, require_emulator
-from fakes_llm import LlmServer, reply
+from fakes_llm import LlmServer, error, reply
 from functional.golden import differences, normalise
 from local_server import Server, serving
 
@@ -257,6 +257,25 @@ def test_a_secret_that_cannot_be_read_stops_neither_the_start_nor_health() -> No
 def test_two_environments_of_one_network_run_beside_each_other() -> None:
     with Session(built(), network=True) as one, Session(built(), network=True) as other:
         assert [session.invoke(EVENTS["health"]).body["statusCode"] for session in (one, other)] == [200, 200]
+
+
+def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
+    with (
+        LlmServer([reply("XQZZY. [Singapore Import Permits and TradeNet]"), error(400)]) as server,
+        Session(
+            built(),
+            environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
+            parameters={"LogLevel": "DEBUG"},
+            network=True,
+        ) as session,
+    ):
+        answered, failed = (session.invoke(EVENTS["query"]) for _ in range(2))
+    assert (answered.body["statusCode"], failed.body["statusCode"]) == (200, 500)
+    lines = [json.loads(line) for line in (*answered.lines, *failed.lines) if line.startswith('{"level"')]
+    assert [line["message"] for line in lines] == ["answered", "request failed"]
+    said = "\n".join((*answered.lines, *failed.lines))
+    question = json.loads(EVENTS["query"]["body"])["query"]
+    assert [word for word in (question, "XQZZY", "sk-e2e-key", "You are Waypoint", "TradeNet") if word in said] == []
 
 
 def test_the_llm_s_answer_comes_back() -> None:
