@@ -1,19 +1,15 @@
-"""The connections of an OpenAI client: they follow nobody, take errors in moderation, and can be closed and used again.
-
-Imported with the client, at its first use.
-"""
+"""The connections of an OpenAI client: they follow nobody, take errors in moderation, and can be closed and used again."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-import openai
-
 if TYPE_CHECKING:
+    import httpx2
     from openai import APIResponse, OpenAI
 
 MAX_ERROR_BYTES = 64 * 1024
@@ -26,6 +22,8 @@ def make_connections() -> httpx2.Client:
     A redirect would send the prompt to an address that nobody chose. Nothing compressed is asked for: a thousand bytes
     can be a gigabyte. And of an error no more than ``MAX_ERROR_BYTES`` are read, as they come.
     """
+    import openai
+
     return openai.DefaultHttpxClient(
         follow_redirects=False, headers={"Accept-Encoding": "identity"}, event_hooks={"response": [_bound_error]}
     )
@@ -51,27 +49,33 @@ def hang_up(response: APIResponse[Any]) -> None:
             connection.shutdown(socket.SHUT_RDWR)
 
 
-class _Bounded(httpx2.SyncByteStream):
-    """The first ``MAX_ERROR_BYTES`` of ``inner``."""
-
-    def __init__(self, inner: httpx2.SyncByteStream) -> None:
-        self._inner = inner
-
-    def __iter__(self) -> Iterator[bytes]:
-        left = MAX_ERROR_BYTES
-        for part in self._inner:
-            yield part[:left]
-            left -= len(part)
-            if left <= 0:
-                return
-
-    def close(self) -> None:
-        """Give back the connection."""
-        self._inner.close()
-
-
 def _bound_error(response: httpx2.Response) -> None:
     """Called when a response's headers are there and its body is not read yet."""
-    if response.status_code >= 300 and isinstance(response.stream, httpx2.SyncByteStream):
+    if response.status_code >= 300:
         response.headers.pop("Content-Encoding", None)
-        response.stream = _Bounded(response.stream)
+        response.stream = _bounded()(response.stream)
+
+
+@cache
+def _bounded() -> Any:
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream):
+        """The first ``MAX_ERROR_BYTES`` of ``inner``."""
+
+        def __init__(self, inner: httpx2.SyncByteStream) -> None:
+            self._inner = inner
+
+        def __iter__(self) -> Iterator[bytes]:
+            left = MAX_ERROR_BYTES
+            for part in self._inner:
+                yield part[:left]
+                left -= len(part)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            """Give back the connection."""
+            self._inner.close()
+
+    return Bounded
