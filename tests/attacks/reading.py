@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-BARE = re.compile(r"(?<![A-Za-z0-9])(?:(?:https?|ftp)://|www\.)[^\s<]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+_BEGINS = r"(?:(?:https?|ftp)://|(?<![A-Za-z0-9])www\.)(?=[^\s<]*\w)"
+BARE = re.compile(rf"{_BEGINS}[^\s<]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 """What renderers make a link of without being told to."""
+BEHIND = "?!.,:;*_~'\")]}>|"
+"""Of an address, these are the sentence's."""
+GREEDY = re.compile(rf"{_BEGINS}[\w`*\[\]\\|][^\s<]*", re.IGNORECASE)
+_TEXT = re.compile(rf"(?:(?!{GREEDY.pattern})[^\n!&*<>\[\\\]_`~])+", re.IGNORECASE)
 
 
 def leads(text: str) -> list[tuple[str, str]]:
-    """Everything in ``text`` that is more than text, as its kind and its address, with tables and without."""
-    return [lead for tables in (True, False) for lead in _leads(_reader(tables), text)]
+    """Everything in ``text`` that is more than text, as its kind and its address, with tables and without.
+
+    Bare addresses are read as text, and as GitHub reads them: all up to a blank, ticks and brackets too.
+    """
+    return [
+        lead for tables in (True, False) for greedy in (False, True) for lead in _leads(_reader(tables, greedy), text)
+    ]
 
 
 def links(text: str) -> list[tuple[str, str]]:
@@ -43,11 +55,38 @@ def nodes_lead(nodes: Sequence[Any]) -> Iterator[str]:
             yield from nodes_lead(node.get("children", ()))
 
 
-def _reader(tables: bool) -> MarkdownIt:
+@cache
+def _reader(tables: bool, greedy: bool = False) -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": True, "inline_definitions": True})
     reader.validateLink = lambda url: True  # type: ignore[method-assign]
     reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    if greedy:
+        reader.inline.ruler.at("text", _text)
+        reader.inline.ruler.before("text", "greedy", _greedy)
     return reader.enable(["strikethrough", "table"]) if tables else reader
+
+
+def _greedy(state: StateInline, silent: bool) -> bool:
+    match = GREEDY.match(state.src, state.pos, state.posMax)
+    if match is None or state.linkLevel:
+        return False
+    address = match[0].rstrip(BEHIND)
+    if not silent:
+        state.push("link_open", "a", 1).attrSet("href", address)
+        state.push("text", "", 0).content = address
+        state.push("link_close", "a", -1)
+    state.pos += len(address)
+    return True
+
+
+def _text(state: StateInline, silent: bool) -> bool:
+    match = _TEXT.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.append_pending(match[0])
+    state.pos = match.end()
+    return True
 
 
 def _leads(reader: MarkdownIt, text: str) -> Iterator[tuple[str, str]]:

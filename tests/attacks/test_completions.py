@@ -10,13 +10,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks.reading import leads, nodes_lead
+from attacks.reading import BEHIND, leads, nodes_lead
 from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load
 from rag.errors import BadRequest
@@ -63,6 +66,26 @@ FORMS = (
 PERMITS = make_hit(
     TEXT, number=1, cosine=0.9, title="Import permits", url=HELD[0], source_urls=(HELD[0],), section="Time"
 )
+TAKERS = (
+    HELD[0], f"({HELD[0]}", "www.permits.example/import", HELD[3], f"mailto:{HELD[3]}", "https://", "www.", "www.e",
+    "https://evil.example", "1https://evil.example", "xhttps://e", "https\uff1a//e.example", "\\a@evil.example", "$",
+    "\\", "``", "[x", "|", "a\n-|-\n", "<td>|", "<b title='", "&#96;",
+)  # fmt: skip
+"""What some renderers join a tick to, or end a line or a cell with, before they look for code."""
+LEADING = ("![b]({evil})", "[b]({evil})", "<img src=//evil.example/p onerror=x()>", "<a href={evil}>x</a>", "{evil}")
+CODES = [form.format(one.format(evil=EVIL)) for form in ("`{}`", "` {} `", "``{}``", "`{}", "{}`") for one in LEADING]
+SPREAD = (
+    "``www.e`{}` ``", "``www.e`{}`", "- |`\n-|-\n``{}``", "| a | `b |\n| - | - |\n| {} | ` |", "`a\n- {}`",
+    "$ ` $ {} `", "[a`{}`", "`a\n# {}`", "> `a\n> | {} `", "<td>|{}", "<table><tr><td>a|{}</td></tr></table>",
+    "\\|{} |", f"{HELD[0]}*{{}}", f"{HELD[0]}|{{}}", f"{HELD[0]}[{{}}", f"{HELD[0]}\\{{}}", f"{HELD[0]}{{}}",
+    f"{HELD[0]}\x0b{{}}",
+)  # fmt: skip
+ATOMS = (
+    *"[]()!<>`|*_~\\&@$\n .", "``", "```\n", "\n\n", "    ", "> ", "- ", "\n|-|-|\n", "&#58;", "[x]: ", "[^1]:",
+    "\ufeff", "\x0b",
+    "https://", "www.", "//", "x", EVIL, HELD[0], HELD[3], "![x](", "[x](", "<b>", "<td>", "</td>", "<table><tr><td>",
+    "<li>", "<!--", "<pre>", "<code>",
+)  # fmt: skip
 MARKS = {"waypoint": "[Import permits > Time]", "gacounts": f"(Source: {HELD[0]})", "clockify": "[id_1]"}
 
 
@@ -124,9 +147,7 @@ def through(answer: Answer, held: Iterable[str] = HELD) -> list[tuple[str, str]]
     own = {*held, *(f"mailto:{one}" for one in held)}
     found = [lead for text in dict.fromkeys(texts(answer)) for lead in leads(text)]
     found += [("node", href) for href in nodes_lead(rendered_reply(answer)["rendered"])]
-    return [
-        (kind, to) for kind, to in found if kind.startswith("html") or not own & {to, to.rstrip(".,"), to.rstrip(".,)")}
-    ]
+    return [(kind, to) for kind, to in found if kind.startswith("html") or not own & {to, to.rstrip(BEHIND)}]
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
@@ -138,6 +159,28 @@ def test_forms(profile: ProfileName) -> None:
             if found := through(run(profile, whole)):
                 got[whole] = found
     assert got == {}
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_takes_a_tick_before_code_does(profile: ProfileName) -> None:
+    """Renderers differ in where code begins; what they take for none of it must lead nowhere."""
+    cases = ["".join(parts) for parts in product(TAKERS, CODES)]
+    cases += [form.format(one.format(evil=EVIL)) for form, one in product(SPREAD, LEADING)]
+    got = {}
+    for said in cases:
+        for whole in (f"Five days {MARKS[profile]}. {said}", f"- {said} {MARKS[profile]}"):
+            if found := through(run(profile, whole)):
+                got[whole] = found
+    tally("ticks that renderers pair differently", cases=2 * len(cases), failures=len(got))
+    assert got == {}
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(ATOMS), max_size=24).map("".join))
+def test_no_completion_breaks_the_service(profile: ProfileName, said: str) -> None:
+    assert through(run(profile, said)) == []
+    assert through(run(profile, f"Five days {MARKS[profile]}. {said}")) == []
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -1,4 +1,4 @@
-"""The connections of an OpenAI client: they follow nobody, take errors in moderation, and can be closed and used again."""
+"""The connections of an OpenAI client: they follow nobody, read little of an error, and can be closed and used again."""
 
 from __future__ import annotations
 

@@ -7,24 +7,21 @@ other renderers do, and what it does is noted by rules of ours around its own: i
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag.stages.links.held import BARE, BARE_BEGINS, bare_address, goes_on
+from rag.stages.links.placed import Unplaced, placed
+from rag.stages.links.ticks import tangled
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-type Kind = Literal["link", "image", "auto", "bare", "html", "definition", "note", "decoded", "code"]
-
-
-class Unplaced(Exception):
-    """It cannot be told where in the text something stands."""
+type Kind = Literal["link", "image", "auto", "bare", "html", "definition", "note", "decoded", "code", "ticks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Construct:
     decodes it. Of "html" only ``start`` counts, and of a "note": the definition of a footnote above something that is
     code only where nobody knows of footnotes. A "decoded" is a stretch of text that is an address when its escapes are
     read. "code" is a span, or (not ``inline``) what a fence holds. One that ``goes_on`` may be part of a longer one to
-    others.
+    others. "ticks" is a stretch of which others may take something else for code.
     """
 
     kind: Kind
@@ -49,6 +46,8 @@ class Construct:
 
 _TAG = re.compile(r"(?<!\\)(?:\\\\)*(<)(?=[A-Za-z/!?])")
 _NOTE = re.compile(r"^[ \t]*(\[)\^[^\]\n]*\]:", re.MULTILINE)
+_NO_MORE = re.compile(r"\w+://|www", re.IGNORECASE)
+"""What begins an address, and is none where nothing follows."""
 _TEXT = re.compile(rf"(?:(?!{BARE_BEGINS})[^\n!#$%&*+\-:<=>@\[\\\]^_`{{}}~])+", re.IGNORECASE)
 
 
@@ -65,11 +64,12 @@ def constructs(text: str, *, tables: bool, code: bool = False) -> Iterator[Const
         starts.append(starts[-1] + len(line) + 1)
     starts[-1] -= 1  # behind the last line no other one begins
     reader = _reader(tables)
-    env: dict[str, Any] = {"quiet": False, "code": code}
+    env: dict[str, Any] = {"quiet": False, "code": code, "codes": {}}
     rows = (0, 0)
     cells: dict[int, int] = {}
     tokens = reader.parse(text, env)
     notes = any(token.type == "code_block" for token in tokens)
+    blocks = {row for one in tokens if one.type in {"fence", "code_block"} and one.map for row in range(*one.map)}
     for token in tokens:
         rows = (token.map[0], token.map[1]) if token.map else rows
         first, last = starts[rows[0]], starts[min(rows[1], len(lines))]
@@ -80,10 +80,13 @@ def constructs(text: str, *, tables: bool, code: bool = False) -> Iterator[Const
         elif token.type == "fence" and code:
             yield Construct("code", text.find("\n", first) + 1 or len(text), last, inline=False)
         elif token.type == "inline":
-            place = _placed(token.content, lines, starts, rows[0], cells)
-            yield from _inline(reader, token, env, place, (first, last))
+            env["row"] = rows[0]
+            place = placed(token.content, lines, starts, rows[0], cells)
+            yield from _inline(reader, token, env, place, (first, last), text)
             for note in _NOTE.finditer(token.content) if notes else ():
                 yield Construct("note", place(note.start(1)), place(note.start(1)) + 1)
+    for begin, end in tangled(lines, blocks, env["codes"]):
+        yield Construct("ticks", starts[begin], starts[end])
 
 
 def last_block(text: str) -> int:
@@ -102,7 +105,12 @@ def _is_item(token: Token, line: str) -> bool:
 
 
 def _inline(
-    reader: MarkdownIt, token: Token, env: dict[str, Any], place: Callable[[int], int], lines: tuple[int, int]
+    reader: MarkdownIt,
+    token: Token,
+    env: dict[str, Any],
+    place: Callable[[int], int],
+    lines: tuple[int, int],
+    text: str,
 ) -> Iterator[Construct]:
     found: list[Construct] = []
     children: list[Token] = []
@@ -110,13 +118,19 @@ def _inline(
     reader.inline.parse(token.content, reader, env, children)
     for one in found:
         spot, end = place(one.start), place(one.end - 1) + 1
-        yield replace(one, start=spot, end=end, label_end=place(one.label_end))
-    for text in _texts(children):
-        for match in BARE.finditer(text):
+        label_end = place(one.label_end)
+        if any(text[spot] != token.content[at] for at, spot in ((one.start, spot), (one.label_end, label_end))):
+            raise Unplaced
+        yield replace(one, start=spot, end=end, label_end=label_end)
+    env["codes"].setdefault(env["row"], []).extend(one.content for one in children if one.type == "code_inline")
+    for run in _texts(children):
+        for match in BARE.finditer(run):
             address = bare_address(match)
-            if "\\@" in token.content and "@" in address and "/" not in address:
+            if _NO_MORE.fullmatch(address):
+                continue
+            if "@" in address and not address.rpartition(".")[2][:1].isalpha():
                 continue  # who escapes the sign of "node@v22.5.0" wants no link
-            yield Construct("decoded", *lines, address, goes_on=goes_on(text, match.start(), address))
+            yield Construct("decoded", *lines, address, goes_on=goes_on(run, match.start(), address))
 
 
 def _texts(children: Sequence[Token]) -> Iterator[str]:
@@ -130,41 +144,6 @@ def _texts(children: Sequence[Token]) -> Iterator[str]:
         yield run
         run = ""
     yield run
-
-
-def _placed(
-    content: str, lines: Sequence[str], starts: Sequence[int], row: int, cells: dict[int, int]
-) -> Callable[[int], int]:
-    """From an offset in a block's content to one in the text: a line of it is one of the text's without what is before.
-
-    ``cells`` keeps how far a line has been read: a table has several contents in one.
-    """
-    spots: list[tuple[int, int, int, str]] = []
-    offset = 0
-    for number, line in enumerate(content.split("\n")):
-        said = line.strip()
-        whole = lines[row + number] if row + number < len(lines) else ""
-        at = whole.find(said, cells.get(row + number, 0))
-        if at < 0 and "|" in said:
-            said = said.replace("|", r"\|")
-            at = whole.find(said, cells.get(row + number, 0))
-        if "\n" in content:
-            at = len(whole.rstrip()) - len(said) if whole.rstrip().endswith(said) else -1
-        cells[row + number] = at + len(said)
-        blank = len(line) - len(line.lstrip())
-        spots.append((offset, blank, starts[row + number] + at if at >= 0 else -1, said if r"\|" in said else ""))
-        offset += len(line) + 1
-
-    offsets = [spot[0] for spot in spots]
-
-    def place(at: int) -> int:
-        offset, blank, start, pipes = spots[bisect_right(offsets, at) - 1]
-        if start < 0:
-            raise Unplaced
-        within = at - offset - blank
-        return start + within + (pipes[: within + 1].count(r"\|") if pipes else 0)
-
-    return place
 
 
 @cache
@@ -187,6 +166,7 @@ def _reader(tables: bool) -> MarkdownIt:
     own = {rule.name: rule.fn for rule in rules.__rules__}
     rules.at("text", _text)
     rules.before("text", "bare", _bare)
+    rules.at("escape", _escaping(own["escape"]))
     rules.at("link", _noting("link", own["link"]))
     rules.at("image", _noting("image", own["image"]))
     rules.at("autolink", _noting("auto", own["autolink"]))
@@ -205,16 +185,24 @@ def _text(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _escaping(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    def escaped(state: StateInline, silent: bool) -> bool:
+        # A backslash takes no letter with it, which may begin an address.
+        return not state.src[state.pos + 1 : state.pos + 2].isalnum() and rule(state, silent)
+
+    return escaped
+
+
 def _bare(state: StateInline, silent: bool) -> bool:
     match = BARE.match(state.src, state.pos, state.posMax)
     address = bare_address(match) if match else ""
-    if not address:
+    more = goes_on(state.src, state.pos, address)
+    if not address or (not more and _NO_MORE.fullmatch(address)):
         return False
     end = state.pos + len(address)
     if not silent:
         state.append_pending(address)
         if not state.linkLevel:
-            more = goes_on(state.src, state.pos, address)
             _note(state, Construct("bare", state.pos, end, address, goes_on=more))
     state.pos = end
     return True
@@ -223,13 +211,13 @@ def _bare(state: StateInline, silent: bool) -> bool:
 def _noting(kind: Kind, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
     def noted(state: StateInline, silent: bool) -> bool:
         start, before, quiet = state.pos, len(state.tokens), state.env["quiet"]
-        label_end = 0
-        if kind in {"link", "image"} and not silent and state.src.startswith("[" if kind == "link" else "![", start):
-            label_end = state.md.helpers.parseLinkLabel(state, start + (kind == "image"), kind == "link")
         state.env["quiet"] = quiet or kind == "image"  # what an image shows instead of itself is text
         done = rule(state, silent)
         state.env["quiet"] = quiet
         if done and not silent and (kind != "code" or (state.env["code"] and len(state.tokens) > before)):
+            label_end = 0
+            if kind in {"link", "image"} and state.src.startswith("[" if kind == "link" else "![", start):
+                label_end = state.md.helpers.parseLinkLabel(state, start + (kind == "image"), kind == "link")
             made = next((token for token in state.tokens[before:] if token.type in {"link_open", "image"}), None)
             address = str((made and (made.attrGet("href") or made.attrGet("src"))) or "")
             inline = kind in {"auto", "code"} or (

@@ -10,11 +10,11 @@ from rag.stages.cite.addresses import address_key
 from rag.values.answer import Chunk
 
 # What renderers of Markdown make a link of without being told to (GitHub's rules), and a little more.
-_BEGINS = r"(?<![A-Za-z0-9])(?:(?:https?|ftp)://|www\.|(?:mailto|xmpp):(?=[^\s@]+@))"
-_MAIL = r"(?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)+"
+_BEGINS = r"(?:(?:https?|ftp)://|(?<![A-Za-z0-9])(?:www\.|(?:mailto|xmpp):(?=[^\s@]+@))|(?<![\w:/])//(?=[^\s/<]+\.\S))"
+_MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 BARE_BEGINS = rf"{_BEGINS}|{_MAIL}"
-BARE = re.compile(rf"{_BEGINS}[^\s<>\[\]`\"|*\\^{{}}]+|{_MAIL}", re.IGNORECASE)
-_RUN = re.compile(r"[^\s<]+")
+BARE = re.compile(rf"{_BEGINS}[^\s<>\[\]`\"|*\\^{{}}]*|{_MAIL}", re.IGNORECASE)
+_ENDED = re.compile(r"[.,;:!?'\"*_~)\]}>|]*(?:[\t\n\r <]|\Z)")
 _TRAILING = ".,;:!?_'~"
 _TARGETS = re.compile(
     r"\]\(\s*(?:<([^<>\n]*)>|((?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()\\])*\))+))"
@@ -53,13 +53,12 @@ def bare_address(match: re.Match[str]) -> str:
 
 
 def goes_on(text: str, start: int, address: str) -> bool:
-    """Whether a renderer could take what follows for more of the host of the bare ``address`` at ``start``.
+    """Whether a renderer could take what follows for more of the bare ``address`` at ``start``.
 
-    ``https://a.example*.b.example`` is a page of b.example to a browser.
+    Where an address ends is said by no standard: some take all up to a blank, ticks and brackets too. All are of one
+    mind only where nothing but closing punctuation follows.
     """
-    rest = _RUN.match(text, start + len(address))
-    alone = "@" in address or "/" in address.rpartition("://")[2]
-    return not alone and rest is not None and any(map(str.isalnum, rest[0]))
+    return _ENDED.match(text, start + len(address)) is None
 
 
 def _addresses(text: str) -> Iterator[str]:

@@ -17,19 +17,23 @@ from itertools import count
 from rag.stages.check.edits import Edit, apply
 from rag.stages.check.support import Checked
 from rag.stages.cite.addresses import address_key
-from rag.stages.links.constructs import Construct, Unplaced, constructs
+from rag.stages.links.constructs import Construct, constructs
 from rag.stages.links.held import held_by, key_of
+from rag.stages.links.placed import Unplaced
+from rag.stages.links.ticks import TICKS
 
 MOST_PASSES = 8
 """What is taken out may leave something else; after so many passes the whole text is shown as code."""
 
-_SUSPECT = re.compile(r"\]\(|\]:|<|://|www\.|@|mailto:|xmpp:|&|\\|\r|\0", re.IGNORECASE)
+_SUSPECT = re.compile(r"\]\(|\]:|<|//|www\.|@|mailto:|xmpp:|&|\\|\r|\0", re.IGNORECASE)
 """A text without any of these leads nowhere, whatever it is."""
-_LINE_END = re.compile(r"\r\n?|\0")
+_UNREAD = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
+"""What parsers read each in a way of its own, but for ends of lines."""
+_READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
 _REFERENCE = re.compile(r"&#?\w{1,31};")
 _PLAIN = re.compile(r"[A-Za-z0-9:/.@_+-]")
 _ESCAPE = re.compile(r"\\(?=[:/.@_+-])")
-_TICKS = re.compile(r"`+")
+_AUTO = re.compile(r"(?:https?://|ftp://|mailto:|xmpp:|(?!www\.|//)[^@]+@)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,14 @@ def _edits(
     text: str, held: Container[str], marks: Sequence[tuple[int, int]], number: int
 ) -> tuple[tuple[Edit, ...], int]:
     """What this pass changes, and how many addresses it takes out."""
-    ends = _LINE_END.finditer(text)
-    if edits := [Edit(end.start(), end.end(), "\ufffd" if end[0] == "\0" else "\n") for end in ends]:
+    unread = _UNREAD.finditer(text)
+    if edits := [Edit(one.start(), one.end(), _READ_AS.get(one[0][0], " ")) for one in unread]:
         return tuple(edits), 0
     ticks = _ticks(text, number)
     for tables in (True, False) if "|" in text else (True,):
         found = list(constructs(text, tables=tables))
+        if edits := [edit for one in found if one.kind == "ticks" for edit in _edit(one, text, held, marks, ticks)]:
+            return _apart(edits), 0
         plain = [one for one in found if one.kind != "decoded"]
         wrong = [one for one in plain if _is_wrong(one, held)]
         edits = [edit for one in _outermost(wrong) for edit in _edit(one, text, held, marks, ticks)]
@@ -130,7 +136,8 @@ def _is_wrong(one: Construct, held: Container[str]) -> bool:
 
 def _leads_off(one: Construct, held: Container[str]) -> bool:
     decoded = one.kind in {"link", "image"}
-    return (address_key(one.address) if decoded else key_of(one.address)) not in held
+    half_a_reference = not decoded and "&#" in one.address  # of "/import&#47;" to who takes ";" for the sentence's
+    return half_a_reference or (address_key(one.address) if decoded else key_of(one.address)) not in held
 
 
 def _outermost(found: Iterable[Construct]) -> Iterator[Construct]:
@@ -156,6 +163,11 @@ def _edit(
                 yield Edit(one.label_end, one.end)
         case "auto":
             yield Edit(one.start, one.end, _code(text, one.start + 1, one.end - 1, ticks))
+        case "ticks":
+            yield from (Edit(run.start(), run.end()) for run in TICKS.finditer(text, one.start, one.end))
+        case "bare" if _AUTO.match(one.address) and not _leads_off(one, held):
+            yield Edit(one.start, one.start, " <" if text[one.start - 1 : one.start] == "\\" else "<")
+            yield Edit(one.end, one.end, ">")
         case "bare":
             yield Edit(one.start, one.end, _code(text, one.start, one.end, ticks))
         case "definition":
@@ -168,13 +180,13 @@ def _edit(
 
 def _ticks(text: str, number: int) -> str:
     """Ticks that others in ``text`` do not pair with; after the first pass such as stand nowhere in it."""
-    runs = Counter(len(run) for run in _TICKS.findall(text))
+    runs = Counter(len(run) for run in TICKS.findall(text))
     paired = not number and not runs[1] % 2
     return "`" * (1 if paired else next(length for length in count(2) if length not in runs))
 
 
 def _code(text: str, start: int, end: int, ticks: str) -> str:
-    before = " " if text[start - 1 : start] == "`" else ""
+    before = " " if text[start - 1 : start] in {"`", "\\"} else ""
     behind = " " if text[end : end + 1] == "`" else ""
     return f"{before}{ticks}{text[start:end]}{ticks}{behind}"
 
@@ -198,5 +210,5 @@ def _apart(edits: Iterable[Edit]) -> tuple[Edit, ...]:
 
 
 def _as_code(text: str) -> tuple[Edit, ...]:
-    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+    fence = "`" * max(3, 1 + max((len(run) for run in TICKS.findall(text)), default=0))
     return (Edit(0, 0, f"{fence}\n"), Edit(len(text), len(text), f"\n{fence}"))

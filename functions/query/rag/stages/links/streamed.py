@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Container
 from functools import cache
 
-from rag.stages.links.constructs import Construct, Unplaced, constructs, last_block
+from rag.stages.links.constructs import Construct, constructs, last_block
 from rag.stages.links.held import held_by
 from rag.stages.links.led import led
+from rag.stages.links.placed import Unplaced
 from rag.stages.links.tokens import TOKEN, judged
 from rag.values.answer import Context
 from rag.values.chat import OnText

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from attacks.reading import leads
 from fakes import make_hit
@@ -29,17 +31,40 @@ TAKEN = [
     ("Write to you@b.example.", "Write to `you@b.example`."),
     ("[x][1] and [x]\n\n[1]: https://b.example\n[x]: https://b.example 'x'", "x and x"),
     ("<b>x</b> of <your name>", "\\<b>x\\</b> of \\<your name>"),
-    ("https\\://b.example and https&colon;//b.example", "``https://b.example`` and ``https://b.example``"),
+    ("https\\://b.example and https&colon;//b.example", "``https://b.example`` and https:`//b.example`"),
     ("| a |\n|---|\n| [x \\| y](https://b.example) |", "| a |\n|---|\n| x \\| y |"),
     ("> [x\n> y](https://b.example)", "> x\n> y"),
-    ("a ` b https://b.example ``` c", "a ` b ``https://b.example`` ``` c"),
+    ("a ` b https://b.example ``` c", "a  b ``https://b.example``  c"),
     ("x\r\n[y](https://b.example)", "x\ny"),
+    ("\\|[x](https://b.example) |", "\\|x |"),
+    ("| a |\n|---|\n| x\\|[y](https://b.example) |", "| a |\n|---|\n| x\\|y |"),
+    ("1https://b.example xhttps://b.example", "1`https://b.example` x`https://b.example`"),
+    ("\\a@b.example a@_b.example", "\\ `a@b.example` `a@_b.example`"),
+    ("a\\@b.example a&#64;b.example", "``a@b.example`` ``a@b.example``"),
+    (
+        "//b.example/x https\uff1a//b.example https://*b.example",
+        "`//b.example/x` https\uff1a`//b.example` `https://`*b.example",
+    ),
+    ("\ufeff[x]: https://b.example\n\ny\x0bz", "\ny z"),
+]
+AMBIGUOUS = [
+    (f"{PAGE}` ![x](https://b.example)`", f"<{PAGE}>` ![x](https://b.example)`"),
+    (f"{PAGE}`<img src=x>`", f"<{PAGE}>`<img src=x>`"),
+    (f"{PAGE}*x {PAGE}|/../y {PAGE}[T] {PAGE}\\<b>", f"<{PAGE}>*x <{PAGE}>|/../y <{PAGE}>[T] <{PAGE}>\\<b>"),
+    ("me@a.example`<b>`", "<me@a.example>`<b>`"),
+    ("``www.e`![](https://b.example)`", "``www.e``"),
+    ("- |`\n-|-\n``![x](https://b.example)``", "- |\n-|-\nx"),
+    ("x | a | `b |\n| - | - |\n| ![x](https://b.example) | ` |", "x | a | b |\n| - | - |\n| x |  |"),
+    ("$ ` $ ![x](https://b.example) `", "$  $ x "),
+    ("[a`](https://b.example)`", "a"),
 ]
 STAYS = [
     f"See [the page]({PAGE}/ 'Title'), [it](<{PAGE}#part>), <{PAGE}>, {PAGE}. **{PAGE}** ({PAGE})",
     "![y](y.png) me@a.example [mail](mailto:ME@a.example) HTTP://A.example:80/%67uide",
     "`[x](https://b.example)` and\n\n```\n<b> https://b.example\n```\n\n    ![x](https://b.example)",
     "[ ] x, a[0](1, 2), [Title > Section], 1 < 2 & 3 > 2, C:\\dir, \\<b>, AT&T, a@b, @a/b, {{x}} \\[x]",
+    "> `` `Rc<T>` is\n> no `Send` `` $5 `a|b` `<b>`\n\na | `<b>`\n--|--\n1 | `2`",
+    f'- {PAGE}).\n- *{PAGE}*, "{PAGE}" `<b>` [{PAGE}] {PAGE}<br',
     "node\\@v2.5[^1]\n\n[^1]: A note.",
 ]
 NO_KEY = [
@@ -57,6 +82,17 @@ OTHERS = [
 @pytest.mark.parametrize(("text", "left"), TAKEN)
 def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
     assert led(text, HELD).text == left
+
+
+@pytest.mark.parametrize(("text", "left"), AMBIGUOUS)
+def test_what_renderers_read_differently_leaves_them_no_choice(text: str, left: str) -> None:
+    assert led(text, HELD).text == left
+
+
+def test_the_longest_completion_takes_no_time_that_grows_with_its_square() -> None:
+    began = time.process_time()
+    assert led("<!--" * 4000, HELD).text == "\\<!--" * 4000
+    assert time.process_time() - began < 5  # a twentieth of it is enough; it took ten
 
 
 @pytest.mark.parametrize("text", STAYS)
