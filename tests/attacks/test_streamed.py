@@ -5,11 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import pytest
 from attacks.reading import leads
 from attacks.tally import tally
-from attacks.test_completions import EVIL, FORMS, HELD, LISTS, MARKS, PERMITS, knobs, strings
+from attacks.test_completions import (
+    CODES,
+    EVIL,
+    FORMS,
+    HELD,
+    LEADING,
+    LISTS,
+    MARKS,
+    PERMITS,
+    SPREAD,
+    TAKERS,
+    knobs,
+    strings,
+)
 from fakes import FakeIndex, deadline, make_evidence, make_inputs
 
 from rag.config.settings import PROFILE_NAMES, ProfileName
@@ -86,6 +100,15 @@ def test_forms(profile: ProfileName) -> None:
     cases = [text for one in said for text in (one, f"5 days.\n\n{one} {mark}", f"{mark} {one}\n\n- {one}\n  {one}")]
     got = {text: found for text in cases if (found := through(profile, text, 0, 1))}
     tally("streamed completions", cases=len(cases), failures=len(got))
+    assert got == {}
+
+
+def test_ticks_that_renderers_pair_differently() -> None:
+    cases = ["".join(parts) for parts in product(TAKERS, CODES)]
+    cases += [form.format(one.format(evil=EVIL)) for form, one in product(SPREAD, LEADING)]
+    some = [f"Five days {MARKS['waypoint']}. {said}" for said in cases[::4]]
+    got = {text: found for at, text in enumerate(some) if (found := through("waypoint", text, at))}
+    tally("streamed completions", cases=len(some), failures=len(got))
     assert got == {}
 
 

@@ -1,4 +1,4 @@
-"""The connections of an OpenAI client: they follow nobody, read little of an error, and can be closed and used again."""
+"""The connections of an OpenAI client: they follow nobody, read little of an error, and can be closed and go on."""
 
 from __future__ import annotations
 

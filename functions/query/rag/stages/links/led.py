@@ -27,9 +27,9 @@ MOST_PASSES = 8
 
 _SUSPECT = re.compile(r"\]\(|\]:|<|//|www\.|@|mailto:|xmpp:|&|\\|\r|\0", re.IGNORECASE)
 """A text without any of these leads nowhere, whatever it is."""
-_UNREAD = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
+UNREAD = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
 """What parsers read each in a way of its own, but for ends of lines."""
-_READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
+READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
 _REFERENCE = re.compile(r"&#?\w{1,31};")
 _PLAIN = re.compile(r"[A-Za-z0-9:/.@_+-]")
 _ESCAPE = re.compile(r"\\(?=[:/.@_+-])")
@@ -109,8 +109,8 @@ def _edits(
     text: str, held: Container[str], marks: Sequence[tuple[int, int]], number: int
 ) -> tuple[tuple[Edit, ...], int]:
     """What this pass changes, and how many addresses it takes out."""
-    unread = _UNREAD.finditer(text)
-    if edits := [Edit(one.start(), one.end(), _READ_AS.get(one[0][0], " ")) for one in unread]:
+    unread = UNREAD.finditer(text)
+    if edits := [Edit(one.start(), one.end(), READ_AS.get(one[0][0], " ")) for one in unread]:
         return tuple(edits), 0
     ticks = _ticks(text, number)
     for tables in (True, False) if "|" in text else (True,):

@@ -13,8 +13,9 @@ from functools import cache
 
 from rag.stages.links.constructs import Construct, constructs, last_block
 from rag.stages.links.held import held_by
-from rag.stages.links.led import led
+from rag.stages.links.led import READ_AS, UNREAD, led
 from rag.stages.links.placed import Unplaced
+from rag.stages.links.ticks import paired
 from rag.stages.links.tokens import TOKEN, judged
 from rag.values.answer import Context
 from rag.values.chat import OnText
@@ -24,7 +25,6 @@ READINGS = 16
 FREE = 20_000
 """Characters that may be read again beside that."""
 _APART = re.compile(r"(?<=[\]<@&\\])(?=\S)|(?<=:)(?=//)|(?<=www\.)|(?<=mailto:)|(?<=xmpp:)", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n?|\0")
 
 
 def streamed(on_text: OnText, context: Context) -> Streamed:
@@ -51,7 +51,7 @@ class Streamed:
         self._looked = 0  # so much was there when that was looked at
         self._room = FREE
         self._ended = False
-        self._return = False
+        self._return = self._began = False
 
     def __call__(self, text: str) -> None:
         """The next piece of the text; see ``OnText``."""
@@ -71,7 +71,9 @@ class Streamed:
         if self._return and text:
             text = text.removeprefix("\n")
         self._return = text.endswith("\r") if text else self._return
-        return _LINE_END.sub(lambda end: "\ufffd" if end[0] == "\0" else "\n", text)
+        if not self._began and text:
+            self._began, text = True, text.lstrip("\ufeff")
+        return UNREAD.sub(lambda one: READ_AS.get(one[0][0], " "), text)
 
     def _let_through(self) -> None:
         # A definition goes with the empty lines before it.
@@ -143,6 +145,9 @@ class Streamed:
         first = self._text.rfind("\n", 0, self._at) + 1
         line = self._text[first : code.end + 1]
         if code.end == len(self._text) or "|" in line or "\n" in line[:-1]:
+            return False
+        before = self._text[self._text.rfind("\n\n", 0, self._at) + 1 : code.end]
+        if "$" in before or paired(before) is None:
             return False
         spans = constructs(line, tables=False, code=True)
         return any((one.start + first, one.end + first) == (code.start, code.end) for one in spans)

@@ -30,12 +30,12 @@ def tangled(lines: Sequence[str], blocks: set[int], codes: Mapping[int, Sequence
         if number < len(lines) and lines[number].strip(" \t") and number not in blocks:
             continue
         found = [code.replace(r"\|", "|") for row in range(first, number) for code in codes.get(row, ())]
-        if any(map(_LEADS.search, found)) and _paired("\n".join(lines[first:number])) != found:
+        if any(map(_LEADS.search, found)) and paired("\n".join(lines[first:number])) != found:
             yield first, number
         first = number + 1
 
 
-def _paired(text: str) -> list[str] | None:
+def paired(text: str) -> list[str] | None:
     """What stands between the ticks of ``text`` if each has a partner and nothing but ticks tells so, else None."""
     runs = list(TICKS.finditer(text))
     table, dollar = _TABLE.search(text), text.rfind("$")

@@ -16,10 +16,18 @@ from rag.stages.links.held import BARE, bare_address, goes_on, key_of
 
 LONGEST = 2000
 """Characters of the longest link, address or reference that is waited for."""
-_WORDS = ("http://", "https://", "ftp://", "www.", "mailto:", "xmpp:")
-_BEGUN = sorted({word[:end] for word in _WORDS for end in range(1, len(word))}, key=len, reverse=True)
+_APART = r"(?<![A-Za-z0-9])"
+"""Before some words; others begin an address behind a letter too."""
+
+
+def _begun_or_whole(*words: str) -> str:
+    begun = sorted({word[:end] for word in words for end in range(1, len(word))}, key=len, reverse=True)
+    return f"{'|'.join(map(re.escape, words))}|(?:{'|'.join(map(re.escape, begun))})\\Z"
+
+
 TOKEN = re.compile(
-    rf"!?\[|!\Z|[\]<&\\@\n]|(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _WORDS))}|(?:{'|'.join(_BEGUN)})\Z)",
+    rf"!?\[|!\Z|[\]<&\\@\n]|//|/\Z|{_begun_or_whole('http://', 'https://', 'ftp://')}"
+    rf"|{_APART}(?:{_begun_or_whole('www.', 'mailto:', 'xmpp:')})",
     re.IGNORECASE,
 )
 _DEST = r"[^\s<>()\[\]\\`\"|*^{}]"
@@ -122,7 +130,7 @@ def _bare(text: str, start: int, begun: int, held: Container[str]) -> Found:
     rest = said[len(address) :]
     ended = rest.startswith("](") or _TAIL.fullmatch(rest)
     plain = address and not _DECODED.search(said) and not goes_on(text, start, address) and "\\" not in said
-    if plain and ended and key_of(address) in held:
+    if plain and ended and text[end] != "<" and key_of(address) in held:
         return Found("on", max(begun, start + len(address)))
     return Found("unclear", start)
 

@@ -27,7 +27,7 @@ TAKEN = [
     ("[![A map](https://b.example/x.png)](https://b.example)", "A map"),
     ("<https://b.example>", "`https://b.example`"),
     ("Look at https://b.example/x, or www.b.example.", "Look at `https://b.example/x`, or `www.b.example`."),
-    ("Write to me@a.example&#46;b.example.", "Write to ``me@a.example.b.example``."),
+    ("Write to me@a.example&#46;b.example.", "Write to <me@a.example>&#46;b.example."),
     ("Write to you@b.example.", "Write to `you@b.example`."),
     ("[x][1] and [x]\n\n[1]: https://b.example\n[x]: https://b.example 'x'", "x and x"),
     ("<b>x</b> of <your name>", "\\<b>x\\</b> of \\<your name>"),

@@ -87,8 +87,8 @@ def cut(text: str, sizes: list[int]) -> list[str]:
 
 def is_foreign(kind: str, to: str) -> bool:
     """Of addresses that stand bare, the host counts: what is behind a held one is read in several ways."""
-    if kind != "bare":
-        return kind in {"html_block", "html_inline", "definition"} or to not in OWN
+    if kind != "bare":  # a fragment is a place on the same page
+        return kind in {"html_block", "html_inline", "definition"} or to.partition("#")[0] not in OWN
     host = re.fullmatch(r"(?:https?://|me@)?([\w.-]*?)[._-]*(?:[^\w.-].*)?", to, re.IGNORECASE)
     return host is None or host[1] not in {"a.example", ""}
 
