@@ -19,7 +19,7 @@ LOCKS = tuple(ROOT / "requirements" / name for name in ("chroma.txt", "query.txt
 HANDLER = "bare.handler"
 _CODE = """
 import chromadb, openai
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 
 
 def handler(event, context):
