@@ -167,9 +167,7 @@ def test_what_takes_a_tick_before_code_does(profile: ProfileName) -> None:
     cases = ["".join(parts) for parts in product(TAKERS, CODES)]
     cases += [form.format(one.format(evil=EVIL)) for form, one in product(SPREAD, LEADING)]
     got = {}
-    cases = cases[
-        PROFILE_NAMES.index(profile) :: len(PROFILE_NAMES)
-    ]  # one reader for all
+    cases = cases[PROFILE_NAMES.index(profile) :: len(PROFILE_NAMES)]  # one reader for all
     for said in cases:
         for whole in (f"Five days {MARKS[profile]}. {said}", f"- {said} {MARKS[profile]}"):
             if found := through(run(profile, whole)):
