@@ -16,7 +16,7 @@ from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
 from knowledge.errors import IndexMismatch
 from knowledge.search.candidates import Candidates
-from knowledge.types import Asked
+from knowledge.types import Asked, Bearing
 from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
@@ -157,7 +157,7 @@ class FakeIndex:
         return tuple(
             Borne(
                 self._share(claim, claim.chunks) if claim.chunks else None,
-                tuple(self._share(claim, [n]) for n in among),
+                tuple(Bearing(n, self._share(claim, [n])) for n in dict.fromkeys((*claim.chunks, *among))),
             )
             for claim in claims
         )

@@ -95,10 +95,11 @@ def chunk(delta: Json, *, finish_reason: str | None = None, model: str = MODEL) 
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": [choice]}
 
 
-def drip(*pieces: str | threading.Event | Json, usage: Json | None = USAGE, ended: bool = True) -> Step:
+def drip(*pieces: str | bytes | threading.Event | Json, usage: Json | None = USAGE, ended: bool = True) -> Step:
     """A streamed completion: each text is an event of its own, before an ``Event`` it waits until that is set.
 
-    An object is sent as it is. Without ``ended`` the connection closes after the last piece, as of a server that died.
+    An object is sent as it is, so are bytes, which may be no JSON. Without ``ended`` the connection closes after the
+    last piece, as of a server that died.
     """
 
     def step(exchange: Exchange) -> None:
@@ -117,6 +118,8 @@ def drip(*pieces: str | threading.Event | Json, usage: Json | None = USAGE, ende
                 while not piece.wait(0.02):
                     if exchange.closing.is_set():
                         return
+            elif isinstance(piece, bytes):
+                send(piece.decode())
             else:
                 send(json.dumps(chunk({"content": piece}) if isinstance(piece, str) else piece))
         if ended:

@@ -1,22 +1,17 @@
-// An answer as a card of four sections: answer, sources, related documents, confidence; what can be done with it below.
+// What stands below an answer in its card: sources, related documents, confidence, and what can be done with it.
 
 import { element, link } from "./dom.js";
-import { elements } from "./rendered.js";
 import { openPassage } from "./passage.js";
 import { feedback } from "./feedback.js";
+import { sources } from "./sources.js";
 
-/** The sections of the card for `reply`, which answers `question`. */
-export function card(reply, question) {
-  const cites = reply.citations || [];
-  const open = (id) => openPassage(id, question, reply.answer);
-  const chip = (n) => numbered(n, cites[n - 1], open);
-  const body = element("div", { class: "answer" }, ...answer(reply, chip));
+/** The sections of the card for `reply` to `question`, but for the first; `chips` are the answer's. */
+export function below(reply, question, chips) {
   return [
-    element("section", {}, element("h3", { text: heading(reply) }), body),
-    reply.refused ? closest(reply.closest || [], open) : sources(cites, open),
+    reply.refused ? closest(reply.closest || [], (id) => openPassage(id, question)) : sources(reply.references || [], chips),
     related(reply.relatedDocs || []),
-    heading(reply) === "Reply" ? null : confidence(reply.confidence, reply.routing),
-    details(reply.metadata || {}, reply.routing),
+    reply.confidence && heading(reply) !== "Reply" ? confidence(reply.confidence, reply.routing) : null,
+    reply.confidence ? details(reply.metadata || {}, reply.routing) : null, // else the reader stopped it: nobody says
     actions(reply),
   ].filter(Boolean);
 }
@@ -25,35 +20,6 @@ export function card(reply, question) {
 export function heading(reply) {
   if (!reply.refused) return "Answer";
   return (reply.closest || []).length ? "No answer" : "Reply";
-}
-
-function answer(reply, chip) {
-  return reply.rendered ? elements(reply.rendered, { chip }) : [element("p", { text: reply.answer })];
-}
-
-function numbered(n, citation, open) {
-  if (!citation) return element("span", { text: `[${n}]` });
-  const label = `Source ${n}: ${[citation.fullTitle, citation.section].filter(Boolean).join(", ")}`;
-  const id = citation.chunkId || citation.id;
-  return element("button", {
-    type: "button", class: "chip", text: String(n), "aria-label": label, title: label,
-    disabled: !id, onclick: () => open(id),
-  });
-}
-
-function sources(cites, open) {
-  if (!cites.length) return null;
-  const items = cites.map((citation, index) => {
-    const [address] = citation.sourceUrls || [];
-    return element(
-      "li", {}, numbered(index + 1, citation, open),
-      element(
-        "div", { class: "where" }, link(address, citation.fullTitle, "title"),
-        element("span", { class: "quiet", text: [citation.section, address ? "" : "internal document"].filter(Boolean).join(" · ") }),
-      ),
-    );
-  });
-  return element("section", {}, element("h3", { text: "Sources" }), element("ol", { class: "sources" }, ...items));
 }
 
 function closest(chunks, open) {
@@ -128,5 +94,5 @@ function actions(reply) {
       }
     },
   });
-  return element("div", { class: "actions" }, ...feedback(reply, said), copy, said);
+  return element("div", { class: "actions" }, ...(reply.responseId ? feedback(reply, said) : []), copy, said);
 }

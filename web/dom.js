@@ -1,5 +1,8 @@
 // Elements are made by name and text alone: no string ever becomes markup.
 
+/** The element of index.html with this id. */
+export const at = (id) => document.getElementById(id);
+
 /** An element. `attributes` may hold `class`, `text`, listeners ("onclick": function) and any attribute. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -18,4 +21,10 @@ export function element(name, attributes = {}, ...children) {
 export function link(address, text, className = "") {
   if (!/^(https?:\/\/|mailto:)/i.test(address || "")) return element("span", { class: className, text });
   return element("a", { href: address, target: "_blank", rel: "noopener noreferrer", class: className, text });
+}
+
+/** Tell screen readers `text`; on the page too where it is `shown`. */
+export function tell(text, { shown = false } = {}) {
+  at("status").textContent = text;
+  at("status").classList.toggle("shown", shown && text !== "");
 }

@@ -18,7 +18,7 @@ export function session() {
 /** The last turns, `{ text, reply }`, oldest first. */
 export function turns() {
   try {
-    return JSON.parse(sessionStorage.getItem(TURNS)) || [];
+    return JSON.parse(sessionStorage.getItem(TURNS)).filter(({ text, reply }) => text && reply);
   } catch {
     return [];
   }

@@ -1,43 +1,63 @@
 // A passage that an answer rests on, with what in it answers the question.
 
-import { element, link } from "./dom.js";
+import { at, element, link } from "./dom.js";
 import { elements } from "./rendered.js";
 import { read } from "./service.js";
 
-const dialog = document.getElementById("passage");
-const text = document.getElementById("passage-text");
-const legend = document.getElementById("passage-legend");
+const dialog = at("passage");
+const text = at("passage-text");
+let opened = 0;
 
-document.getElementById("passage-close").addEventListener("click", () => dialog.close());
+at("passage-close").addEventListener("click", () => dialog.close());
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+dialog.addEventListener("close", () => named() && history.replaceState(null, "", location.pathname + location.search));
 
-/** Open the chunk `id` as somebody reads it who asked `question` and was told `answer`. */
-export async function openPassage(id, question, answer) {
+/** Open the chunk `id` as somebody reads it who asked `question` and was told `answer`, which rests on `quote` in it. */
+export async function openPassage(id, question = "", answer = "", quote = "") {
+  opened += 1;
+  const mine = opened;
   fill({ title: "Loading …" });
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
+  let told;
   try {
-    fill(await read(`api/chunks/${encodeURIComponent(id)}`, { question: question.slice(0, 2000), rendered: true }), answer);
+    told = await read(`api/chunks/${encodeURIComponent(id)}`, { ...(question && { question: question.slice(0, 2000) }), rendered: true });
   } catch (error) {
-    fill({ title: "The passage cannot be shown", rendered: [error.message] });
+    told = { title: "The passage cannot be shown", rendered: [error.message] };
   }
+  if (mine === opened) fill(told, answer, quote);
 }
 
-function fill({ title, section = "", url = "", text: source = "", rendered = [], units = [], matches = [] }, answer = "") {
-  document.getElementById("passage-title").textContent = title;
-  document.getElementById("passage-section").textContent = section || "";
-  document.getElementById("passage-link").replaceChildren(...(url ? [link(url, url)] : []));
-  const marked = answering(units, Array.from(source), answer);
+/** Open the passage that the page's address names (`#id_42`), or close it where that names none any more. */
+export function followAddress() {
+  const id = named();
+  if (id) openPassage(id);
+  else dialog.close();
+}
+
+function named() {
+  return /^#(id_[0-9]+)$/.exec(location.hash)?.[1];
+}
+
+function fill({ title, section = "", url = "", text: source = "", rendered = [], units = [], matches = [] }, answer, quote) {
+  at("passage-title").textContent = title;
+  at("passage-section").textContent = section || "";
+  at("passage-link").replaceChildren(...(url ? [link(url, url)] : []));
+  const marked = answering(units, Array.from(source), answer, quote);
   const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag)); // title and section stand above
   text.replaceChildren(...elements(below < 0 ? [] : rendered.slice(below), { words: marker(source, marked, matches) }));
-  legend.hidden = !marked.length;
+  at("passage-legend").hidden = !marked.length;
   text.scrollTop = 0;
   text.querySelector("mark.unit")?.scrollIntoView({ block: "center" });
 }
 
-/** The units that `answer` quotes, or else the one that answers best. */
-function answering(units, points, answer) {
-  const said = plain(answer);
-  const quoted = units.filter(({ start, end }) => said.includes(plain(points.slice(start, end).join(""))));
+/** The units that hold `quote` or are held by it, or else those that `answer` quotes, or else the one that answers best. */
+function answering(units, points, answer = "", quote = "") {
+  const [told, said] = [plain(quote), plain(answer)];
+  const words = (unit) => plain(points.slice(unit.start, unit.end).join(""));
+  const shown = units.filter((unit) => words(unit).trim());
+  const meant = quote ? shown.filter((unit) => told.includes(words(unit)) || words(unit).includes(told)) : [];
+  if (meant.length) return meant;
+  const quoted = shown.filter((unit) => said.includes(words(unit)));
   if (quoted.length) return quoted;
   const best = Math.max(...units.map((unit) => unit.score));
   return units.filter(({ score }) => score > 0 && score === best);

@@ -7,27 +7,81 @@ const PLAIN = new Set([
   "thead", "tbody", "tr", "th", "td",
 ]);
 const HEADING = { h1: "h4", h2: "h4", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
+const ATTRIBUTES = ["tag", "n", "chunkId", "href", "start", "align", "support"];
 
-/** `nodes` as elements; `chip(n)` makes what stands for the n-th citation, `words(text)` the nodes of a run of text. */
+/** What a statement's look means, in words. */
+export const MEANING = {
+  unsupported: "not found in the sources",
+  partial: "in the sources in part",
+  uncited: "without a source",
+};
+
+/** `nodes` as elements; `chip(node)` makes what stands for a citation, `words(text)` the nodes of a run of text. */
 export function elements(nodes, { chip = () => "", words = (text) => [document.createTextNode(text)] } = {}) {
   return nodes.flatMap((node) => (typeof node === "string" ? words(node) : [one(node, { chip, words })]));
 }
 
+/**
+ * Change what `parent` shows from `before` to `after`, which mostly is longer or has statements marked.
+ *
+ * What is the same stays the same element, so that nothing moves and no place in a scrolled table is lost; a chip
+ * stays the same button wherever its words go, so that it keeps the focus.
+ */
+export function update(parent, before, after, chip) {
+  const shown = [...parent.childNodes]; // one for each node
+  let same = 0;
+  for (; same < Math.min(before.length, after.length) && alike(before[same], after[same]); same += 1) {
+    const [old, node] = [before[same], after[same]];
+    if (old === node) continue;
+    if (typeof node === "string") shown[same].data = node;
+    else if (node.tag !== "cite") update(node.tag === "table" ? shown[same].firstChild : shown[same], children(old), children(node), chip);
+  }
+  const focused = document.activeElement;
+  const rest = shown.slice(same);
+  const chips = rest.flatMap((one) => (one.matches?.(".chip") ? [one] : [...(one.querySelectorAll?.(".chip") || [])]));
+  for (const one of rest) one.remove();
+  parent.append(...elements(after.slice(same), { chip: (node) => taken(chips, node) || chip(node) }));
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+function taken(chips, { n, chunkId }) {
+  const found = chips.findIndex(({ dataset }) => dataset.n === String(n) && dataset.chunk === chunkId);
+  return found < 0 ? null : chips.splice(found, 1)[0];
+}
+
+function alike(old, node) {
+  if (typeof old === "string" || typeof node === "string") return typeof old === typeof node;
+  return ATTRIBUTES.every((name) => old[name] === node[name]);
+}
+
+/** The nodes within `node`. */
+export function children(node) {
+  return Array.isArray(node.children) ? node.children : [];
+}
+
 function one(node, made_of) {
   const { tag } = node;
-  if (tag === "cite") return made_of.chip(Number(node.n));
-  const children = elements(Array.isArray(node.children) ? node.children : [], made_of);
-  if (tag === "unsupported") return element("span", { class: "unsupported" }, ...children);
+  if (tag === "cite") return made_of.chip(node);
+  const inner = elements(children(node), made_of);
+  if (tag === "statement") return statement(node, inner);
+  if (tag === "note") return element("span", { class: "note hidden" }, ...inner);
   if (tag === "a") {
     const made = link(node.href, "");
-    made.append(...children);
+    made.append(...inner);
     return made;
   }
-  if (tag === "table") return element("div", { class: "scroll" }, element("table", {}, ...children));
-  if (HEADING[tag]) return element(HEADING[tag], {}, ...children);
-  if (!PLAIN.has(tag)) return element("span", {}, ...children);
-  const made = element(tag, {}, ...children);
+  if (tag === "table") return element("div", { class: "scroll" }, element("table", {}, ...inner));
+  if (HEADING[tag]) return element(HEADING[tag], {}, ...inner);
+  if (!PLAIN.has(tag)) return element("span", {}, ...inner);
+  const made = element(tag, {}, ...inner);
   if (tag === "ol" && Number.isInteger(node.start)) made.start = node.start;
   if (["right", "center"].includes(node.align)) made.classList.add(`to-${node.align}`);
   return made;
+}
+
+/** Code is a block; one that nobody checked has no look of its own. */
+function statement({ support }, inner) {
+  const block = inner.some((child) => child.nodeName === "PRE");
+  const known = ["supported", "partial", "unsupported", ...(block ? [] : ["uncited"])].includes(support) ? support : "";
+  return element(block ? "div" : "span", { class: `statement ${known}`, title: MEANING[known] }, ...inner);
 }

@@ -2,6 +2,9 @@
 
 const KEY = "key";
 
+/** The code of a failure after which nothing more can come. */
+export const LOST = "lost";
+
 /** What went wrong, in the service's own words. */
 export class Failed extends Error {
   constructor(sentence, { code = "", status = 0 } = {}) {
@@ -39,17 +42,17 @@ export async function post(path, body) {
   return response.json();
 }
 
-/** Ask; `onText` gets the answer's text as it comes. The reply in the end. */
-export async function ask(body, { onText, signal }) {
+/** Ask; `on(name, data)` gets the events of the answer as it comes. The reply in the end. */
+export async function ask(body, { on, signal }) {
   const headers = { Accept: "text/event-stream" };
   const response = await send("api/query", { method: "POST", body: JSON.stringify(body), headers, signal });
   if (!(response.headers.get("content-type") || "").includes("text/event-stream")) return response.json();
   for await (const { name, data } of events(response.body)) {
-    if (name === "delta") onText(data.text);
     if (name === "error") throw new Failed(data.error, { code: data.code });
     if (name === "answer") return data;
+    on(name, data);
   }
-  throw new Failed("The answer broke off. Please ask again.");
+  throw new Failed("The answer broke off. Please ask again.", { code: LOST });
 }
 
 /** The events of a stream, `{ name, data }`, whatever pieces it comes in. */
@@ -58,19 +61,25 @@ export async function* events(body) {
   let rest = "";
   try {
     for (;;) {
-      const { value, done } = await reader.read();
-      rest = (rest + (value ?? "\n\n")).replace(/\r\n/g, "\n");
+      const { value, done } = await reader.read().catch(broken);
+      if (done) return; // half an event is none
+      rest = (rest + value).replace(/\r\n/g, "\n");
       const blocks = rest.split("\n\n");
       rest = blocks.pop();
       for (const block of blocks) {
         const found = parsed(block);
         if (found) yield found;
       }
-      if (done) return;
     }
   } finally {
     reader.cancel().catch(() => {});
   }
+}
+
+/** A connection that breaks is an end; only the reader's own Stop is none. */
+function broken(error) {
+  if (error.name === "AbortError") throw error;
+  return { done: true };
 }
 
 function parsed(block) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -73,7 +74,8 @@ def _answered_by(route: Route) -> Handle:
     """``route`` as Powertools calls it: every error as a sentence and a stable code."""
 
     def handle(**parameters: str) -> Response[str]:
-        call = Call(app.current_event, service, _deadline(), getattr(app.lambda_context, "response_stream", None))
+        stream = getattr(app.lambda_context, "response_stream", None)
+        call = Call(app.current_event, service, _deadline(can_stream=stream is not None), stream)
         try:
             return route.handle(call, **parameters)
         except NotFoundError as error:
@@ -115,6 +117,10 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
     return None if getattr(getattr(context, "response_stream", None), "opened", False) else response
 
 
-def _deadline() -> Deadline:
+def _deadline(*, can_stream: bool) -> Deadline:
     left_s = app.lambda_context.get_remaining_time_in_millis() / 1000 - DEADLINE_MARGIN_S
-    return Deadline.after(min(settings.request_deadline_s - cold_start.waited_s(), left_s), time.monotonic)
+    first = Deadline.after(min(settings.request_deadline_s - cold_start.waited_s(), left_s), time.monotonic)
+    if not can_stream:
+        return first
+    whole = Deadline.after(min(settings.stream_deadline_s, left_s), time.monotonic)
+    return replace(first, between_s=settings.stream_idle_s, end=whole.at)

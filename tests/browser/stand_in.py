@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,10 @@ WEB = Path(__file__).parents[2] / "web"
 ANSWER: dict[str, Any] = {
     "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
     "rendered": [
-        {"tag": "p", "children": ["Twenty-five dollars. ", {"tag": "cite", "n": 1, "children": []}]},
+        {
+            "tag": "p",
+            "children": ["Twenty-five dollars. ", {"tag": "cite", "n": 1, "chunkId": "id_1", "children": []}],
+        },
     ],
     "sources": [],
     "relatedDocs": [{"title": "Trade permits", "category": "regulatory", "docId": "d1", "url": None}],
@@ -32,6 +36,19 @@ ANSWER: dict[str, Any] = {
             "id": None,
         }
     ],
+    "references": [
+        {
+            "n": 1,
+            "chunkId": "id_1",
+            "title": "Trade permits",
+            "section": "Chewing gum",
+            "url": "https://permits.example/gum",
+            "docId": "d1",
+            "support": "supported",
+            "quote": "A licence costs twenty-five dollars.",
+        }
+    ],
+    "partial": False,
     "citationsMarkdown": "1. [Trade permits](https://permits.example/gum)",
     "confidence": {"level": "High", "score": 88, "reason": "one source"},
     "refused": False,
@@ -39,7 +56,13 @@ ANSWER: dict[str, Any] = {
     "responseId": "r1",
     "sessionId": None,
     "closest": [],
-    "metadata": {"model": "extractive", "timings": {"totalMs": 21.0}, "trail": [], "skipped": []},
+    "metadata": {
+        "model": "extractive",
+        "finishReason": "stop",
+        "timings": {"totalMs": 21.0},
+        "trail": [],
+        "skipped": [],
+    },
 }
 HEALTH = {"profile": "waypoint", "index": {"documents": 1}, "llm": {"engine": "extractive", "model": "extractive"}}
 CHUNK = {
@@ -53,8 +76,20 @@ CHUNK = {
 }
 
 
+type Piece = str | threading.Event
+
+
+def event(name: str, data: Any) -> str:
+    """A server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
 class StandIn:
-    """``replies`` maps a path to (status, body); ``stream`` is what a question gets in their place."""
+    """``replies`` maps a path to (status, body); ``stream`` is what a question gets in their place.
+
+    Its pieces are sent as they are; an event among them is waited for. ``cut`` ends the stream with a broken
+    connection in place of its end.
+    """
 
     def __init__(self) -> None:
         self.profile = "waypoint"
@@ -65,7 +100,9 @@ class StandIn:
             "/api/feedback": (202, {"responseId": "r1", "accepted": True}),
         }
         self.chunk: dict[str, Any] = CHUNK
-        self.stream: str | None = None
+        self.stream: Sequence[Piece] | None = None
+        self.cut = False
+        self.asked: list[str] = []
         self.key = ""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
@@ -84,6 +121,9 @@ class StandIn:
     ) -> None:
         self._http.shutdown()
         self._thread.join()
+        for piece in self.stream or ():
+            if isinstance(piece, threading.Event):
+                piece.set()
         self._http.server_close()
 
     def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
@@ -91,7 +131,9 @@ class StandIn:
         name = path.strip("/") or "index.html"
         name = {"docs": "docs.html"}.get(name, name.removeprefix("web/"))
         if (WEB / name).is_file():
-            text = (WEB / name).read_text(encoding="utf-8").replace("{base}", "/").replace("{profile}", self.profile)
+            text = (WEB / name).read_text(encoding="utf-8")
+            if name.endswith(".html"):
+                text = text.replace("{base}", "/").replace("{profile}", self.profile)
             return 200, TYPES[Path(name).suffix], text.encode()
         if path == "/openapi.json":
             return 200, "application/json", (WEB.parent / "docs" / "openapi.json").read_bytes()
@@ -101,10 +143,17 @@ class StandIn:
                 "application/json",
                 b'{"error": "Send a valid API key in the header x-api-key", "code": "forbidden"}',
             )
-        if path == "/api/query" and self.stream is not None:
-            return 200, "text/event-stream", self.stream.encode()
         status, body = self.replies.get(path, (200, self.chunk) if path.startswith("/api/chunks/") else (404, {}))
         return status, "application/json", json.dumps(body).encode()
+
+
+def _sent(pieces: Sequence[Piece], write: Callable[[bytes], Any]) -> None:
+    with suppress(ConnectionError):  # the page may have stopped
+        for piece in pieces:
+            if isinstance(piece, str):
+                write(piece.encode())
+            else:
+                piece.wait(60)
 
 
 def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
@@ -117,15 +166,24 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            server.asked.append(self.path)
             path = self.path.partition("?")[0]
+            if path == "/api/query" and server.stream is not None:
+                self._head(200, "text/event-stream", 10**9 if server.cut else None)  # which is never reached
+                _sent(server.stream, self.wfile.write)
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, kind, content = server.respond(path, headers)
+            self._head(status, kind, len(content))
+            self.wfile.write(content)
+
+        def _head(self, status: int, kind: str, length: int | None) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
+            if length is not None:
+                self.send_header("Content-Length", str(length))
             self.send_header("Content-Security-Policy", POLICY)
             self.end_headers()
-            self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
             return

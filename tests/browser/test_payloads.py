@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import html
-import json
 from itertools import batched
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from browser.stand_in import ANSWER, StandIn
+from browser.stand_in import ANSWER, StandIn, event
+from browser.streams import nodes
 from playwright.sync_api import Page, expect
-
-from rag.http.rendered import rendered, rendered_text
-from rag.stages.score.confidence import NO_SOURCES
-from rag.values.answer import Answer, Question
 
 pytestmark = pytest.mark.slow
 
@@ -104,9 +100,9 @@ WRAPPERS = (
 )
 PAYLOADS = [wrap(form.format(run=RUN)) for form in FORMS for wrap in WRAPPERS]
 PLACES = (
-    "completion", "unknown tag", "href", "title", "section", "source url", "category", "related", "related url",
-    "reason", "trail", "model", "error", "suggestion", "passage", "passage title", "passage url", "closest", "question",
-    "reload",
+    "completion", "unknown tag", "support", "note", "cite", "finish", "href", "title", "section", "quote",
+    "source url", "category", "related", "related url", "reason", "trail", "model", "error", "suggestion",
+    "passage", "passage title", "passage url", "closest", "question", "reload",
 )  # fmt: skip
 EACH_PAGE = 120
 LOOK = """() => {
@@ -123,32 +119,24 @@ LOOK = """() => {
 """What of a page would show that a text had become more than text."""
 
 
-def completion(text: str) -> list[Any]:
-    return rendered(
-        Answer(
-            text=text,
-            question=Question(text="x"),
-            profile="p",
-            response_id="r",
-            confidence=NO_SOURCES,
-            refused=False,
-        )
-    )
-
-
 def answer(place: str, payloads: tuple[str, ...]) -> dict[str, Any]:
     """An answer that holds all of ``payloads`` in ``place``."""
-    cite, related = ANSWER["citations"][0], ANSWER["relatedDocs"][0]
+    cite, related = ANSWER["references"][0], ANSWER["relatedDocs"][0]
     closest = [{"chunkId": one, "title": one, "section": one, "url": one, "score": 1} for one in payloads]
-    said = {"rendered": [node for one in payloads for node in completion(one)]}
+    said = {"rendered": [node for one in payloads for node in nodes(one)]}
     changes: dict[str, dict[str, Any]] = {
         "completion": said,
         "reload": said,
         "unknown tag": {"rendered": [{"tag": one, "children": [one], "onclick": RUN} for one in payloads]},
+        "support": {"rendered": [{"tag": "statement", "support": one, "children": [one]} for one in payloads]},
+        "note": {"rendered": [{"tag": "note", "children": [one]} for one in payloads]},
+        "cite": {"rendered": [{"tag": "cite", "n": one, "chunkId": one} for one in payloads]},
+        "finish": {"partial": True, "metadata": {"finishReason": payloads[0]}},
         "href": {"rendered": [{"tag": "a", "href": one, "children": ["x"]} for one in payloads]},
-        "title": {"citations": [{**cite, "fullTitle": one} for one in payloads]},
-        "section": {"citations": [{**cite, "section": one} for one in payloads]},
-        "source url": {"citations": [{**cite, "sourceUrls": [one]} for one in payloads]},
+        "title": {"references": [{**cite, "title": one, "docId": one} for one in payloads]},
+        "section": {"references": [{**cite, "section": one} for one in payloads]},
+        "quote": {"references": [{**cite, "quote": one, "support": one} for one in payloads]},
+        "source url": {"references": [{**cite, "url": one, "docId": one} for one in payloads]},
         "category": {"relatedDocs": [{**related, "category": one} for one in payloads]},
         "related": {"relatedDocs": [{**related, "title": one} for one in payloads]},
         "related url": {"relatedDocs": [{**related, "url": one} for one in payloads]},
@@ -188,7 +176,7 @@ def show(page: Page, stand_in: StandIn, place: str, payloads: tuple[str, ...]) -
         field = {"passage": "text", "passage title": "title", "passage url": "url"}[place]
         whole = {"start": 0, "end": len(text), "score": 1, "weight": 1}
         stand_in.chunk |= {field: payloads[0] if field == "url" else text, "units": [whole], "matches": [whole]}
-        stand_in.chunk["rendered"] = rendered_text(stand_in.chunk["text"])
+        stand_in.chunk["rendered"] = nodes(stand_in.chunk["text"])
     page.goto(stand_in.address)
     expect(page.locator("#suggestions button").first).to_be_visible()
     if place == "suggestion":
@@ -208,7 +196,7 @@ WATCH = """() => {
     window.added = [];
     new MutationObserver((changes) => {
         for (const node of changes.flatMap((change) => [...change.addedNodes]))
-            if (node.parentElement?.closest('.arriving')) window.added.push(node.nodeName);
+            if (node.parentElement?.closest('.answer')) window.added.push(node.nodeName);
     }).observe(document.body, { childList: true, subtree: true });
 }"""
 """Notes what is put into the text that comes."""
@@ -217,14 +205,15 @@ WATCH = """() => {
 def test_what_comes_before_the_answer_is_text(page: Page, stand_in: StandIn) -> None:
     leak = f"{stand_in.address}/leak?q=secret"
     pieces = [*PAYLOADS, f"![x]({leak})", f"<img src={leak}>", f"[x]({leak})", "![x](", leak, ")"]
-    stand_in.stream = "".join(f"event: delta\ndata: {json.dumps({'text': piece})}\n\n" for piece in pieces)
+    stand_in.stream = [event("delta", {"text": piece}) for piece in pieces]
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(stand_in.address)
     page.evaluate(WATCH)
     page.get_by_label("Your question").fill("x")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The answer broke off. Please ask again.").first).to_be_visible()
-    assert page.evaluate("window.added") == ["#text"] * len(pieces)
+    expect(page.get_by_text("The connection was lost here.").first).to_be_visible()
+    assert set(page.evaluate("window.added")) <= {"#text", "P"}
+    assert page.locator(".turn .answer").text_content() == "".join(pieces)
     assert [url for url in asked if "leak" in url] == []
     assert page.evaluate("window.ran || 0") == 0

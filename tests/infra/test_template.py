@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from rag.config.settings import Settings
+
 pytestmark = pytest.mark.build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,19 +118,20 @@ def test_every_route_but_the_pages_needs_the_api_key(deploy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("streaming", "mode", "ending"),
+    ("streaming", "mode", "most_ms", "ending"),
     [
-        ("off", "BUFFERED", "2015-03-31/functions/QueryFunctionAliaslive/invocations"),
-        ("on", "STREAM", "2021-11-15/functions/QueryFunctionAliaslive/response-streaming-invocations"),
+        ("off", "BUFFERED", 29_000, "2015-03-31/functions/QueryFunctionAliaslive/invocations"),
+        ("on", "STREAM", 900_000, "2021-11-15/functions/QueryFunctionAliaslive/response-streaming-invocations"),
     ],
 )
 def test_every_route_calls_the_alias_as_its_runtime_answers(
-    deploy: Any, streaming: str, mode: str, ending: str
+    deploy: Any, streaming: str, mode: str, most_ms: int, ending: str
 ) -> None:
     template = deploy(Streaming=streaming)
     for method in methods_of(template).values():
         integration = method["x-amazon-apigateway-integration"]
         assert integration["responseTransferMode"] == mode
+        assert integration["timeoutInMillis"] == most_ms
         assert integration["uri"].endswith(ending)
     function = template["Resources"]["QueryFunction"]["Properties"]
     wrapper = function["Environment"]["Variables"].get("AWS_LAMBDA_EXEC_WRAPPER")
@@ -137,6 +140,13 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
     assert permission["FunctionName"] == "QueryFunctionAliaslive"
     assert permission["Action"] == "lambda:InvokeFunction"
     assert permission["SourceArn"].endswith(":Api/prod/*")
+
+
+def test_a_stream_may_last_as_long_as_the_program_lets_it(deploy: Any) -> None:
+    function = deploy(Streaming="on", Timeout=29)["Resources"]["QueryFunction"]["Properties"]
+    longest_s = Settings().stream_deadline_s
+    assert function["Timeout"] == 900 > longest_s > Settings().request_deadline_s
+    assert deploy(Timeout=31)["Resources"]["QueryFunction"]["Properties"]["Timeout"] == 31
 
 
 def test_a_changed_definition_is_deployed_to_the_stage_and_files_are_throttled_too(deploy: Any) -> None:

@@ -71,7 +71,7 @@ def test_errors_are_openais_own(client: openai.OpenAI) -> None:
         client.models.retrieve("gpt-4")
 
 
-def test_a_stream_that_breaks_off_is_an_error(index: Path) -> None:
+def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:
     with (
         LlmServer([drip("The licence costs", ended=False)]) as llm,
         serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server,
@@ -79,8 +79,19 @@ def test_a_stream_that_breaks_off_is_an_error(index: Path) -> None:
         client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
         asked = [{"role": "user", "content": QUESTION}]
         stream = client.chat.completions.create(model="x", messages=asked, stream=True)  # type: ignore[call-overload]
+        told = [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
+    assert "".join(told).startswith("The licence costs")
+
+
+def test_a_stream_that_fails_before_its_first_text_is_an_error(index: Path) -> None:
+    with (
+        LlmServer([drip(ended=False)]) as llm,
+        serving(index, "--workers", "1", LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
+    ):
+        client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
+        asked = [{"role": "user", "content": QUESTION}]
         with pytest.raises(openai.APIError, match="LLM request failed"):
-            list(stream)
+            list(client.chat.completions.create(model="x", messages=asked, stream=True))  # type: ignore[call-overload]
 
 
 def test_langchain_asks_streams_and_goes_on(server: Server) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from fakes_llm import MODEL, Exchange, LlmServer, Step, drip, error, model_not_found, only_models, reply
+from fakes import FakeClock
+from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, model_not_found, only_models, reply
 
+from rag.adapters.llm import time_limit
 from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 from rag.errors import ClientGone, LlmFailed, LlmUnavailable
 from rag.values.answer import Deadline, Message, Usage
@@ -32,7 +35,7 @@ def deadline() -> Deadline:
 def chat_of() -> Iterator[Callable[[LlmServer], OpenAiChat]]:
     made: list[OpenAiChat] = []
 
-    def make(server: LlmServer, retries: int = 3) -> OpenAiChat:
+    def make(server: LlmServer, retries: int = 3, read_timeout_s: float = WAIT_S) -> OpenAiChat:
         settings = ChatConfig(
             base_url=server.url,
             api_key=lambda: "sk-test",
@@ -41,7 +44,7 @@ def chat_of() -> Iterator[Callable[[LlmServer], OpenAiChat]]:
             temperature=0.3,
             max_tokens=500,
             connect_timeout_s=5,
-            read_timeout_s=WAIT_S,
+            read_timeout_s=read_timeout_s,
             retries=retries,
             backoff_base_s=0.001,
             backoff_cap_s=0.002,
@@ -97,10 +100,12 @@ def test_a_listener_that_has_gone_ends_the_call(chat_of: Callable[..., OpenAiCha
             raise ClientGone
 
     with LlmServer([endless]) as server:
-        with pytest.raises(ClientGone):
-            chat_of(server).complete(MESSAGES, deadline=deadline, on_text=leave)
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=leave)
         assert ended.wait(WAIT_S)
         assert len(server.requests) == 1
+    assert (made.text, made.finish_reason, made.partial, made.usage) == ("Yes", "stopped", True, None)
+    assert chat.last_error is None  # nothing was wrong with the model
 
 
 def test_one_who_has_gone_is_noticed_while_the_model_is_silent(
@@ -112,22 +117,78 @@ def test_one_who_has_gone_is_noticed_while_the_model_is_silent(
         heard.append(text)
 
     heard: list[str] = []
-    with LlmServer([drip("Yes", threading.Event())]) as server, pytest.raises(ClientGone):
-        chat_of(server).complete(MESSAGES, deadline=deadline, on_text=leave)
+    with LlmServer([drip("Yes", threading.Event())]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=leave)
     assert "Yes" in heard
+    assert (made.text, made.finish_reason) == ("Yes", "stopped")
 
 
-@pytest.mark.parametrize("step", [drip("Half of", ended=False), drip("Half of", {"error": {"message": "overloaded"}})])
-def test_nothing_is_retried_once_text_was_passed_on(
+@pytest.mark.parametrize("step", [drip("<think>so", threading.Event()), drip(" ", threading.Event())])
+def test_one_who_goes_before_there_is_text_gets_none(
     chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step
 ) -> None:
+    def leave(text: str) -> None:
+        raise ClientGone
+
+    with LlmServer([step]) as server, pytest.raises(ClientGone):
+        chat_of(server).complete(MESSAGES, deadline=deadline, on_text=leave)
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (drip("Half ", "of", ended=False), "The LLM's stream ended early"),
+        (drip("Half ", "of", {"error": {"message": "overloaded"}}), "The LLM reported an error in its stream"),
+        (drip("Half ", "of", b'{"choices": ['), "Unreadable completion: an event is not JSON"),
+    ],
+    ids=["it ends", "it tells of an error", "it cannot be read"],
+)
+def test_what_came_before_a_stream_broke_off_is_the_answer_and_nothing_is_retried(
+    chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step, why: str
+) -> None:
     heard: list[str] = []
-    with LlmServer([step, reply("Whole.")]) as server:
-        with pytest.raises(LlmUnavailable) as caught:
-            chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
-        assert len(server.requests) == 1
-    assert "".join(heard) == "Half of"
-    assert (caught.value.spent.calls, caught.value.spent.retries) == (1, 0)
+    with LlmServer([error(503), step, reply("Whole.")]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=heard.append)
+        assert len(server.requests) == 2
+        assert chat.last_error == f"The LLM's answer is not whole (interrupted): {why}"
+        assert chat.complete(MESSAGES, deadline=deadline).text == "Whole."
+        assert chat.last_error is None
+    assert "".join(heard) == made.text == "Half of"
+    assert (made.finish_reason, made.partial, made.usage) == ("interrupted", True, None)
+    assert (made.model, made.asked, made.calls, made.retries) == (MODEL, "first", 2, 1)
+
+
+def test_a_connection_that_breaks_loses_nothing_either(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+    def torn(exchange: Exchange) -> None:
+        begun = f"data: {json.dumps(chunk({'content': 'Half of'}))}\n\ndata: {{".encode()
+        exchange.send(200, begun, {"Content-Type": "text/event-stream"}, length=len(begun) + 100)
+        exchange.hang_up()
+
+    with LlmServer([torn]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+    assert (made.text, made.finish_reason) == ("Half of", "interrupted")
+    assert chat.last_error == "The LLM's answer is not whole (interrupted): LLM connection failed (RemoteProtocolError)"
+
+
+@pytest.mark.parametrize(
+    "step", [drip("<think>so it", ended=False), drip("<think>so</think>\n\n", ended=False), drip(" \n", ended=False)]
+)
+def test_reasoning_and_white_space_that_break_off_are_tried_again(
+    chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step
+) -> None:
+    with LlmServer([step, drip("Yes.")]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+    assert (made.text, made.finish_reason, made.calls, made.retries) == ("Yes.", "stop", 2, 1)
+
+
+def test_reasoning_is_no_part_of_what_came(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+    with LlmServer([drip("<think>so</think>", "Half of", ended=False)]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+    assert (made.text, made.finish_reason) == ("Half of", "interrupted")
+    with LlmServer([drip("so it is\n", "</think>\n", ended=False)]) as server, pytest.raises(LlmUnavailable):
+        chat_of(server, retries=0).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
 
 
 def test_before_the_first_text_it_is_retried_and_another_model_asked(
@@ -157,10 +218,131 @@ def test_a_stream_without_text_has_failed(chat_of: Callable[..., OpenAiChat], de
         chat_of(server, retries=0).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
 
 
-def test_a_stalled_model_is_left_at_the_deadline(chat_of: Callable[..., OpenAiChat]) -> None:
-    soon = Deadline.after(0.2, time.monotonic)
-    with LlmServer([drip("Yes", threading.Event())]) as server, pytest.raises(LlmUnavailable, match="timed out"):
-        chat_of(server).complete(MESSAGES, deadline=soon, on_text=lambda text: None)
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """The deadlines' clock and the adapter's own, which looks at it every 10 ms of real time."""
+    clock = FakeClock()
+    monkeypatch.setattr(time_limit, "monotonic", clock)
+    monkeypatch.setattr(time_limit, "BEAT_S", 0.01)
+    return clock
+
+
+class Slow:
+    """A listener for whom ``text_s`` pass with each text.
+
+    With each sign of life it is ``before_s`` as long as there was no text, and ``after_s`` later. ``heard[n]`` is set
+    with text number n.
+    """
+
+    def __init__(
+        self, clock: FakeClock, *, text_s: float = 0.0, before_s: float = 0.0, after_s: float = 0.0, texts: int = 1
+    ) -> None:
+        self.heard = [threading.Event() for _ in range(texts)]
+        self._clock = clock
+        self._text_s, self._before_s, self._after_s = text_s, before_s, after_s
+
+    def __call__(self, text: str) -> None:
+        heard = sum(event.is_set() for event in self.heard)
+        self._clock.now += self._text_s if text else self._after_s if heard else self._before_s
+        if text:
+            self.heard[heard].set()
+
+    def paced(self, *texts: str) -> list[str | threading.Event]:
+        """Pieces for ``drip``: each text is sent when the one before has been heard."""
+        return [piece for text, heard in zip(texts, self.heard, strict=True) for piece in (text, heard)]
+
+
+def test_a_model_that_says_nothing_is_left_at_the_deadline_of_the_first_text(
+    chat_of: Callable[..., OpenAiChat], clock: FakeClock
+) -> None:
+    listener = Slow(clock, before_s=5.0)
+    deadline = Deadline(clock.now + 27.0, clock, between_s=60.0, end=clock.now + 600.0)
+    with LlmServer([drip("<think>so", threading.Event())]) as server:
+        with pytest.raises(LlmUnavailable, match="LLM call timed out"):
+            chat_of(server).complete(MESSAGES, deadline=deadline, on_text=listener)
+        assert len(server.requests) <= 1  # there is no time for another one
+    assert clock.now == 130.0
+
+
+def test_a_model_that_stalls_is_left_at_the_deadline_where_there_is_no_other(
+    chat_of: Callable[..., OpenAiChat], clock: FakeClock
+) -> None:
+    with LlmServer([drip("Yes", threading.Event())]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=Deadline.after(27.0, clock), on_text=Slow(clock, after_s=5.0))
+    assert (made.text, made.finish_reason, clock.now) == ("Yes", "length", 130.0)
+    assert chat.last_error == "The LLM's answer is not whole (length): LLM call timed out"
+
+
+def test_a_pause_between_two_texts_ends_it(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+    """Events without text, as some servers send, shorten no pause. The thread that reads them ends too."""
+    signs = [chunk({"role": "assistant"}) for _ in range(8)]
+    deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
+    with LlmServer([drip("Half of", *signs, threading.Event())]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=Slow(clock, after_s=5.0))
+        workers = [thread for thread in threading.enumerate() if thread.name == "time-limited"]
+        for worker in workers:
+            worker.join(WAIT_S)
+        assert not any(worker.is_alive() for worker in workers)
+    assert (made.text, made.finish_reason, made.usage, clock.now) == ("Half of", "interrupted", None, 120.0)
+    assert chat.last_error == "The LLM's answer is not whole (interrupted): LLM call timed out"
+
+
+def test_before_the_first_text_a_pause_may_be_longer(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+    listener = Slow(clock, before_s=50.0)
+    deadline = Deadline(clock.now + 1e6, clock, between_s=20.0, end=clock.now + 2e6)
+    with LlmServer([drip("<think>", "so", " it ", "is</think>", "Yes.")]) as server:
+        made = chat_of(server, read_timeout_s=1e6).complete(MESSAGES, deadline=deadline, on_text=listener)
+    assert (made.text, made.finish_reason) == ("Yes.", "stop")
+    assert clock.now >= 200.0
+
+
+def test_the_listeners_own_time_is_no_pause_of_the_models(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+    listener = Slow(clock, text_s=50.0, texts=3)
+    deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
+    with LlmServer([drip(*listener.paced("one ", "two ", "three"))]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=listener)
+    assert (made.text, made.finish_reason) == ("one two three", "stop")
+
+
+def test_a_stream_lasts_as_long_as_its_texts_keep_coming(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+    """15 s to the first text and 60 s for the model's call bound nothing after it: this one takes 120."""
+    listener = Slow(clock, text_s=10.0, texts=12)
+    deadline = Deadline(clock.now + 15.0, clock, between_s=20.0, end=clock.now + 600.0)
+    words = [f"word{number} " for number in range(12)]
+    with LlmServer([drip(*listener.paced(*words))]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=listener)
+    assert (deadline.remaining(), clock.now) == (0.0, 220.0)
+    assert (made.text, made.finish_reason, made.partial) == ("".join(words), "stop", False)
+    assert made.usage == Usage(prompt_tokens=12, completion_tokens=5, total_tokens=17)
+    assert chat.last_error is None
+
+
+def test_at_the_end_what_was_written_is_the_answer(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+    listener = Slow(clock, text_s=10.0, texts=3)
+    deadline = Deadline(clock.now + 15.0, clock, between_s=20.0, end=clock.now + 25.0)
+    with LlmServer([drip(*listener.paced("one ", "two ", "three "), threading.Event(), "four")]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=listener)
+    assert (made.text, made.finish_reason, made.usage) == ("one two three ", "length", None)
+    assert chat.last_error == "The LLM's answer is not whole (length): LLM call timed out"
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_a_text_that_has_ended_is_whole_whatever_comes_later(
+    chat_of: Callable[..., OpenAiChat], clock: FakeClock, reason: str
+) -> None:
+    deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
+    with LlmServer([drip(chunk({"content": "Yes."}, finish_reason=reason), threading.Event())]) as server:
+        chat = chat_of(server)
+        made = chat.complete(MESSAGES, deadline=deadline, on_text=Slow(clock, after_s=5.0))
+    assert (made.text, made.finish_reason, made.usage) == ("Yes.", reason, None)
+    assert chat.last_error is None
 
 
 def test_reasoning_is_not_passed_on(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import real_model
-from fakes_llm import Exchange, LlmServer, reply
+from fakes_llm import Exchange, LlmServer, drip, reply
 from local_server import STOP_S, Server, serving, start
 
 from knowledge.build.ingest import ingest
@@ -120,6 +120,30 @@ def test_ctrl_c_does_not_wait_for_the_llm(index: Path, tmp_path: Path) -> None:
     assert ended == 0
     assert "Traceback" not in out + err
     assert list(tmp_path.glob("index-*")) == []  # the workers ended by themselves, and tidied up
+
+
+@pytest.mark.parametrize(
+    ("limit", "finish_reason"), [({"STREAM_IDLE_S": "0.5"}, "interrupted"), ({"STREAM_DEADLINE_S": "0.001"}, "length")]
+)
+def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(
+    index: Path, limit: dict[str, str], finish_reason: str
+) -> None:
+    said = "Importing plants needs a permit. [Import Permits > Plants]"
+    with (
+        LlmServer([drip(said, threading.Event())]) as llm,
+        serving(index, "--workers", "1", LLM_BASE_URL=llm.url, **limit) as server,
+    ):
+        connection = http.client.HTTPConnection(server.address, timeout=STOP_S)
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+        connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), headers)
+        *_, last = connection.getresponse().read().decode().strip().split("\n\n")
+        connection.close()
+        health = server.request("GET", "/api/health")[1]
+
+    name, data = last.split("\n")
+    body = json.loads(data.removeprefix("data: "))
+    assert (name, body["answer"].partition(".")[0]) == ("event: answer", "Importing plants needs a permit")
+    assert health["llm"]["lastError"] == f"The LLM's answer is not whole ({finish_reason}): LLM call timed out"
 
 
 def test_a_body_over_api_gateways_limit_is_413(running: Server) -> None:

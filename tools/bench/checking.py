@@ -12,8 +12,8 @@ from knowledge.cut.quotable import quotable
 from knowledge.search.units import Kind
 from rag.config.settings import Settings, load
 from rag.ledger import Ledger
-from rag.stages.check.statements import cut
-from rag.stages.check.support import SupportCheck
+from rag.answer.growing import read_answer
+from rag.answer.statements import cut
 from rag.values.answer import Completion, Context, Deadline, Question
 from rag.wiring import Service, build_service
 
@@ -36,16 +36,17 @@ def checking(index: Path, questions: Sequence[str]) -> str:
 
 
 def _times(service: Service, questions: Sequence[str]) -> tuple[list[float], list[float], list[float]]:
-    check, cite = service.pipeline.check, service.pipeline.cite
-    assert isinstance(check, SupportCheck)  # noqa: S101 - there is a model, which is never called
+    made_by = service.pipeline.answering
+    check = made_by.check
+    assert check is not None  # noqa: S101 - there is a model, which is never called
     embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(ROUNDS):
         for made, context in _answers(service, questions):
-            cited = cite(made.text, tuple(passage.hit for passage in context.used))
-            said = "\n".join(part.text for part in cut(cited.text, cited.marks))
+            stated = cut(read_answer(made.text, made_by.form, context).tree)
+            said = "\n".join(unit.claim for unit in stated.units)
             with service.index.lease() as opened:
                 embedding.append(_ms(partial(opened.embedder.embed, [said])))
-            (again if number else first).append(_ms(partial(check, made, cited, context)))
+            (again if number else first).append(_ms(partial(check, stated.tree, stated.units, context)))
     return embedding, first, again
 
 

@@ -47,7 +47,7 @@ class Asker:
             gate=self._open,
             score=self._score,
             write=ExtractiveWriter(),
-            check=None,
+            answering=replace(pipeline.answering, check=None),
             cache=None,
             conversation=None,
             learn=None,

@@ -19,7 +19,7 @@ from ragctl.worker import Worker
 from ragctl.wsgi import TIME_LIMIT_S, Gateway
 
 WORKER_TIMEOUT_S = int(TIME_LIMIT_S) + 11
-"""A worker that is silent for longer is replaced; a request is over before that."""
+"""A worker that does not finish its request in that time is replaced; even the longest stream is over before that."""
 STOP_TIMEOUT_S = 5
 
 LOOKS_PER_REMINDER = 8

@@ -24,8 +24,8 @@ MAX_BODY_BYTES = 10 * 1024 * 1024
 DISCARD_BYTES = 16 * 1024 * 1024
 """How much of a body over the limit is read and thrown away: most clients look at the answer only after sending."""
 BLOCK_BYTES = 64 * 1024
-TIME_LIMIT_S = 29.0
-"""API Gateway's limit of an integration, and so the function's timeout."""
+TIME_LIMIT_S = 900.0
+"""API Gateway's limit of a streamed response, and so the function's timeout. The program's own limits are narrower."""
 
 STREAMED = HttpResponse("200 OK", (), b"")
 """Stands for a response that has gone out already."""

@@ -30,7 +30,7 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
 from knowledge.types import Document, Found, View
-from rag.stages.cite.by_title import TitleCiter
+from rag.answer.title_form import TitleForm
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.score.calibrated import signals
 from rag.stages.score.support import not_mentioned
@@ -149,7 +149,7 @@ def _quote(found: Found, without: Set[str] = frozenset()) -> Quoted | None:
     if not hits or found.evidence is None:
         return None
     asked = found.evidence.asked
-    used = TitledPacker(CONTEXT_CHARS, TitleCiter(0.5, 3))(hits).used
+    used = TitledPacker(CONTEXT_CHARS, TitleForm(0.5, 3))(hits).used
     quoted = excerpts(used, asked.weights)
     if not quoted:
         return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rag.errors import LlmError, RagError
 from rag.values.answer import Completion, Deadline, LlmUse
-from rag.values.chat import OnText
+from rag.values.events import Event, Listen
 
 logger = logging.getLogger(__name__)
 
@@ -18,17 +18,22 @@ logger = logging.getLogger(__name__)
 class Ledger:
     """The state of one request.
 
-    ``on_text`` gets what the model writes as it comes, where somebody wants it.
+    ``listen`` is told what becomes true, where somebody wants to know.
     ``timings`` are milliseconds by slot, ``skipped`` the optional stages that failed, ``llm`` what was used of LLMs.
     """
 
     clock: Callable[[], float]
     deadline: Deadline
-    on_text: OnText | None = None
+    listen: Listen | None = None
     timings: dict[str, float] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     llm: LlmUse = field(default_factory=LlmUse)
+
+    def tell(self, event: Event) -> None:
+        """Tell whoever listens."""
+        if self.listen is not None:
+            self.listen(event)
 
     def time[**P, T](self, slot: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call, and add what it took to ``slot``'s time, whether it returns or raises."""

@@ -10,25 +10,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
+from rag.answer.cited import build_related_docs, build_sources
+from rag.answer.finish import Finish, removed_note
+from rag.answer.growing import Growing, Read, read_answer
+from rag.answer.read import MAX_CHARS
 from rag.ledger import Ledger
 from rag.ports import OnText, Retriever, SmallTalk, Writer
-from rag.slots import Admit, Check, Cite, Gate, Pack, Polish, QueryStage, Refine, Route, Score
+from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Route, Score
 from rag.stages.after.feedback_log import FeedbackLog, grounds
 from rag.stages.after.route import escalated
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
-from rag.stages.check.support import Checked, time_needed
-from rag.stages.cite.marks import Cited, placed, removed_note
-from rag.stages.cite.quoted import cite_completion, polish_completion
-from rag.stages.cite.references import build_related_docs, build_sources
 from rag.stages.conversation.conversation import Conversation
 from rag.stages.gate.declined import declined
-from rag.stages.links.led import hold
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NOT_ANSWERED
-from rag.stages.score.contract import UNCHECKED, begins_with_decline, held_to_sources, says_nothing
-from rag.stages.score.leaks import Leaks
-from rag.stages.write.told_apart import told_apart
+from rag.stages.score.held_to_sources import held_to_sources
 from rag.values.answer import (
     Answer,
     Completion,
@@ -42,7 +39,11 @@ from rag.values.answer import (
     SearchQuery,
 )
 from rag.values.draft import CLOSEST, Draft
+from rag.values.events import Delta, Event, Listen, Reading, StatementChecked, Status
 from rag.values.stored import Turn
+
+STOPPED = "stopped"
+"""The finish reason of an answer that nobody listens to any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +54,9 @@ class Pipeline:
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
     ``new_id`` makes response ids. ``small_talk`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
-    in order: no vote moves the gate. ``leaks`` tells whether an answer repeats the instructions, which makes it a
-    refusal. ``check`` holds each statement against what it cites. ``conversation``, ``cache``, ``learn``, ``rerank``,
-    ``check`` and ``feedback`` may fail: see ``Answer.skipped``. ``sparing`` is a block in which stores keep nobody
-    waiting for long.
+    in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``conversation``, ``cache``,
+    ``learn``, ``rerank``, its check of statements and ``feedback`` may fail: see ``Answer.skipped``. ``sparing`` is a
+    block in which stores keep nobody waiting for long.
     """
 
     profile: str
@@ -75,10 +75,7 @@ class Pipeline:
     gate: Gate
     pack: Pack
     write: Writer
-    polish: tuple[Polish, ...] = ()
-    cite: Cite
-    leaks: Leaks
-    check: Check | None = None
+    answering: Finish
     score: Score
     route: Route | None = None
     feedback: FeedbackLog | None = None
@@ -87,23 +84,25 @@ class Pipeline:
     new_id: Callable[[], str]
     sparing: Callable[[], AbstractContextManager[object]] = nullcontext
 
-    def run(self, question: Question, *, deadline: Deadline, on_text: OnText | None = None) -> Answer:
+    def run(
+        self, question: Question, *, deadline: Deadline, on_text: OnText | None = None, listen: Listen | None = None
+    ) -> Answer:
         """Answer ``question`` before ``deadline``.
 
-        ``on_text`` gets what a model writes as it comes, unless and until it may be the decline, or may lead where no
-        passage does: before citations are checked, so that the answer's own text may differ. What it raises ends the
-        model's call, and the run.
+        ``listen`` is told what becomes true on the way, of the answer's text what can be shown; ``on_text`` gets that
+        text alone. It is a beginning of the answer's own, but for what the check of statements changes in it. What
+        ``listen`` raises ends the model's call, and before there is text the run.
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
             IndexUnavailable, SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        ledger = Ledger(self.clock, deadline, on_text)
+        ledger = Ledger(self.clock, deadline, listen or _text_alone(on_text))
         start = self.clock()
         with self.sparing(), ledger.reported():
             draft = self.prepare(question, ledger)
-            completion = self.generate(draft, ledger)
-            answer = self.finish(draft, completion, ledger)
+            completion, read = self.generate(draft, ledger)
+            answer = self.finish(draft, completion, ledger, read)
             self._remember(draft, answer, question.session_id, ledger)
         timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
         skipped = tuple(dict.fromkeys(ledger.skipped))
@@ -112,6 +111,7 @@ class Pipeline:
     def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         question = ledger.time("admit", self.admit, question)
+        ledger.tell(Status("searching"))
         alone = self.conversation is None or self.conversation.begins_with(question)
         question = self.conversation.identified(question) if self.conversation else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
@@ -128,22 +128,32 @@ class Pipeline:
         draft = self._looked_up(draft, self.cache, ledger) if self.cache and not history else draft
         return draft if draft.cached else self._retrieved(draft, ledger)
 
-    def generate(self, draft: Draft, ledger: Ledger) -> Completion | None:
-        """The completion; None, and no model call, where the gate declined or the cache answered."""
-        if draft.context is None:
-            return None
-        write = partial(self.write, draft.question, draft.context, deadline=ledger.deadline, history=draft.history)
-        if ledger.on_text is None:
-            return ledger.time("generation", ledger.complete, write)
-        from rag.stages.links.streamed import streamed  # late: most answers are not streamed
+    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Completion | None, Read | None]:
+        """The completion, and what was read of it while it came.
 
-        out = streamed(ledger.on_text, draft.context)
-        listen = self.leaks.withheld(told_apart(out, self.decline_text))
-        completion = ledger.time("generation", ledger.complete, partial(write, on_text=listen))
-        out.end()
-        return completion
+        None, and no model call, where the gate declined or the cache answered.
+        """
+        context = draft.context
+        if context is None:
+            return None, None
+        ledger.tell(Status("reading"))
+        ledger.tell(Reading(context.used))
+        ledger.tell(Status("writing"))
+        write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
+        if ledger.listen is None:
+            return ledger.time("generation", ledger.complete, write), None
+        growing = self._growing(context, ledger.listen)
+        completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
+        ledger.deadline = ledger.deadline.ending()
+        if completion.finish_reason == STOPPED:
+            growing.listen, ledger.listen = None, None  # nobody is there
+        return completion, None if completion.quotes else growing.end(completion.text)
 
-    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger) -> Answer:
+    def _growing(self, context: Context, listen: Listen | None) -> Growing:
+        made = self.answering
+        return Growing(made.form, context, decline=made.decline, leaks=made.leaks, listen=listen)
+
+    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger, read: Read | None = None) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
@@ -154,53 +164,58 @@ class Pipeline:
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
-            answer = self._answered(draft, draft.context, draft.decision, completion, ledger)
+            answer = self._answered(draft, draft.context, draft.decision, completion, ledger, read)
         routing = answer.routing or escalated(answer) or (self.route(answer) if self.route else None)
         return replace(answer, routing=routing)
 
-    def _answered(self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger) -> Answer:
-        wrote, trail = made, draft.query.trail
-        for polish in self.polish:
-            wrote, notes = ledger.time("polish", polish_completion, polish, wrote, context)
-            trail = (*trail, *notes)
-        cited = ledger.time("citation", cite_completion, self.cite, wrote, context)
-        checked = ledger.time("citation", hold, self._checked(wrote, cited, context, ledger))
-        if not made.quotes and self.leaks(wrote.text, cited.text, checked.cited.text):
+    def _answered(
+        self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger, read: Read | None
+    ) -> Answer:
+        ledger.tell(Status("checking"))
+        if len(made.text) > MAX_CHARS:
+            made = replace(made, finish_reason="length")
+        if made.quotes:
+            done = ledger.time("citation", self.answering.quotes, made, context)
+        else:
+            read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
+            soft = lambda call, default, needs_s: ledger.soft("check", call, default, needs_s=needs_s)  # noqa: E731
+            done = ledger.time("citation", self.answering, read, context, soft)
+        if done.leaked:
             ledger.events.append("prompt_leak")
-            checked = Checked(Cited(self.decline_text, (), 0))
-        text = self.decline_text if says_nothing(checked.cited.text) else checked.cited.text
-        refused = begins_with_decline(text, self.decline_text)
-        citations = () if refused else checked.cited.citations  # a refusal may cite where it did not find the answer
         confidence = NOT_ANSWERED
-        if not refused:
-            score = ledger.time("confidence", self.score, text, evidence, citations)
+        if not done.refused:
+            score = ledger.time("confidence", self.score, done.text, evidence, done.citations)
             confidence = held_to_sources(
-                score, cited=cited.valid, removed=cited.removed, statements=checked.statements, doubt=checked.doubt
+                score,
+                cited=done.cited,
+                removed=done.removed,
+                statements=done.statements,
+                doubt=done.doubt,
+                partial=made.partial,
             )
+        numbers = {one.hit.chunk.number: one.n for one in done.references}
+        for place, statement in enumerate(done.statements):
+            cited = tuple(numbers[chunk] for chunk in statement.chunks if chunk in numbers)
+            ledger.tell(StatementChecked(place, statement, cited))
         return Answer(
-            text=text,
+            text=done.text,
+            nodes=done.nodes,
             question=draft.question,
             profile=self.profile,
             response_id=self.new_id(),
             confidence=confidence,
-            refused=refused,
-            citations=citations,
-            marks=placed(checked.cited.marks, citations),
-            statements=checked.statements,
-            sources=build_sources(citations),
-            closest=draft.closest if refused else (),
+            refused=done.refused,
+            references=done.references,
+            citations=done.citations,
+            marks=done.marks,
+            statements=done.statements,
+            sources=build_sources(done.references, self.answering.form),
+            closest=draft.closest if done.refused else (),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
-            trail=(*trail, *removed_note(cited.removed), *checked.notes),
+            trail=(*draft.query.trail, *removed_note(done.removed), *done.notes),
         )
-
-    def _checked(self, wrote: Completion, cited: Cited, context: Context, ledger: Ledger) -> Checked:
-        """What is cited, checked as far as there is time; a refusal states nothing."""
-        if self.check is None or says_nothing(cited.text) or begins_with_decline(cited.text, self.decline_text):
-            return Checked(cited)
-        unchecked = Checked(cited, doubt=None, notes=(UNCHECKED,))
-        return ledger.soft("check", partial(self.check, wrote, cited, context), unchecked, needs_s=time_needed(wrote))
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
@@ -239,8 +254,21 @@ class Pipeline:
         rests_on = grounds(answer, draft.context)
         if self.conversation and self.conversation.memory and not draft.reply:
             ledger.soft("memory", partial(self.conversation.remember, answer), None)
-        if self.cache and draft.key and isinstance(draft.decision, Proceed) and "check" not in ledger.skipped:
+        whole = not answer.partial and "check" not in ledger.skipped
+        if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
             ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
         if log := self.feedback:
             ledger.soft("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
+
+
+def _text_alone(on_text: OnText | None) -> Listen | None:
+    """``on_text`` as a listener."""
+    if on_text is None:
+        return None
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Delta):
+            on_text(event.text)
+
+    return listen

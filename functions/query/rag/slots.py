@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rag.stages.check.support import Checked
-from rag.stages.cite.marks import Cited
 from rag.values.answer import (
     Answer,
     Citation,
-    Completion,
     Confidence,
     Context,
     Decline,
     Found,
     Hit,
-    Polished,
     Proceed,
     Question,
     Refined,
@@ -28,8 +24,5 @@ type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
 type Refine = Callable[[tuple[Hit, ...], Question], Refined]
 type Gate = Callable[[Found, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Cite = Callable[[str, tuple[Hit, ...]], Cited]
-type Polish = Callable[[str, Context], Polished]
-type Check = Callable[[Completion, Cited, Context], Checked]
 type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
 type Route = Callable[[Answer], Routing]

@@ -46,6 +46,14 @@ class Call:
         """The parameter ``name`` of the address; None when there is none."""
         return (self.event.query_string_parameters or {}).get(name)
 
+    def page(self) -> str:
+        """The address of the service's own page, stage and custom path included."""
+        path = self.event.request_context.path or self.event.path
+        base = path.removesuffix("/").removesuffix(self.event.path.removesuffix("/")) if path else ""
+        host = self.header("host")
+        scheme = self.header("x-forwarded-proto") or "http"
+        return f"{scheme}://{host}{base}/" if host else f"{base}/"
+
     def json_text(self, *, limit: int = MAX_BODY_BYTES) -> str:
         """The body.
 

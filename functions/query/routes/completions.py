@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.http.chat_completions import Chunks, completion, error_body, model_body, models, parse_chat
 from rag.http.replies import CHAT
+from rag.values.events import Delta
 from routes.call import Call, json_response
 from routes.failures import Failure
 from routes.streams import Events, answer_in_events, event
@@ -27,7 +28,8 @@ DONE = "[DONE]"
 
 def post_completion(call: Call) -> Response[str]:
     """Answer the last message of a conversation."""
-    chat = parse_chat(call.json_text(limit=MAX_BODY_BYTES), profile=call.service.settings.profile)
+    text = call.json_text(limit=MAX_BODY_BYTES)
+    chat = parse_chat(text, profile=call.service.settings.profile, page=call.page())
     if not chat.stream:
         answer = call.service.pipeline.run(chat.question, deadline=call.deadline)
         observe(answer, protocol=PROTOCOL)
@@ -39,7 +41,7 @@ def post_completion(call: Call) -> Response[str]:
 
     events = Events(
         begin=event(chunks.begin()),
-        text=lambda text: event(chunks.text(text)),
+        told=lambda told: event(chunks.text(told.text)) if isinstance(told, Delta) else b"",
         end=end,
         failure=lambda failure: event(told(failure)),
         refusal=lambda failure: json_response(failure.status, told(failure), **failure.headers),

@@ -12,12 +12,15 @@ from rag.http import requests
 from rag.http.replies import (
     chunk_reply,
     health_reply,
+    passage_reply,
     query_reply,
     question_reply,
     rendered_chunk_reply,
     rendered_reply,
 )
 from rag.http.schema import FeedbackReply
+from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
+from rag.values.events import Event as Told
 from routes.call import HEADERS, Call, json_response
 from routes.failures import Failure
 from routes.streams import EVENT_STREAM, Events, answer_in_events, event
@@ -80,19 +83,33 @@ def _refusal(failure: Failure) -> Response[str]:
 
 
 def _post_query_for_events(call: Call) -> Response[str]:
-    reply = query_reply
+    rendered = False
 
     def parse() -> Question:
-        nonlocal reply
+        nonlocal rendered
         question, rendered = requests.parse_shown_query(call.json_text())
-        reply = rendered_reply if rendered else query_reply
         return question
 
     events = Events(
         begin=b"",
-        text=lambda text: event({"text": text}, "delta"),
-        end=lambda answer, said: event(reply(answer), "answer"),
+        told=lambda told: _told(told, rendered=rendered),
+        end=lambda answer, said: event((rendered_reply if rendered else query_reply)(answer), "answer"),
         failure=lambda failure: event(failure.body, "error"),
         refusal=_refusal,
     )
     return answer_in_events(call, parse, events, protocol=PROTOCOL)
+
+
+def _told(told: Told, *, rendered: bool) -> bytes:
+    match told:
+        case Delta(text):
+            return event({"text": text}, "delta")
+        case Status(stage):
+            return event({"stage": stage}, "status")
+        case Reading(passages):
+            return event({"references": [passage_reply(passage.hit) for passage in passages]}, "sources")
+        case Patch(block, nodes):
+            return event({"block": block, "nodes": nodes}, "patch") if rendered else b""
+        case StatementChecked(place, statement, numbers):
+            said = {"statement": place, "text": statement.text, "support": statement.support}
+            return event({**said, "references": numbers, "score": statement.chance}, "statement")

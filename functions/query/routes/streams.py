@@ -15,6 +15,8 @@ from aws_lambda_powertools.event_handler import Response
 from rag.errors import ClientGone
 from rag.http.replies import QUERY, Wording
 from rag.values.answer import Answer, Question
+from rag.values.events import Delta
+from rag.values.events import Event as Told
 from routes.call import HEADERS, Call
 from routes.failures import Failure, explain
 from telemetry import observe, observe_error
@@ -50,12 +52,13 @@ class ResponseStream(Protocol):
 class Events:
     """How a protocol puts an answer into server-sent events.
 
-    ``begin`` come before the first text, which is given to ``text``; ``end`` gets the answer, and all text that was
-    sent; ``failure`` tells that there will be none, ``refusal`` does so where nothing was sent yet.
+    ``begin`` come first; ``told`` words what becomes true on the way, ``b""`` where the protocol has no word for it;
+    ``end`` gets the answer, and all text that was sent; ``failure`` tells that there will be none, ``refusal`` does so
+    where nothing was sent yet.
     """
 
     begin: bytes
-    text: Callable[[str], bytes]
+    told: Callable[[Told], bytes]
     end: Callable[[Answer, str], bytes]
     failure: Callable[[Failure], bytes]
     refusal: Callable[[Failure], Response[str]]
@@ -77,10 +80,10 @@ def answer_in_events(
     """
     out = _Out(call.stream, events)
     try:
-        answer = call.service.pipeline.run(parse(), deadline=call.deadline, on_text=out.say)
+        answer = call.service.pipeline.run(parse(), deadline=call.deadline, listen=out.tell)
         observe(answer, protocol=protocol, first_text_ms=out.first_text_ms)
         if answer.text.startswith(said := out.said):
-            out.say(answer.text[len(said) :])
+            out.tell(Delta(answer.text[len(said) :]))
         out.send(events.end(answer, out.said))
     except ClientGone as error:
         observe_error(error, code="client_gone", status=499)
@@ -108,15 +111,18 @@ class _Out:
         """All text that was sent."""
         return "".join(self._said)
 
-    def say(self, text: str) -> None:
-        """Send ``text``; of ``""``, a sign of life when it is time."""
-        if text:
+    def tell(self, told: Told) -> None:
+        """Send what is told; of a text of ``""``, a sign of life when it is time."""
+        if told == Delta(""):
+            if self._stream and time.monotonic() - self._sent_at >= KEEP_ALIVE_S:
+                self.send(KEEP_ALIVE)
+            return
+        if isinstance(told, Delta):
             if self.first_text_ms is None:
                 self.first_text_ms = 1000 * (time.monotonic() - self._started)
-            self._said.append(text)
-            self.send(self._events.text(text))
-        elif self._stream and time.monotonic() - self._sent_at >= KEEP_ALIVE_S:
-            self.send(KEEP_ALIVE)
+            self._said.append(told.text)
+        if data := self._events.told(told):
+            self.send(data)
 
     def send(self, data: bytes) -> None:
         """Send ``data``, after what every stream begins with."""

@@ -207,15 +207,28 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Bearing:
+    """The chunk of that ``number`` alone: how likely (0..1) it bears a claim out, and which unit of it does best.
+
+    That is the characters ``start`` to ``end`` of its text, none where it has no units.
+    """
+
+    number: int
+    chance: float
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Borne:
-    """How likely it is (0..1) that a claim is borne out: by its ``own`` chunks together, by ``each`` of the others.
+    """How likely it is (0..1) that a claim is borne out: by its ``own`` chunks together, by ``each`` chunk alone.
 
     ``own`` is None for a claim that names no chunk. Where its own chunks support it, no others are looked at, and
-    ``each`` is empty.
+    ``each`` has those alone.
     """
 
     own: float | None
-    each: tuple[float, ...] = ()
+    each: tuple[Bearing, ...] = ()
 
 
 class Embedder(Protocol):

@@ -83,7 +83,25 @@ class Settings(Configured):
     request_deadline_s: float = knob(
         27.0,
         "REQUEST_DEADLINE_S",
-        "A request is answered, or fails, within this time (API Gateway gives up after 29 s).",
+        "A request is answered, or fails, within this time (API Gateway gives up after 29 s). "
+        "A streamed answer must have begun by then.",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    stream_idle_s: float = knob(
+        20.0,
+        "STREAM_IDLE_S",
+        "Longest wait for more of an answer that is streamed; what came before it is the answer.",
+        unit="s",
+        gt=0,
+        le=900,
+    )
+    stream_deadline_s: float = knob(
+        600.0,
+        "STREAM_DEADLINE_S",
+        "An answer that is streamed ends within this time, counted from the request, or where it is by then. "
+        "On Lambda the function's timeout may come first.",
         unit="s",
         gt=0,
         le=900,

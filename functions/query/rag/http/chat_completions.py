@@ -17,6 +17,7 @@ from rag.errors import InvalidParameter
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
+from rag.text.addresses import source_url
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Answer, Question
 from rag.values.question import Turn
@@ -29,7 +30,7 @@ WITH_SOURCES = "-sources"
 NOTHING_USED = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 _TEXT_ONLY = "a list of messages, each with a role and a content of text"
-_EXTRAS = ("citations", "sources", "confidence", "refused", "responseId")
+_EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 
 
 class _Part(BaseModel):
@@ -85,12 +86,14 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """What a chat completion asks for. ``model`` is the name that the reply bears."""
+    """What a chat completion asks for. ``model`` is the name that the reply bears; ``page`` is where the service's own
+    page is, which shows a passage at ``#id_42``."""
 
     question: Question
     model: str
     stream: bool = False
     include_usage: bool = False
+    page: str = ""
 
     @property
     def with_sources(self) -> bool:
@@ -103,7 +106,7 @@ def models(profile: str) -> tuple[str, ...]:
     return (profile, f"{profile}{WITH_SOURCES}")
 
 
-def parse_chat(body: str, *, profile: str) -> Chat:
+def parse_chat(body: str, *, profile: str, page: str = "") -> Chat:
     """The last message of the user is the question, what was said before it the conversation.
 
     System messages are ignored: the profile's own prompt says how to answer. Any name is taken for a model, since many
@@ -134,12 +137,18 @@ def parse_chat(body: str, *, profile: str) -> Chat:
         model=request.model if request.model in models(profile) else profile,
         stream=request.stream is True,
         include_usage=options.include_usage is True,
+        page=page,
     )
 
 
 def completion(answer: Answer, chat: Chat) -> dict[str, Any]:
     """The body of a plain reply."""
-    message = {"role": "assistant", "content": answer.text + _sources(answer, chat), "refusal": None}
+    message = {
+        "role": "assistant",
+        "content": answer.text + _sources(answer, chat),
+        "refusal": None,
+        "annotations": url_citations(answer, chat),
+    }
     return {
         "id": f"chatcmpl-{answer.response_id}",
         "object": "chat.completion",
@@ -170,16 +179,19 @@ class Chunks:
     def end(self, answer: Answer, said: str) -> list[dict[str, Any]]:
         """What follows all text: the sources, the end with the fields of a plain reply, and what was used.
 
-        ``said`` is the text that was streamed; where the checked answer is another one, the end holds it.
+        ``said`` is the text that was streamed; where the checked answer is another one, the end holds it, and the
+        annotations count in that.
         """
         chunks = [self.text(sources)] if (sources := _sources(answer, self.chat)) else []
+        if cited := url_citations(answer, self.chat):
+            chunks.append(self._chunk({"annotations": cited}))
         checked = {} if answer.text == said else {"answer": answer.text}
         chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **_extras(answer), **checked})
         if self.chat.include_usage:
             chunks.append({**self._chunk({}), "choices": [], "usage": _usage(answer)})
         return chunks
 
-    def _chunk(self, delta: Mapping[str, str], *, finish_reason: str | None = None) -> dict[str, Any]:
+    def _chunk(self, delta: Mapping[str, Any], *, finish_reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": finish_reason}
         return {
             "id": self.id,
@@ -188,6 +200,18 @@ class Chunks:
             "model": self.chat.model,
             "choices": [choice],
         }
+
+
+def url_citations(answer: Answer, chat: Chat) -> list[dict[str, Any]]:
+    """Each place in the text that cites, with the address of its source, else of the passage on the service's page."""
+    references = {one.n: one.hit.chunk for one in answer.references}
+    found = []
+    for mark in answer.marks:
+        chunk = references[mark.n]
+        url = source_url(chunk) or f"{chat.page}#{chunk.id}"
+        cited = {"start_index": mark.start, "end_index": mark.end, "title": chunk.title, "url": url}
+        found.append({"type": "url_citation", "url_citation": cited})
+    return found
 
 
 def error_body(sentence: str, code: str, status: int) -> dict[str, Any]:

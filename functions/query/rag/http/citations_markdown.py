@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
-from rag.stages.cite.addresses import is_http, shown
+from rag.text.addresses import is_http, shown
 from rag.text.labels import make_label
 from rag.values.answer import Citation
 

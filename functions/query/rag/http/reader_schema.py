@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.http.schema import CitationReply, OrNull, QueryReply, Reply
-
-
-class ShownCitation(CitationReply):
-    """A citation, and the chunk that a reader can open."""
-
-    chunk_id: str
+from rag.http.schema import OrNull, QueryReply, Reply
 
 
 class ClosestReply(Reply):
@@ -24,10 +18,9 @@ class ClosestReply(Reply):
 
 
 class RenderedReply(QueryReply):
-    """An answer as a page shows it. ``rendered`` is its Markdown as nodes, each a string or an object with ``tag`` and
-    ``children``; ``closest`` is empty unless it is a decline."""
+    """An answer as a page shows it. ``rendered`` is the answer as nodes, each a string or an object with ``tag`` and
+    ``children``, one a block; ``closest`` is empty unless it is a decline."""
 
-    citations: list[ShownCitation]  # type: ignore[assignment]  # each is a CitationReply
     rendered: list[Any]
     closest: list[ClosestReply]
 

@@ -25,11 +25,12 @@ from rag.http.schema import (
     MetadataReply,
     QueryReply,
     QuestionReply,
+    ReferenceReply,
     StatementReply,
 )
 from rag.stages.after.route import ConfidenceRouter
-from rag.stages.cite.addresses import source_url
-from rag.values.answer import Answer, Citation, Completion, Hit
+from rag.text.addresses import source_url
+from rag.values.answer import Answer, Citation, Completion, Hit, Reference
 from rag.values.health import Health
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
@@ -48,9 +49,11 @@ def query_reply(answer: Answer) -> dict[str, Any]:
         "sources": answer.sources,
         "related_docs": answer.related_docs,
         "citations": [_citation(citation) for citation in answer.citations],
+        "references": [_reference(reference) for reference in answer.references],
         "citations_markdown": citations_markdown(answer.citations),
         "confidence": answer.confidence,
         "refused": answer.refused,
+        "partial": answer.partial,
         "routing": answer.routing,
         "response_id": answer.response_id,
         "session_id": answer.question.session_id,
@@ -60,17 +63,33 @@ def query_reply(answer: Answer) -> dict[str, Any]:
 
 
 def rendered_reply(answer: Answer) -> dict[str, Any]:
-    """The body of ``POST /api/query`` for a page: with the answer as nodes, and chunks that can be opened."""
-    from rag.http.rendered import rendered  # late: the check of a page's answers needs markdown-it, others do not
-
-    body = query_reply(answer)
-    shown = zip(body["citations"], answer.citations, strict=True)
+    """The body of ``POST /api/query`` for a page: with the answer as nodes, and what came closest to a decline."""
     return {
-        **body,
-        "citations": [{**reply, "chunkId": citation.hit.chunk.id} for reply, citation in shown],
-        "rendered": rendered(answer),
+        **query_reply(answer),
+        "rendered": list(answer.nodes),
         "closest": [_closest(hit) for hit in answer.closest],
     }
+
+
+def passage_reply(hit: Hit) -> dict[str, Any]:
+    """A passage that is handed to the writer, as the event ``sources`` names it."""
+    fields = _reference(Reference(n=0, hit=hit))
+    return {name: fields[name] for name in ("chunkId", "title", "section", "url", "docId")}
+
+
+def _reference(reference: Reference) -> dict[str, Any]:
+    chunk = reference.hit.chunk
+    made = ReferenceReply(
+        n=reference.n,
+        chunk_id=chunk.id,
+        title=chunk.title,
+        section=chunk.section,
+        url=source_url(chunk),
+        doc_id=chunk.doc_id,
+        support=reference.support,
+        quote=reference.quote,
+    )
+    return made.model_dump(mode="json")
 
 
 def chunk_reply(view: ChunkView) -> dict[str, Any]:
@@ -90,9 +109,11 @@ def chunk_reply(view: ChunkView) -> dict[str, Any]:
 
 def rendered_chunk_reply(view: ChunkView) -> dict[str, Any]:
     """The same for a page: with the chunk's Markdown as nodes."""
-    from rag.http.rendered import rendered_text  # late: see rendered_reply
+    from rag.answer.read import Reader, normalised  # late: it brings markdown-it
+    from rag.answer.write import nodes_of
 
-    return {**chunk_reply(view), "rendered": rendered_text(view.chunk.text)}
+    nodes = nodes_of(Reader()(normalised(view.chunk.text)), lambda number: (number, ""))
+    return {**chunk_reply(view), "rendered": nodes}
 
 
 def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
@@ -138,6 +159,7 @@ def _citation(citation: Citation) -> CitationReply:
         source_urls=list(citation.source_urls),
         score=round(citation.hit.score, 4),
         id=citation.chunk_id,
+        chunk_id=chunk.id,
         support=citation.support,
     )
 

@@ -88,12 +88,13 @@ class FeedbackReply(Reply):
 
 
 class SourceReply(Reply):
-    """An external page that the answer cites."""
+    """An external page that the answer cites; ``references`` are the numbers of the passages of it."""
 
     title: str
     org: str
     url: str
     section: OrNull
+    references: list[int] = []
 
 
 class RelatedDocReply(Reply):
@@ -105,8 +106,24 @@ class RelatedDocReply(Reply):
     url: OrNull
 
 
+class ReferenceReply(Reply):
+    """A passage that the answer refers to as number n. ``quote`` are the words of it that bear the statement out best.
+
+    Support is null where nobody looked.
+    """
+
+    n: int
+    chunk_id: str
+    title: str
+    section: OrNull
+    url: OrNull
+    doc_id: str
+    support: Literal["supported", "partial", "unsupported"] | None
+    quote: str
+
+
 class CitationReply(Reply):
-    """A citation in the answer, matched to a retrieved chunk."""
+    """A citation in the answer, one a title, address or id, matched to a retrieved chunk."""
 
     raw: str
     title: str
@@ -118,6 +135,7 @@ class CitationReply(Reply):
     score: float
     matched: Literal[True] = True
     id: str | None
+    chunk_id: str
     support: Literal["supported", "partial", "unsupported"] | None
 
 
@@ -189,9 +207,13 @@ class QueryReply(Reply):
     sources: list[SourceReply]
     related_docs: list[RelatedDocReply]
     citations: list[CitationReply]
+    references: Annotated[
+        list[ReferenceReply], Field(description="The passages that the answer refers to, in the order of its marks.")
+    ]
     citations_markdown: str
     confidence: ConfidenceReply
     refused: bool
+    partial: Annotated[bool, Field(description="Whether the answer broke off; metadata.finishReason says why.")]
     routing: RoutingReply | None
     response_id: str
     session_id: str | None

@@ -13,11 +13,10 @@ from knowledge.errors import KnowledgeError
 from knowledge.search.passage import ChunkView
 from rag.errors import RagError, UnknownChunk
 from rag.http.citations_markdown import citations_markdown
-from rag.http.reader_schema import ShownCitation
-from rag.http.replies import rendered_reply
-from rag.http.schema import ConfidenceReply, FilterScalar, OrNull, Reply, SourceReply
+from rag.http.replies import query_reply
+from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Method, Params, Server
-from rag.stages.cite.addresses import source_url
+from rag.text.addresses import source_url
 from rag.values.answer import Answer, Hit, Question
 
 SCHEME = "chunk://"
@@ -67,12 +66,14 @@ class SearchArguments(BaseModel):
 
 
 class AskReply(Reply):
-    """An answer. ``refused`` says that the documents do not hold it; a citation's ``chunkId`` can be read."""
+    """An answer. ``refused`` says that the documents do not hold it; a reference's ``chunkId`` can be read."""
 
     answer: str
     refused: bool
     confidence: ConfidenceReply
-    citations: list[ShownCitation]
+    partial: bool
+    references: list[ReferenceReply]
+    citations: list[CitationReply]
     sources: list[SourceReply]
     response_id: str
 
@@ -134,7 +135,7 @@ _TEMPLATE = {
 
 def _ask(knowledge: Knowledge, asked: AskArguments) -> tuple[str, BaseModel]:
     answer = knowledge.ask(Question(text=asked.question, filters=asked.filters or {}))
-    reply = AskReply.model_validate(rendered_reply(answer), by_alias=True)
+    reply = AskReply.model_validate(query_reply(answer), by_alias=True)
     listed = citations_markdown(answer.citations)
     sure = f"Confidence: {answer.confidence.level} ({int(answer.confidence.score)} of 100), {answer.confidence.reason}"
     parts = [answer.text, f"Sources:\n{listed}" if listed else "", sure]

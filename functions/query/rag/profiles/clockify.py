@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from pydantic import field_validator
 
+from rag.answer.forms import IdForm
 from rag.config.knobs import Source
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import OURS, answer_cache, conversation
 from rag.stages.admit.admission import StrictAdmission
 from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
-from rag.stages.cite.by_id import cite_ids
 from rag.stages.gate.evidence import UNMEASURED_BAR
 from rag.stages.gate.thresholds import Coverage
 from rag.stages.pack.by_id import IdPacker
-from rag.stages.polish.html_to_markdown import polish_html
 from rag.stages.query.where import RequestFilter
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.score.confidence import Weighted
-from rag.stages.score.leaks import Leaks
 
 DECLINE = "I don't know based on the MD."
 
@@ -125,10 +123,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         gate=rules.gate,
         pack=IdPacker(int(knobs.context_tokens * knobs.context_share)),
         write=inputs.writer,
-        polish=(polish_html,),
-        cite=cite_ids,
-        leaks=Leaks.of(inputs.instructions, DECLINE),
-        check=check(knobs, inputs.index, cite_ids),
+        answering=answering(knobs, inputs, IdForm(), DECLINE),
         score=rules.score,
         route=ConfidenceRouter(knobs.escalate_below),
         feedback=inputs.services.feedback_log(),

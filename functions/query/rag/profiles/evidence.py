@@ -12,12 +12,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rag.answer.check import SupportCheck, Unsupported
+from rag.answer.finish import Finish
+from rag.answer.forms import CitationForm
+from rag.answer.leak import Leaks
 from rag.config.knobs import Env, Source
 from rag.ports import Index, Retriever, SmallTalk
+from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
-from rag.slots import Cite, Gate, QueryStage, Refine, Score
+from rag.slots import Gate, QueryStage, Refine, Score
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
-from rag.stages.check.support import SupportCheck, Unsupported
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.retrieve.hybrid import HybridRetriever
@@ -99,9 +103,10 @@ def decide(knobs: EvidenceKnobs, index: Index, seed: Rules) -> Rules:
     )
 
 
-def check(knobs: EvidenceKnobs, index: Index, cite: Cite) -> SupportCheck | None:
-    """The citation check; the seeds had none."""
-    return None if knobs.seed_rules else SupportCheck(index=index, cite=cite, unsupported=knobs.unsupported)
+def answering(knobs: EvidenceKnobs, inputs: Inputs, form: CitationForm, decline: str) -> Finish:
+    """What makes an answer of a completion; the seeds checked no statements."""
+    check = None if knobs.seed_rules else SupportCheck(index=inputs.index, form=form, unsupported=knobs.unsupported)
+    return Finish(form=form, decline=decline, leaks=Leaks.of(inputs.instructions, decline), check=check)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from rag.answer.source_form import SourceForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, OURS, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
-from rag.stages.cite.by_url import UrlCiter
 from rag.stages.gate.thresholds import TopScore
 from rag.stages.pack.by_url import UrlPacker
-from rag.stages.polish.html_to_markdown import polish_html
 from rag.stages.query.acronyms import ExpandAcronyms
 from rag.stages.query.filter_rules import RuleFilter
 from rag.stages.query.where import RequestFilter
 from rag.stages.refine.newer_first import NewerFirst
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.score.confidence import TopCosine
-from rag.stages.score.leaks import Leaks
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -80,7 +78,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         bar=bar,
     )
     rules = decide(knobs, inputs.index, seed)
-    cite = UrlCiter(knobs.draws_on)
+    form = SourceForm(knobs.draws_on)
     return Pipeline(
         profile="gacounts",
         top_k=knobs.top_k,
@@ -104,10 +102,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         gate=rules.gate,
         pack=UrlPacker(knobs.context_tokens),
         write=inputs.writer,
-        polish=(polish_html,),
-        cite=cite,
-        leaks=Leaks.of(inputs.instructions, DECLINE),
-        check=check(knobs, inputs.index, cite),
+        answering=answering(knobs, inputs, form, DECLINE),
         score=rules.score,
         feedback=services.feedback_log(),
         categories={},

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from rag.answer.title_form import TitleForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, check, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
-from rag.stages.cite.by_title import TitleCiter
 from rag.stages.gate.thresholds import AtLeast
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.tokens import CHARS_PER_TOKEN
-from rag.stages.polish.html_to_markdown import polish_html
 from rag.stages.query.where import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
 from rag.stages.score.confidence import CountAndMean
-from rag.stages.score.leaks import Leaks
 
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -77,7 +75,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         bar=(least + 1) / 2,
     )
     rules = decide(knobs, inputs.index, seed)
-    cite = TitleCiter(knobs.min_dice, knobs.min_contained)
+    form = TitleForm(knobs.min_dice, knobs.min_contained)
     return Pipeline(
         profile="waypoint",
         top_k=knobs.top_k,
@@ -91,12 +89,9 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         refine=rules.refine,
         learn=inputs.services.learn(),
         gate=rules.gate,
-        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, cite),
+        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form),
         write=inputs.writer,
-        polish=(polish_html,),
-        cite=cite,
-        leaks=Leaks.of(inputs.instructions, DECLINE),
-        check=check(knobs, inputs.index, cite),
+        answering=answering(knobs, inputs, form, DECLINE),
         score=rules.score,
         feedback=inputs.services.feedback_log(),
         categories=CATEGORIES,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from knowledge.types import Asked as Asked
+from knowledge.types import Bearing as Bearing
 from knowledge.types import Borne as Borne
 from knowledge.types import Chunk as Chunk
 from knowledge.types import Claim as Claim
@@ -92,14 +93,6 @@ class Refined:
         return Refined(step.hits, (*self.trail, *step.trail))
 
 
-@dataclass(frozen=True, slots=True)
-class Polished:
-    """A completion's text after one polishing step; ``trail`` says, in words, what was changed."""
-
-    text: str
-    trail: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
     """A citation in the answer that was matched to a retrieved chunk.
@@ -125,41 +118,54 @@ class Citation:
         return (self.hit, *self.also)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A passage that the answer refers to as number ``n`` (from 1, in the order of its marks).
+
+    ``support`` is what the statements that cite it say of it, partial where they differ, None where nobody looked.
+    ``quote`` are the words of the passage that bear one of them out best, ``""`` where nobody looked.
+    """
+
+    n: int
+    hit: Hit
+    support: Support | None = None
+    quote: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The characters ``start`` to ``end`` of an answer cite ``citations``, by their places in it.
-
-    Of a link, which is a part of its sentence, and of a citation without a mark only the place behind it is named.
-    """
+    """The characters ``start`` to ``end`` of an answer's text stand for reference ``n``."""
 
     start: int
     end: int
-    citations: tuple[int, ...]
+    n: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One statement of an answer, and how far the knowledge base bears it out.
 
-    ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer.
-    ``chance`` (0..1) is how likely it is that the passages that it cites say so, or where it cites nothing the best
-    other one; ``support`` is the same in a word.
+    ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer, and
+    ``chunks`` the chunks that it cites. ``chance`` (0..1) is how likely it is that these say so, or where it cites
+    nothing the best other one; ``support`` is the same in a word.
     """
 
     text: str
     citations: tuple[str, ...]
     support: Support
     chance: float
+    chunks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An external page that the answer cites."""
+    """An external page that the answer cites; ``references`` are the numbers of those to it."""
 
     title: str
     org: str
     url: str
     section: str
+    references: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +204,9 @@ class Routing:
 class Answer:
     """Everything that the service says of one question.
 
-    ``marks`` say where its text cites, in order; ``statements`` are those that the citation check found in it, none
-    where it could not look. ``closest`` are, of a refusal, the best chunks that were found. ``chunks_retrieved`` counts
+    ``text`` is Markdown, ``nodes`` the same as a tree for a page (``rag.answer.write``). ``references`` are the
+    passages that it refers to, ``marks`` where; ``citations`` are one a title, address or id, as the profile cites.
+    ``statements`` are those that the citation check found in it, none where it could not look. ``closest`` are, of a refusal, the best chunks that were found. ``chunks_retrieved`` counts
     the chunks that passed the threshold, 0 on every decline. ``timings`` maps a slot's name to milliseconds.
     ``completion`` is None when no model and no engine wrote. ``llm`` is what the whole request used of LLMs, rewriting
     and re-ranking included. ``skipped`` names optional stages that failed, ``events`` what happened and is counted:
@@ -213,7 +220,9 @@ class Answer:
     confidence: Confidence
     refused: bool
     citations: tuple[Citation, ...] = ()
+    references: tuple[Reference, ...] = ()
     marks: tuple[Placed, ...] = ()
+    nodes: tuple[Any, ...] = ()
     statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()
@@ -227,3 +236,8 @@ class Answer:
     skipped: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def partial(self) -> bool:
+        """Whether it broke off: see ``Completion.partial``."""
+        return self.completion is not None and self.completion.partial

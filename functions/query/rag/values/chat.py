@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 type OnText = Callable[[str], None]
 """Gets what a model writes, piece by piece; ``""`` at least about once a second while nothing comes, so that a listener
 that has gone is noticed. What it raises ends the model's call."""
+
+PARTIAL = frozenset({"length", "interrupted", "stopped"})
+"""The finish reasons of a text that is not whole: no more tokens or no more time, something broke, nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,22 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a source in a completion: the characters ``start`` to ``end`` of its text.
+    """Words of a source, ``text`` of the passage at that place in ``Context.used``.
 
-    What cites them stands from there to ``cited``. ``passage`` is the place of their passage in ``Context.used``.
+    Behind a ``block`` nothing else may stand on its last line.
     """
 
-    start: int
-    end: int
-    cited: int
     passage: int
+    text: str
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a model or the extractive engine wrote: ``""`` where that engine found nothing to quote.
 
-    ``quotes`` are what the extractive engine quotes, in their order; a model's text has none. ``calls`` counts requests
+    ``quotes`` are what the extractive engine quotes, in their order, and ``note`` what it says before; a model's text has
+    none. ``calls`` counts requests
     to a model (0 for the extractive engine), ``retries`` those after the first. ``degraded`` says that a last resort
     answered in place of the configured model, ``denied`` (0 or 1) whether only the operator can mend that. ``asked`` is
     the model as it was asked for, where the server may have said ``model``.
@@ -61,6 +65,12 @@ class Completion:
     degraded: bool = False
     denied: int = 0
     quotes: tuple[Quote, ...] = ()
+    note: str = ""
+
+    @property
+    def partial(self) -> bool:
+        """Whether its writer would have gone on."""
+        return self.finish_reason in PARTIAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +111,16 @@ class LlmUse:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The moment by which a request must be answered, on a monotonic clock in seconds."""
+    """The moment by which a request must be answered, on a monotonic clock in seconds.
+
+    A stream must have begun by ``at``: that is when its first text must be there. From then on no two texts may be more
+    than ``between_s`` seconds apart, and it must have ended by ``end``, on the same clock; None means by ``at``.
+    """
 
     at: float
     clock: Callable[[], float]
+    between_s: float = math.inf
+    end: float | None = None
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float]) -> Deadline:
@@ -114,3 +130,7 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self.at - self.clock())
+
+    def ending(self) -> Deadline:
+        """The deadline of a stream that has begun, and of what follows its text."""
+        return self if self.end is None else replace(self, at=self.end)

@@ -14,6 +14,7 @@ from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.secrets import renew_secrets, warm_secrets
+from rag.answer.read import warm as warm_reading
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
@@ -23,7 +24,6 @@ from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import ServiceKnobs
 from rag.profiles.services import Services
 from rag.stages.cache.frozen_answer import RECIPE
-from rag.stages.check.statements import warm as warm_cutting
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Hit, Question, SearchQuery
@@ -119,8 +119,7 @@ class Service:
 
         What cannot be made is logged: the first request tries again, and says what is wrong.
         """
-        if self.chat:
-            warm_cutting()
+        warm_reading()
         if self.stores:
             self.stores.warm()
         clients = [self.chats.warm]

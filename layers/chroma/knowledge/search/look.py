@@ -20,12 +20,13 @@ import numpy as np
 
 from knowledge.cut.embedding_text import embed_text
 from knowledge.open.collection import Collection
+from knowledge.search.bearing import support
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore
 from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
 from knowledge.search.ranking import Deep, rank
 from knowledge.search.signals import Calibration
-from knowledge.search.support import Held, Letters, support
+from knowledge.search.support import Held, Letters
 from knowledge.search.views import AskedText, Blend, TextScores
 from knowledge.search.windows import WindowStore
 from knowledge.types import Borne, Chunk, Claim, Evidence, Match, TokenEmbedder, View, Where

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, START
+from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
 from knowledge.search.wording import NOT, REACH, Negation, Pair, Wording, names, wording
-from knowledge.types import Borne, Claim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,6 +183,20 @@ class Held:
             "affirmed": -float(sum(_left_out(negation, one.said) for negation in _nearest(passages, one))),
         }
 
+    def nearest(self, number: int, place: int) -> tuple[int, int]:
+        """The characters of that unit of a chunk which covers most of the statement's idf; none where it has no units.
+
+        A heading is no unit to quote, unless there is nothing else.
+        """
+        one, passage = self._statements[number], self._passages[place]
+        if not len(passage.table):
+            return 0, 0
+        scores = passage.near[:, one.tokens] @ one.idf
+        quotable = passage.table[:, KIND] != Kind.HEADING
+        unit = int(np.where(quotable, scores, -np.inf if quotable.any() else scores).argmax())
+        start, end = passage.table[unit, [START, END]].tolist()
+        return start, end
+
 
 def _statement(text: str, tokens: slice, idf: NDArray[np.float32], lexical: Lexical) -> Statement:
     said, own = wording(text, lexical.terms), idf[tokens]
@@ -196,19 +209,6 @@ def _units(codes: CodeStore, row: int) -> NDArray[np.int64]:
     """The row's units that have a token."""
     table = codes.units.row(row).astype(np.int64)
     return table[table[:, END_TOKEN] > table[:, FIRST_TOKEN]]
-
-
-def support(claims: Sequence[Claim], places: Mapping[int, int], among: Sequence[int], held: Held) -> tuple[Borne, ...]:
-    """See ``Index.support``; ``held`` has the texts of ``claims``, and chunk number ``n`` at ``places[n]``."""
-    return tuple(_borne(number, claim, places, among, held) for number, claim in enumerate(claims))
-
-
-def _borne(number: int, claim: Claim, places: Mapping[int, int], among: Sequence[int], held: Held) -> Borne:
-    own = sorted({places[chunk] for chunk in claim.chunks})
-    together = probability(held.signals(number, own)) if own else None
-    if together is not None and together >= SUPPORTED:
-        return Borne(together)
-    return Borne(together, tuple(probability(held.signals(number, [places[chunk]])) for chunk in among))
 
 
 def _within(similarities: NDArray[np.float32], bounds: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -21,7 +21,7 @@ def test_without_a_variable_everything_has_a_default() -> None:
     )
     assert (settings.llm_enabled, settings.llm_fallback) == (False, "none")
     assert settings.llm_fallback_models == ("openai/gpt-oss-20b",)
-    assert settings.request_deadline_s == 27.0
+    assert (settings.request_deadline_s, settings.stream_idle_s, settings.stream_deadline_s) == (27.0, 20.0, 600.0)
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
@@ -69,6 +69,8 @@ def test_fallback_models_are_a_list() -> None:
         ("LLM_FALLBACK", "maybe"),
         ("REQUEST_DEADLINE_S", "0"),
         ("REQUEST_DEADLINE_S", "nan"),
+        ("STREAM_IDLE_S", "0"),
+        ("STREAM_DEADLINE_S", "901"),
         ("CHROMA_COLLECTION", "ab"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.http.citations_markdown import citations_markdown, cleaned
-from rag.stages.cite.addresses import is_http, source_urls
+from rag.text.addresses import is_http, source_urls
 from rag.text.labels import safe
 from rag.values.answer import Citation
 

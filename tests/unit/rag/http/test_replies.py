@@ -23,7 +23,7 @@ from rag.errors import (
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.stages.cite.addresses import source_urls
+from rag.text.addresses import source_urls
 from rag.stages.score.confidence import NO_SOURCES
 from rag.values.answer import (
     Answer,

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
-from rag.adapters.llm.openai_stream import GrowingCompletion, LongEnough
+from rag.adapters.llm.openai_stream import BrokeOff, GrowingCompletion, Listener, LongEnough
 from rag.adapters.llm.openai_wire import most_chars, read_completion, spends_tokens_on_reasoning
+from rag.errors import ClientGone, LlmFailed
 from rag.values.answer import Completion, Message
-from rag.values.chat import OnText
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI, Timeout
@@ -54,16 +54,17 @@ class ChatEndpoint(OpenAiServer):
         self._most = most_chars(max_tokens)
 
     def complete(
-        self, model: str, messages: Sequence[Message], *, limit_s: float, on_text: OnText | None = None
+        self, model: str, messages: Sequence[Message], *, limit_s: float, listener: Listener | None = None
     ) -> Completion:
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
 
-        With ``on_text`` the server is asked to stream, and that gets the answer's text as it comes, without reasoning
-        before it. A server that does not stream is read all the same. A text that is longer than ``max_tokens`` can be
-        ends there.
+        With a ``listener`` the server is asked to stream, and that gets the answer's text as it comes, without
+        reasoning before it; ``limit_s`` bounds the time to the first text then, and the listener knows what follows.
+        A server that does not stream is read all the same. A text that is longer than ``max_tokens`` can be ends there.
 
         Raises:
-            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``.
+            BrokeOff: some text had been heard; it is not lost.
+            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``; ClientGone: as the listener did.
         """
 
         def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
@@ -76,15 +77,25 @@ class ChatEndpoint(OpenAiServer):
                 temperature=self._temperature,
                 max_tokens=omit if self._max_tokens is None else self._max_tokens,
                 reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
-                stream=omit if on_text is None else True,
-                stream_options=omit if on_text is None else {"include_usage": True},
+                stream=omit if listener is None else True,
+                stream_options=omit if listener is None else {"include_usage": True},
                 timeout=timeout,
             )
             return response
 
-        if on_text is None:
+        if listener is None:
             return read_completion(self.call(request, limit_s=limit_s), model=model, most=self._most)
-        growing = GrowingCompletion(on_text, most=self._most)
-        with suppress(LongEnough):
-            self.stream(request, growing.take, limit_s=limit_s)
-        return growing.completion(model)
+        growing = GrowingCompletion(listener, most=self._most)
+        try:
+            with suppress(LongEnough):
+                self.stream(
+                    request, growing.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
+                )
+            return growing.completion(model)
+        except (Transient, LlmFailed, ClientGone) as exc:
+            so_far = growing.so_far(model, finish_reason=listener.finish_reason(exc))
+            if so_far is None:
+                raise
+            if growing.has_ended:  # what broke off was no text any more
+                return so_far
+            raise BrokeOff(so_far, exc) from exc

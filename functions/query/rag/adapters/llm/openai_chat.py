@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
+from rag.adapters.llm.openai_stream import STOPPED, BrokeOff, Listener
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, LlmUse, Message
 from rag.values.chat import OnText
@@ -28,8 +29,9 @@ logger = logging.getLogger(__name__)
 class ChatConfig:
     """Where the model is and how patient to be.
 
-    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read. ``retries`` counts
-    calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
+    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed one, to the
+    first text. ``retries`` counts calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1)
+    are those of ``backoff_s``.
     ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
     be read must not stop it.
     ``fallback_models`` are used in order when a model is not found. ``max_tokens`` None leaves it to the server.
@@ -85,7 +87,10 @@ class OpenAiChat:
 
     @property
     def last_error(self) -> str | None:
-        """What went wrong last (status and error class); None after a success."""
+        """What went wrong last (status and error class); None after a success.
+
+        An answer that broke off has gone wrong, unless it was the listener who did not want the rest.
+        """
         return self._last_error
 
     def warm(self) -> None:
@@ -110,14 +115,19 @@ class OpenAiChat:
         ``backoff_s``, and gives up as soon as the next wait does not fit. With ``on_text`` the model is asked to
         stream, and nothing is retried once that got some text.
 
+        Nor is anything lost from then on: what broke off is returned as far as it came, without usage. Its finish
+        reason is ``length`` where ``deadline.ending()`` is over, ``stopped`` where ``on_text`` raised ``ClientGone``,
+        and else ``interrupted``: nothing came for ``deadline.between_s``, or the stream broke.
+
         Raises:
             LlmUnavailable: the model cannot be reached now, or not in time; LlmDenied: not by this account.
             LlmFailed: the request was refused, or the completion is unreadable.
+            ClientGone: ``on_text`` raised it, and had got no text.
         """
         from tenacity import Retrying, retry_if_exception_type
 
         calls = attempts = 0
-        heard = Heard(on_text) if on_text else None
+        listener = Listener(on_text, deadline) if on_text else None
 
         def attempt() -> Completion:
             nonlocal calls, attempts
@@ -132,7 +142,7 @@ class OpenAiChat:
                     self._model = model
                 calls, attempts = calls + 1, attempts + (missing is None)
                 try:
-                    return self._endpoint.complete(model, messages, limit_s=limit_s, on_text=heard)
+                    return self._endpoint.complete(model, messages, limit_s=limit_s, listener=listener)
                 except ModelNotFound as exc:
                     missing = exc
             # Nothing better to remember: the next request asks for these again, as one may be back.
@@ -141,7 +151,7 @@ class OpenAiChat:
 
         def stop(state: RetryCallState) -> bool:
             # tenacity has set upcoming_sleep when it asks.
-            if heard and heard.anything:
+            if listener and listener.anything:
                 return True
             return state.attempt_number > self._config.retries or state.upcoming_sleep >= deadline.remaining()
 
@@ -156,11 +166,15 @@ class OpenAiChat:
         try:
             self._endpoint.client()  # making it and reading its key take time, which the call's limit must not count on
             completion = retrying(attempt)
+            self._last_error = None
+        except BrokeOff as broken:
+            completion = broken.completion
+            self._last_error = None if completion.finish_reason == STOPPED else str(broken)
+            logger.warning("%s; it was used as far as it came", broken)
         except (LlmUnavailable, LlmFailed) as exc:
             self._last_error = str(exc)
             exc.spent = LlmUse(calls=calls, retries=max(0, attempts - 1), denied=1 if isinstance(exc, LlmDenied) else 0)
             raise
-        self._last_error = None
         return replace(completion, calls=calls, retries=attempts - 1)
 
     def _delay_s(self, state: RetryCallState) -> float:
@@ -174,19 +188,6 @@ class OpenAiChat:
             cap=self._config.backoff_cap_s,
             jitter=self._config.jitter,
         )
-
-
-class Heard:
-    """``on_text``, and whether it got any text."""
-
-    def __init__(self, on_text: OnText) -> None:
-        self._on_text = on_text
-        self.anything = False
-
-    def __call__(self, text: str) -> None:
-        """Pass ``text`` on."""
-        self.anything = self.anything or text != ""
-        self._on_text(text)
 
 
 def _log_retry(state: RetryCallState) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge
-from rag.adapters.llm.time_limit import pieces_within, within
+from rag.adapters.llm.time_limit import pieces_within
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 
 if TYPE_CHECKING:
@@ -102,15 +101,22 @@ class OpenAiServer:
             LlmDenied: no retry helps (key, account, address).
             LlmFailed: the request was refused, or the body is unreadable.
         """
-        client = self.client()
         body = bytearray()
-        with self._in_our_words(client.api_key):
-            within(limit_s, lambda: self._read(client, request, limit_s, body.extend, []))
+        self.stream(request, body.extend, limit_s=limit_s)
         return bytes(body)
 
-    def stream(self, request: Request, take: Callable[[bytes], None], *, limit_s: float) -> None:
+    def stream(
+        self,
+        request: Request,
+        take: Callable[[bytes], None],
+        *,
+        limit_s: float,
+        left_s: Callable[[], float | None] = lambda: None,
+        pause_s: float = 0.0,
+    ) -> None:
         """As ``call``, but ``take`` gets the body's parts as they come, and ``b""`` while none does.
 
+        ``left_s`` replaces ``limit_s`` as in ``pieces_within``; the connection may then be silent for ``pause_s``.
         What ``take`` raises ends the call at once, and is raised as it is.
 
         Raises:
@@ -120,7 +126,10 @@ class OpenAiServer:
         responses: list[APIResponse[Any]] = []
         with self._in_our_words(client.api_key):
             try:
-                pieces_within(limit_s, lambda put: self._read(client, request, limit_s, put, responses), take)
+                silence_s = max(limit_s, pause_s)
+                pieces_within(
+                    limit_s, lambda put: self._read(client, request, silence_s, put, responses), take, left_s=left_s
+                )
             except BaseException:
                 from rag.adapters.llm.connections import hang_up
 
@@ -160,21 +169,19 @@ class OpenAiServer:
         self,
         client: OpenAI,
         request: Request,
-        limit_s: float,
+        silence_s: float,
         put: Callable[[bytes], object],
         responses: list[APIResponse[Any]],
     ) -> None:
-        """Read the body piece by piece, so that a thread left behind by a trickling server ends itself."""
+        """Put the body piece by piece, each awaited for ``silence_s`` at most, until ``put`` wants no more."""
         from openai import Timeout
 
-        stop_at, size = time.monotonic() + limit_s, 0
-        with request(client, Timeout(limit_s, connect=min(self._connect_timeout_s, limit_s))) as response:
+        size = 0
+        with request(client, Timeout(silence_s, connect=min(self._connect_timeout_s, silence_s))) as response:
             responses.append(response)
             for part in response.iter_bytes():
                 put(part)
                 size += len(part)
-                if time.monotonic() >= stop_at:
-                    raise TimeoutError("the response's body took too long")
                 if size > self._max_body_bytes:
                     raise LlmFailed(f"Unreadable {self._answer}: too long")
 

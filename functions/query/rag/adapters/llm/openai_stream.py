@@ -7,9 +7,13 @@ from typing import Any
 
 from rag.adapters.llm.openai_client import Transient
 from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, served_name, without_reasoning
-from rag.errors import LlmFailed
-from rag.values.answer import Completion, Usage
+from rag.errors import ClientGone, LlmFailed
+from rag.values.answer import Completion, Deadline, Usage
 from rag.values.chat import OnText
+
+INTERRUPTED = "interrupted"
+STOPPED = "stopped"
+"""The finish reasons of a stream that broke off by itself, and of one that the listener wanted no more of."""
 
 _DONE = "[DONE]"
 
@@ -18,15 +22,68 @@ class LongEnough(Exception):
     """The text is as long as it may be: nothing more is to be read."""
 
 
+class BrokeOff(Exception):
+    """A stream that somebody has heard some text of has no end; ``completion`` is what there is of it."""
+
+    def __init__(self, completion: Completion, cause: Exception) -> None:
+        super().__init__(f"The LLM's answer is not whole ({completion.finish_reason}): {cause}")
+        self.completion = completion
+
+
+class Listener:
+    """``on_text``, what it has heard, and so how long a stream may still take.
+
+    ``anything`` says whether it got a character. A text that is more than white space counts as heard even where
+    ``on_text`` raises.
+    """
+
+    def __init__(self, on_text: OnText, deadline: Deadline) -> None:
+        self.anything = False
+        self._on_text = on_text
+        self._deadline = deadline
+        self._last_at: float | None = None
+
+    def __call__(self, text: str) -> None:
+        """Pass ``text`` on."""
+        self.anything = self.anything or text != ""
+        try:
+            self._on_text(text)
+        finally:  # the time that it took is no pause of the model's
+            if text.strip():
+                self._last_at = self._deadline.clock()
+
+    @property
+    def has_heard(self) -> bool:
+        """Whether it got more than white space."""
+        return self._last_at is not None
+
+    def left_s(self) -> float | None:
+        """Seconds in which the next text, or the end, must come; None as long as nothing was heard."""
+        if self._last_at is None:
+            return None
+        pause_s = self._last_at + self._deadline.between_s - self._deadline.clock()
+        return min(pause_s, self._deadline.ending().remaining())
+
+    def longest_pause_s(self) -> float:
+        """Seconds that the model may be silent at most, once something was heard."""
+        return min(self._deadline.between_s, self._deadline.ending().remaining())
+
+    def finish_reason(self, cause: Exception) -> str:
+        """What to call an end of the stream that was not the model's."""
+        if isinstance(cause, ClientGone):
+            return STOPPED
+        return INTERRUPTED if self._deadline.ending().remaining() > 0 else CUT
+
+
 class GrowingCompletion:
     """The first choice of one streamed completion.
 
-    ``on_text`` gets its text without the reasoning before it. A body that is one JSON object, of a server that does not
-    stream, is read at its end. ``most`` is how many characters the text may have, reasoning included.
+    The ``listener`` gets its text without the reasoning before it. A body that is one JSON object, of a server that
+    does not stream, is read at its end. ``most`` is how many characters the text may have, reasoning included.
     """
 
-    def __init__(self, on_text: OnText, *, most: int | None = None) -> None:
-        self._on_text = on_text
+    def __init__(self, listener: Listener, *, most: int | None = None) -> None:
+        self._listener = listener
         self._most = most
         self._bytes = bytearray()
         self._whole: bool | None = None
@@ -50,7 +107,7 @@ class GrowingCompletion:
         if self._whole is None and (begun := self._bytes.lstrip()):
             self._whole = begun.startswith(b"{")
         if self._whole or b"\n" not in part:
-            self._on_text("")
+            self._listener("")
             return
         *lines, rest = self._bytes.split(b"\n")
         self._bytes = bytearray(rest)
@@ -66,19 +123,35 @@ class GrowingCompletion:
         """
         if self._whole:
             whole = read_completion(bytes(self._bytes), model=model, most=self._most)
-            self._on_text(whole.text)
+            self._listener(whole.text)
             return whole
         self._read(bytes(self._bytes))
         if not self._ended:
             raise Transient("The LLM's stream ended early")
-        text = without_reasoning(self._text)
-        if not text.strip():
+        made = self._made(model, self._finish_reason)
+        if not made.text.strip():
             raise LlmFailed("Unreadable completion: no text")
+        return made
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the model said that its text is complete."""
+        return self._ended
+
+    def so_far(self, model: str, *, finish_reason: str) -> Completion | None:
+        """What was heard of it, for ``model`` as in ``completion``; None where that is nothing.
+
+        ``finish_reason`` is for a text that had not ended.
+        """
+        made = self._made(model, self._finish_reason if self._ended else finish_reason)
+        return made if self._listener.has_heard and made.text.strip() else None
+
+    def _made(self, model: str, finish_reason: str | None) -> Completion:
         return Completion(
-            text=text,
+            text=without_reasoning(self._text),
             model=self._model or model,
             asked=model,
-            finish_reason=self._finish_reason,
+            finish_reason=finish_reason,
             usage=self._usage,
         )
 
@@ -126,7 +199,7 @@ class GrowingCompletion:
             self._shown = answer_start(self._text)
             self._reasons = self._shown is None and answer_start(f"{self._text}.") is None
         if self._shown is None:
-            self._on_text("")
+            self._listener("")
             return
         new, self._shown = self._text[self._shown :], len(self._text)
-        self._on_text(new)
+        self._listener(new)

@@ -35,22 +35,34 @@ def within[T](limit_s: float, call: Callable[[], T]) -> T:
 
 
 def pieces_within(
-    limit_s: float, produce: Callable[[Callable[[bytes], None]], None], take: Callable[[bytes], None]
+    limit_s: float,
+    produce: Callable[[Callable[[bytes], None]], None],
+    take: Callable[[bytes], None],
+    *,
+    left_s: Callable[[], float | None] = lambda: None,
 ) -> None:
     """Run ``produce`` in a thread of its own; ``take`` gets, in the caller's thread, what that puts.
 
-    It gets ``b""`` whenever ``BEAT_S`` passed without a piece. What ``produce`` or ``take`` raise is raised here. After
-    ``take`` has raised, and after the limit, what ``produce`` does is dropped.
+    It gets ``b""`` whenever ``BEAT_S`` passed without a piece. ``left_s`` is asked before each wait: as soon as it
+    knows how many seconds there still are, that counts, and ``limit_s`` does not any more. What ``produce`` or ``take``
+    raise is raised here. After ``take`` has raised, and when time is over, the next piece that ``produce`` puts ends
+    it, and what it does is dropped.
 
     Raises:
-        TimeoutError: ``produce`` was not done after ``limit_s`` seconds.
+        TimeoutError: ``produce`` was not done in time.
     """
     pieces: SimpleQueue[bytes | Future[None]] = SimpleQueue()
     outcome: Future[None] = Future()
+    over = threading.Event()
+
+    def put(piece: bytes) -> None:
+        if over.is_set():
+            raise TimeoutError("nobody waits for it any more")
+        pieces.put(piece)
 
     def work() -> None:
         try:
-            produce(pieces.put)
+            produce(put)
             outcome.set_result(None)
         except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
             outcome.set_exception(exc)
@@ -58,13 +70,16 @@ def pieces_within(
 
     threading.Thread(target=work, name="time-limited", daemon=True).start()
     stop_at = monotonic() + limit_s
-    while (left_s := stop_at - monotonic()) > 0:
-        try:
-            piece = pieces.get(timeout=min(BEAT_S, left_s))
-        except Empty:
-            take(b"")
-            continue
-        if isinstance(piece, Future):
-            return piece.result()
-        take(piece)
+    try:
+        while (left := stop_at - monotonic() if (known := left_s()) is None else known) > 0:
+            try:
+                piece = pieces.get(timeout=min(BEAT_S, left))
+            except Empty:
+                take(b"")
+                continue
+            if isinstance(piece, Future):
+                return piece.result()
+            take(piece)
+    finally:
+        over.set()
     raise TimeoutError

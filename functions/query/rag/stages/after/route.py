@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.stages.score.contract import nothing_supported
+from rag.stages.score.held_to_sources import nothing_supported
 from rag.values.answer import Answer, Routing
 
 ESCALATE_BELOW = 40.0

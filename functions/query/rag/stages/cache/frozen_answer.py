@@ -7,7 +7,7 @@ from dataclasses import replace
 from rag.values.answer import Answer, Citation, Completion, Hit, LlmUse, Question
 from rag.values.stored import CachedAnswer
 
-RECIPE = 9
+RECIPE = 10
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
@@ -23,6 +23,7 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], vector: bytes) -> Cache
         question=Question(text=""),
         response_id="",
         citations=tuple(_without_text(citation) for citation in answer.citations),
+        references=tuple(replace(one, hit=_bare(one.hit)) for one in answer.references),
         routing=None,
         completion=Completion(text="", model=made.model, finish_reason=made.finish_reason, calls=0) if made else None,
         llm=LlmUse(),
@@ -41,6 +42,9 @@ def thaw(kept: CachedAnswer, *, question: Question, response_id: str, trail: tup
 
 
 def _without_text(citation: Citation) -> Citation:
-    bare = (replace(hit, vector=None, match=None) for hit in citation.hits)
-    hit, *also = (replace(hit, chunk=replace(hit.chunk, text="", extra={})) for hit in bare)
+    hit, *also = map(_bare, citation.hits)
     return replace(citation, hit=hit, also=tuple(also))
+
+
+def _bare(hit: Hit) -> Hit:
+    return replace(hit, vector=None, match=None, chunk=replace(hit.chunk, text="", extra={}))

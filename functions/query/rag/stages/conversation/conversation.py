@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rag.answer.contract import begins_with_decline
 from rag.ledger import Ledger
 from rag.ports import Memory
 from rag.stages.conversation.joined import with_turns
 from rag.stages.conversation.reframe import Reframe
-from rag.stages.score.contract import begins_with_decline
 from rag.values.answer import Answer, Question, SearchQuery
 from rag.values.stored import Turn
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answer.contract import begins_with_decline
+from rag.answer.leak import Leaks
 from rag.ledger import Ledger
 from rag.ports import ChatModel
 from rag.stages.conversation.history import format_history
-from rag.stages.score.contract import begins_with_decline
-from rag.stages.score.leaks import Leaks
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.stems import content_stems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rag.answer.finish import plain_answer
 from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.score.confidence import NO_SOURCES
 from rag.values.answer import Answer, Decline
@@ -12,8 +13,10 @@ def declined(draft: Draft, *, profile: str, text: str, response_id: str) -> Answ
     """``text``, or what the decision of ``draft`` has to say in its place; the trail says why."""
     no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
     reason = (no.reason,) if no.reason else ()
+    said, nodes = plain_answer(no.reply or text)
     return Answer(
-        text=no.reply or text,
+        text=said,
+        nodes=nodes,
         question=draft.question,
         profile=profile,
         response_id=response_id,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rag.stages.cite.marks import CLOSE, OPEN
+from rag.answer.forms import CLOSE, OPEN, heading
 from rag.stages.pack.look_alikes import disarmed, rounded
 from rag.stages.pack.tokens import budget_bytes, cut_to, size
-from rag.values.answer import Chunk, Context, Hit, Passage
+from rag.values.answer import Context, Hit, Passage
 
 _MARK = re.compile(rf"{OPEN}\s*id_\d[^\[\]\u3010\u3011\uff3b\uff3d\n]*{CLOSE}", re.IGNORECASE)
 _ID = re.compile(r"id_\d+", re.IGNORECASE)
@@ -64,8 +64,3 @@ class IdPacker:
 
 def _block(mark: str, title: str, text: str) -> str:
     return f"{mark} {title}".rstrip() + f"\n{text}\n\n"
-
-
-def heading(chunk: Chunk) -> str:
-    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
-    return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from rag.stages.cite.marks import CLOSE, OPEN, Cited
+from rag.answer.forms import CLOSE, OPEN, CitationForm
 from rag.stages.pack.look_alikes import disarmed, rounded
 from rag.text.labels import ARROW, make_label
 from rag.values.answer import Context, Hit, Passage
@@ -24,12 +23,12 @@ class TitledPacker:
     Packing stops before the first chunk that would exceed the budget; a first chunk that alone exceeds it
     is cut to fit, so that a context is never empty.
 
-    What reads as a label in a text is shown in round brackets: what ``cite`` takes for a citation of these chunks, what
+    What reads as a label in a text is shown in round brackets: what ``form`` takes for a citation of these chunks, what
     holds an arrow, and what has a line to itself; in code and of a link only one of these chunks' own labels.
     """
 
     max_chars: int
-    cite: Callable[[str, tuple[Hit, ...]], Cited]
+    form: CitationForm
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
@@ -37,7 +36,7 @@ class TitledPacker:
         used: list[Passage] = []
         room = self.max_chars
         own = {_plain(make_label(hit.chunk.title, hit.chunk.section)) for hit in hits if hit.chunk.section}
-        cites = cache(lambda mark: self.cite(mark, hits).valid > 0)
+        cites = cache(lambda mark: bool(self.form.meaning(mark, hits).named))
 
         def is_label(mark: re.Match[str], in_code: bool) -> bool:
             if in_code or mark["link"] or _NO_LABEL.match(mark[0]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rag.stages.cite.addresses import same_source, source_name
 from rag.stages.pack.look_alikes import disarmed
 from rag.stages.pack.tokens import budget_bytes, cut_to, size
+from rag.text.addresses import same_source, source_name
 from rag.values.answer import Context, Hit, Passage
 
 SEPARATOR = "\n\n---\n\n"

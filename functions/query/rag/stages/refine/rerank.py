@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rag.answer.forms import CLOSE, OPEN
 from rag.ledger import Ledger
 from rag.ports import ChatModel
-from rag.stages.cite.marks import CLOSE, OPEN
 from rag.stages.refine.feedback import adjusted_score
 from rag.text.fence import fence_for
 from rag.text.fill import fill

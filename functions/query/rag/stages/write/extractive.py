@@ -1,18 +1,18 @@
 """The engine that answers without an LLM: it quotes what was found, each quote with its citation.
 
-It quotes and never pretends to be a model. A quote is the source's own characters; where the quotes stand is told by
-``Completion.quotes``, so that nothing in them is taken for a citation.
+It quotes and never pretends to be a model. ``Completion.quotes`` are the source's own characters, each with its
+passage, so that nothing in them is taken for a citation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.stages.score.support import not_mentioned
 from rag.stages.write.newer import superseded
 from rag.stages.write.paragraphs import paragraphs
-from rag.stages.write.quoting import Excerpt, excerpts
+from rag.stages.write.quoting import excerpts
 from rag.values.answer import Asked, Completion, Context, Deadline, Passage, Question, Quote
 from rag.values.chat import OnText
 from rag.values.stored import Turn
@@ -41,26 +41,16 @@ class ExtractiveWriter:
         """See ``rag.ports.Writer``; uses no network, no deadline and no history, and is done at once."""
         outdated = superseded(context.used, question.understood)
         evidence, note = context.evidence, ""
-        quoted: tuple[Excerpt, ...] = ()
+        quoted: tuple[Quote, ...] = ()
         if evidence is not None:
             quoted = excerpts(context.used, evidence.asked.weights, outdated)
             note = _note(evidence.asked, quoted, context.used)
         quoted = quoted or paragraphs(context.used, question.understood, outdated)
-        return _completion(note, quoted, context.used)
+        text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
+        return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
 
 
-def _note(asked: Asked, quoted: Sequence[Excerpt], passages: Sequence[Passage]) -> str:
+def _note(asked: Asked, quoted: Sequence[Quote], passages: Sequence[Passage]) -> str:
     """What the documents do not mention of what was asked."""
     absent = not_mentioned(asked, [passage.hit for passage in passages]) if quoted else ()
-    return f"The documents found do not mention {' or '.join(absent)}. What comes closest:\n\n" if absent else ""
-
-
-def _completion(note: str, quoted: Iterable[Excerpt], passages: Sequence[Passage]) -> Completion:
-    text = note
-    quotes: list[Quote] = []
-    for excerpt in quoted:
-        text += "\n\n" if quotes else ""
-        start, end = len(text), len(text) + len(excerpt.text)
-        text += excerpt.text + ("\n\n" if excerpt.block else " ") + passages[excerpt.passage].citation
-        quotes.append(Quote(start, end, len(text), excerpt.passage))
-    return Completion(text=text if quotes else "", model=MODEL, finish_reason="stop", calls=0, quotes=tuple(quotes))
+    return f"The documents found do not mention {' or '.join(absent)}. What comes closest:" if absent else ""

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from rag.stages.pack.tokens import cut_to
-from rag.stages.write.quoting import Excerpt
 from rag.text.stems import content_stems, stems
-from rag.values.answer import Passage
+from rag.values.answer import Passage, Quote
 
 MAX_BYTES = 600
 """Of a paragraph; a longer one is cut at the end of a sentence."""
@@ -21,7 +20,7 @@ _HEADING = re.compile(r"#{1,6}\s[^\n]*")
 _MARKUP = re.compile(r"<[^<>]*>|!\[[^\[\]]*\]\([^()]*\)|\{[%{].*?[%}]\}", re.DOTALL)
 
 
-def paragraphs(passages: Sequence[Passage], question: str, without: Container[int] = ()) -> tuple[Excerpt, ...]:
+def paragraphs(passages: Sequence[Passage], question: str, without: Container[int] = ()) -> tuple[Quote, ...]:
     """The paragraph that shares most with ``question``, and the one that adds most; none when there is nothing to read.
 
     Of equals the better ranked one; nothing of the passages at the places ``without``.
@@ -42,7 +41,7 @@ def paragraphs(passages: Sequence[Passage], question: str, without: Container[in
     return tuple(found[i] for i in chosen)
 
 
-def _split(text: str, place: int) -> Iterator[Excerpt]:
+def _split(text: str, place: int) -> Iterator[Quote]:
     """The paragraphs of ``text`` that say something, code blocks whole, headings left out."""
     held = ""
     for part in _BREAK.split(text):
@@ -53,4 +52,4 @@ def _split(text: str, place: int) -> Iterator[Excerpt]:
         said = held.strip() if block else cut_to(held.strip(), MAX_BYTES, anywhere=True)
         held = ""
         if not _HEADING.fullmatch(said) and any(map(str.isalnum, _MARKUP.sub("", said))):
-            yield Excerpt(place, said, block)
+            yield Quote(place, said, block)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ from knowledge.search.units import (
     Kind,
 )
 from rag.stages.write.runs import CHAR_COST, CHUNK_SHARE, LISTED, Runs, Units, runs_of, units_of
-from rag.values.answer import Passage
+from rag.values.answer import Passage, Quote
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,18 +39,9 @@ BLOCKS = (Kind.ROW, Kind.CODE)
 """Nothing else may stand on their last line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Words of the passage at the place ``passage``; after a ``block`` nothing else may stand on its last line."""
-
-    passage: int
-    text: str
-    block: bool = False
-
-
 def excerpts(
     passages: Sequence[Passage], weights: NDArray[np.float32], without: Container[int] = ()
-) -> tuple[Excerpt, ...]:
+) -> tuple[Quote, ...]:
     """One or two excerpts, the one that answers first; none where the passages have no units.
 
     ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``.
@@ -123,7 +113,7 @@ def _widened(
     return (start, end) if (np.maximum(own, context) - context) @ weights < LEAST_OWN else (first, last)
 
 
-def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int) -> Excerpt:
+def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int) -> Quote:
     place = int(units.passage[first])
     text = passages[place].text
     start, end = int(units.table[first, START]), int(units.table[last, END])
@@ -133,7 +123,7 @@ def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int) -
         goes_on = not text[lead_end:start].strip()
         lead = _outdented(text, lead_start, lead_end)
         quoted = _outdented(text, lead_start, end) if goes_on else f"{lead}\n{quoted}"
-    return Excerpt(place, quoted, int(units.table[last, KIND]) in BLOCKS)
+    return Quote(place, quoted, int(units.table[last, KIND]) in BLOCKS)
 
 
 def _outdented(text: str, start: int, end: int) -> str:

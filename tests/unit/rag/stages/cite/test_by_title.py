@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.http.citations_markdown import citations_markdown
-from rag.stages.cite.addresses import is_http, source_urls
+from rag.text.addresses import is_http, source_urls
 from rag.stages.cite.by_title import TitleCiter
 from rag.text.labels import make_label, safe
 from rag.values.answer import Hit

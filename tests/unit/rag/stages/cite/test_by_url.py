@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.stages.cite import by_url
-from rag.stages.cite.addresses import source_name
+from rag.text.addresses import source_name
 from rag.stages.cite.by_url import UrlCiter
 from rag.values.answer import Citation, Hit
 

@@ -7,7 +7,7 @@ from typing import Any
 from fakes import make_hit
 
 from rag.profiles.waypoint import CATEGORIES
-from rag.stages.cite.addresses import source_urls
+from rag.text.addresses import source_urls
 from rag.stages.cite.references import build_related_docs, build_sources
 from rag.values.answer import Citation, Hit, RelatedDoc, Source
 

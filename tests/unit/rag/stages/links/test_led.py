@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import helpers
 
 from rag.stages.check.support import Checked
-from rag.stages.cite.addresses import address_key, shown
+from rag.text.addresses import address_key, shown
 from rag.stages.cite.marks import Cited, Mark
 from rag.stages.links.held import held_by
 from rag.stages.links.led import hold, led

@@ -1,0 +1,255 @@
+"""The citation check: every statement of an answer against the passages that it cites, then against the others.
+
+``knowledge.search.support`` tells how likely it is that passages bear a statement out. A statement that its own ones do
+not support, but another one of the context does, is cited to that one. One that nothing supports is marked, taken out
+or kept, as UNSUPPORTED says. What an engine quotes word for word needs no look: it is supported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Literal
+
+from knowledge.search.support import PARTIAL, SUPPORTED
+from rag.answer.forms import CitationForm
+from rag.answer.references import cites
+from rag.answer.statements import Unit
+from rag.answer.tree import Cite, Inline, Link, Statement, Styled, Support, Text, Tree, all_nodes, joined, mapped
+from rag.ports import Index
+from rag.values import answer as values
+from rag.values.answer import Bearing, Borne, Claim, Context, Passage
+
+type Unsupported = Literal["mark", "remove", "keep"]
+"""What becomes of a statement that nothing supports."""
+
+NOT_FOUND = "not found in the sources"
+"""Stands behind a statement that nothing supports."""
+NOT_CITED = "no source cited"
+"""Stands behind one that cites nothing, and that nothing supports but in part."""
+
+DOUBT: Mapping[Support, float] = {"supported": 0.0, "partial": 0.25, "unsupported": 1.0}
+"""What a statement counts as not borne out; little in part, where most true paraphrases are."""
+UNCITED = 0.5
+"""What one counts that cited nothing, where a passage supports it."""
+
+S_PER_CHAR = 0.0002
+"""The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
+
+NOT_CHECKED = "the statements were not checked: the index has no token vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A ``tree`` after the check, and its ``statements``, those that were taken out too.
+
+    ``doubt`` is the mean of ``DOUBT`` over the statements. One that the writer cited nothing for counts ``UNCITED``
+    where a passage supports it, else as unsupported. None says that nobody could look. ``bearings`` tell of each cited
+    chunk how it bears out the statement that it bears out best. ``notes`` say, in words, what was changed.
+    """
+
+    tree: Tree
+    statements: tuple[values.Statement, ...] = ()
+    doubt: float | None = 0.0
+    bearings: Mapping[int, Bearing] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportCheck:
+    """``unsupported`` says what becomes of what nothing supports; ``form`` is how statements are cited."""
+
+    index: Index
+    form: CitationForm
+    unsupported: Unsupported = "mark"
+
+    def __call__(self, tree: Tree, units: Sequence[Unit], context: Context) -> Checked:
+        """``tree``, which states ``units`` of ``context``, checked.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+            SearchFailed: it has no such chunk any more.
+        """
+        if not units:
+            return Checked(tree)
+        passages = {passage.hit.chunk.number: passage for passage in context.used}
+        claims = [Claim(unit.claim, meant(unit)) for unit in units]
+        with self.index.lease() as index:
+            if not index.late:
+                return Checked(tree, notes=(NOT_CHECKED,))
+            borne = index.support(claims, list(passages))
+        verdicts = [_verdict(unit, one, passages) for unit, one in zip(units, borne, strict=True)]
+        changes = _Changes(self, tree, units, verdicts)
+        return Checked(
+            mapped(tree, changes.run),
+            tuple(verdict.statement for verdict in verdicts),
+            fmean(verdict.doubt for verdict in verdicts),
+            _best_bearings(verdicts),
+            tuple(self._notes(verdicts)),
+        )
+
+    def _notes(self, verdicts: Sequence[_Verdict]) -> Iterator[str]:
+        """What the trail says."""
+        for number, verdict in enumerate(verdicts, start=1):
+            if verdict.found:
+                before = "it cited nothing" if verdict.doubt else "what it cited does not support it"
+                yield f"statement {number} is now cited to {verdict.found.citation}: {before}"
+            elif verdict.statement.support == "unsupported" and self.unsupported == "remove":
+                yield f"statement {number} was removed: no source supports it"
+
+
+def time_needed(text: str) -> float:
+    """Seconds that the check of a model's ``text`` may take."""
+    return S_PER_CHAR * len(text)
+
+
+def meant(unit: Unit) -> tuple[int, ...]:
+    """The chunks that a unit cites, or may mean."""
+    named = (number for cite in unit.cites or unit.shared if cite.written for number in cite.among)
+    return tuple(dict.fromkeys(named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verdict:
+    """A ``statement``, what it counts in ``Checked.doubt``, and how each chunk that was looked at bears it out.
+
+    ``found`` is the passage that supports it in place of (``wrong``) or beside those that it ``cited``.
+    """
+
+    statement: values.Statement
+    doubt: float
+    bearings: Mapping[int, Bearing]
+    cited: bool
+    found: Passage | None = None
+    wrong: bool = False
+
+
+def _verdict(unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
+    own = meant(unit)
+    bearings = {one.number: one for one in borne.each}
+    chance = max([borne.own or 0.0, *(bearings[number].chance for number in own if number in bearings)])
+    best = max(borne.each, key=lambda one: one.chance)
+    marks = tuple(cite.raw for cite in unit.cites or unit.shared if cite.raw and cite.written)
+    if chance < SUPPORTED <= best.chance:
+        found = passages[best.number]
+        wrong = chance < PARTIAL
+        statement = _statement(
+            unit,
+            (*(() if wrong else marks), found.citation),
+            "supported",
+            best.chance,
+            (*(() if wrong else own), best.number),
+        )
+        doubt = DOUBT["supported"] if own else UNCITED
+        return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=wrong)
+    chance = chance if own else best.chance
+    support: Support = "supported" if chance >= SUPPORTED else "partial" if chance >= PARTIAL else "unsupported"
+    doubt = DOUBT[support if own else "unsupported"]
+    return _Verdict(
+        statement=_statement(unit, marks, support, chance, own), doubt=doubt, bearings=bearings, cited=own != ()
+    )
+
+
+def _statement(
+    unit: Unit, marks: tuple[str, ...], support: Support, chance: float, chunks: tuple[int, ...]
+) -> values.Statement:
+    return values.Statement(text=unit.text, citations=marks, support=support, chance=round(chance, 3), chunks=chunks)
+
+
+def _best_bearings(verdicts: Sequence[_Verdict]) -> Mapping[int, Bearing]:
+    best: dict[int, Bearing] = {}
+    for verdict in verdicts:
+        for number in verdict.statement.chunks:
+            one = verdict.bearings.get(number)
+            if one and (number not in best or best[number].chance < one.chance):
+                best[number] = one
+    return best
+
+
+class _Changes:
+    """What the verdicts change in the tree, run after run."""
+
+    def __init__(self, check: SupportCheck, tree: Tree, units: Sequence[Unit], verdicts: Sequence[_Verdict]) -> None:
+        self._check = check
+        self._verdicts = {unit.number: verdict for unit, verdict in zip(units, verdicts, strict=True)}
+        self._left = Counter(node.number for node in all_nodes(tree) if isinstance(node, Statement))
+        self._gone = self._taken_out(units) if check.unsupported == "remove" else set()
+
+    def _taken_out(self, units: Sequence[Unit]) -> set[int]:
+        """What nothing supports, and what introduced it where it introduces nothing any more."""
+        gone = {unit.number for unit in units if self._is_unsupported(unit.number)}
+        kept = {unit.lead for unit in units if unit.number not in gone}
+        return gone | {unit.lead for unit in units if unit.number in gone and unit.lead is not None} - kept
+
+    def _is_unsupported(self, number: int) -> bool:
+        verdict = self._verdicts[number]
+        return verdict.statement.support == "unsupported" and not verdict.found
+
+    def run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+        kept = joined(made for node in run for made in self._node(node))
+        return () if not any(node.children if isinstance(node, Statement) else True for node in kept) else kept
+
+    def _node(self, node: Inline) -> Iterator[Inline]:
+        if not isinstance(node, Statement):
+            yield node
+            return
+        self._left[node.number] -= 1
+        verdict = self._verdicts.get(node.number)
+        if node.number in self._gone:
+            return
+        yield self._changed(node, verdict, last=not self._left[node.number]) if verdict else node
+
+    def _changed(self, node: Statement, verdict: _Verdict, *, last: bool) -> Statement:
+        children = tuple(_nearest(child, verdict.bearings) for child in node.children)
+        if verdict.found:
+            found = verdict.found.hit
+            named = self._check.form.named(found, verdict.found.citation)
+            cite = Cite(found.chunk.number, (found.chunk.number,), named.raw, named.title, named.section, written=False)
+            children = _cited_to(children, cite if last else None, instead=verdict.wrong or not verdict.cited)
+        support = verdict.statement.support if verdict.cited else "uncited"
+        return replace(node, children=children, support=support, note=self._note(verdict) if last else "")
+
+    def _note(self, verdict: _Verdict) -> str:
+        if verdict.found or self._check.unsupported == "keep":
+            return ""
+        if verdict.statement.support == "unsupported":
+            return NOT_FOUND
+        return "" if verdict.cited or self._check.unsupported != "mark" else NOT_CITED
+
+
+def _nearest(node: Inline, bearings: Mapping[int, Bearing]) -> Inline:
+    """A citation that may mean several chunks, of the one that bears its statement out best."""
+    if isinstance(node, Styled | Link):
+        return replace(node, children=tuple(_nearest(child, bearings) for child in node.children))
+    if not isinstance(node, Cite) or len(node.among) == 1:
+        return node
+    known = [number for number in node.among if number in bearings]
+    return replace(node, chunk=max(known, key=lambda number: bearings[number].chance)) if known else node
+
+
+def _cited_to(run: tuple[Inline, ...], cite: Cite | None, *, instead: bool) -> tuple[Inline, ...]:
+    """Puts ``cite`` behind a statement, ``instead`` of its own citations."""
+    if not instead or not cites(run):
+        return run if cite is None else (*run, *([Text(" ")] if run else []), cite)
+    made: list[Inline] = []
+    for node in _without_cites(run):
+        if isinstance(node, Cite):
+            if cite is not None:
+                made.append(cite)
+                cite = None
+            elif made and isinstance(before := made[-1], Text):
+                made[-1] = Text(before.text.rstrip(" "))
+        else:
+            made.append(node)
+    return joined((*made, cite) if cite else made)
+
+
+def _without_cites(run: tuple[Inline, ...]) -> Iterator[Inline]:
+    for node in run:
+        if isinstance(node, Styled | Link):
+            yield replace(node, children=tuple(child for child in node.children if not isinstance(child, Cite)))
+            yield from cites((node,))
+        else:
+            yield node

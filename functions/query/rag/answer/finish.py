@@ -1,0 +1,136 @@
+"""From the words of a completion to an answer: read, referenced, checked, restricted, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rag.answer.check import Checked, SupportCheck, time_needed
+from rag.answer.cited import citations_of, marks_of, quotes_of, references_of
+from rag.answer.contract import begins_with_decline, says_nothing
+from rag.answer.forms import CitationForm
+from rag.answer.growing import Read
+from rag.answer.leak import Leaks
+from rag.answer.markdown import markdown
+from rag.answer.quoted import quoted
+from rag.answer.references import drawn_on
+from rag.answer.restrict_links import RestrictLinks
+from rag.answer.statements import Unit, cut
+from rag.answer.tree import Paragraph, Text, Tree
+from rag.answer.write import Node, nodes_of, plain_text
+from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
+
+UNCHECKED = "the statements were not checked"
+
+type Soft = Callable[[Callable[[], Checked], Checked, float], Checked]
+"""Calls a check that may fail or take more than the given seconds, with what holds then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
+
+    ``doubt`` is that of ``Checked``. ``leaked`` says that it repeats the instructions.
+    """
+
+    text: str
+    nodes: tuple[Node, ...]
+    refused: bool
+    references: tuple[Reference, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    marks: tuple[Placed, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    cited: int = 0
+    removed: int = 0
+    doubt: float | None = 0.0
+    notes: tuple[str, ...] = ()
+    leaked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``."""
+
+    form: CitationForm
+    decline: str
+    leaks: Leaks
+    check: SupportCheck | None = None
+
+    def quotes(self, made: Completion, context: Context) -> Finished:
+        """What ``made`` quotes of ``context``."""
+        found = quoted(made, context, self.form)
+        if not found.tree:
+            return self._refusal()
+        checked = Checked(found.tree, found.statements)
+        return self._printed(checked, context, found.quotes, cited=len(found.quotes))
+
+    def __call__(self, read: Read, context: Context, soft: Soft) -> Finished:
+        """What a model wrote, ``read``, of ``context``."""
+        words = plain_text(read.tree)
+        if self.leaks(words) or self.leaks(markdown(read.tree).text):
+            return replace(self._refusal(), leaked=True)
+        if says_nothing(words):
+            return self._refusal(removed=read.removed)
+        hits = tuple(passage.hit for passage in context.used)
+        asked = context.evidence.asked.text if context.evidence else ""
+        made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits))
+        if begins_with_decline(words, self.decline):
+            return replace(
+                self._printed(Checked(read.tree), context, {}), refused=True, citations=(), references=(), marks=()
+            )
+        checked = self._checked(made.tree, made.units, context, soft)
+        if says_nothing(plain_text(checked.tree)):
+            return self._refusal(removed=read.removed, statements=checked.statements, notes=checked.notes)
+        restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
+        links = read.links + restricted.removed
+        note = f"removed {links} address{'es' * (links != 1)} that no cited passage holds"
+        checked = replace(checked, tree=restricted.tree, notes=(*checked.notes, *([note] if links else [])))
+        quotes = quotes_of(checked.bearings, {hit.chunk.number: hit for hit in hits})
+        return self._printed(checked, context, quotes, cited=read.valid, removed=read.removed)
+
+    def _checked(self, tree: Tree, units: tuple[Unit, ...], context: Context, soft: Soft) -> Checked:
+        check = self.check
+        if check is None:
+            return Checked(tree)
+        unchecked = Checked(tree, doubt=None, notes=(UNCHECKED,))
+        return soft(lambda: check(tree, units, context), unchecked, time_needed("".join(unit.claim for unit in units)))
+
+    def _printed(
+        self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
+    ) -> Finished:
+        written = markdown(checked.tree)
+        hits = {passage.hit.chunk.number: passage.hit for passage in context.used}
+        references = references_of(checked.tree, hits, checked.statements, quotes)
+        known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
+        citations = citations_of(written, references, self.form)
+        return Finished(
+            text=written.text,
+            nodes=tuple(nodes_of(checked.tree, lambda chunk: known[chunk])),
+            refused=False,
+            references=references,
+            citations=citations,
+            marks=marks_of(written, references),
+            statements=checked.statements,
+            cited=cited or len(citations),
+            removed=removed,
+            doubt=checked.doubt,
+            notes=checked.notes,
+        )
+
+    def _refusal(
+        self, *, removed: int = 0, statements: tuple[Statement, ...] = (), notes: tuple[str, ...] = ()
+    ) -> Finished:
+        """The profile's own words, where nothing is left of the answer's."""
+        text, nodes = plain_answer(self.decline)
+        return Finished(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
+
+
+def plain_answer(text: str) -> tuple[str, tuple[Node, ...]]:
+    """Words of ours as Markdown and as nodes."""
+    tree: Tree = (Paragraph((Text(text),)),)
+    return text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
+
+
+def removed_note(removed: int) -> tuple[str, ...]:
+    """The line of the trail on ``removed`` citations, if there are any."""
+    return (f"removed {removed} citation{'s' * (removed != 1)} of what was not in the context",) if removed else ()

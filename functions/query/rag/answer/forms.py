@@ -1,0 +1,129 @@
+"""How profiles cite: what a mark looks like, which chunks it may mean, what one citation stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rag.answer.tree import Link
+from rag.text.addresses import source_urls
+from rag.values.answer import Chunk, Hit
+
+OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
+"""Square brackets and both kinds of full-width ones, which some models write."""
+BRACKETS = "[\u3010\uff3b"
+
+# gpt-oss adds the lines that it read: "\u3010id_3\u2020L1-L3\u3011".
+_ID = r"id_\d{1,9}(?:\u2020L[\dL-]{1,20})?"
+# What stands in round brackets right behind would make a link of it.
+_IDS = re.compile(rf"({OPEN}\s*{_ID}(?:\s*[,;]\s*{_ID})*\s*{CLOSE})(?:\([^()\s]*\))?", re.IGNORECASE)
+_NUMBER = re.compile(r"id_(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one name of a mark means: any of ``hits``, as ``title`` and ``section``; ``raw`` is a mark of it alone."""
+
+    hits: tuple[Hit, ...]
+    raw: str
+    title: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a mark means; ``removed`` of its names mean nothing. ``changed``: it cannot stay as it was written."""
+
+    named: tuple[Named, ...]
+    removed: int = 0
+    changed: bool = False
+
+
+class CitationForm(Protocol):
+    """How a profile cites. ``opens`` are the characters that a mark may begin with.
+
+    ``draws_on`` is the share (0..1) of a sentence's words from which an answer without marks cites by its words; None:
+    never.
+    """
+
+    @property
+    def opens(self) -> str: ...
+
+    @property
+    def draws_on(self) -> float | None: ...
+
+    def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
+        """Where the mark that begins at ``start`` ends, at most ``end``, and what it says; None for no mark."""
+        ...
+
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+        """What ``mark`` means of ``hits``, all that the writer saw."""
+        ...
+
+    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
+        """The source that a link leads to, where links cite."""
+        ...
+
+    def source(self, hit: Hit) -> Hashable:
+        """What one citation stands for: equal for hits of one title, address or id."""
+        ...
+
+    def named(self, hit: Hit, mark: str) -> Named:
+        """``hit`` as ``mark``, the one that its passage was shown with, names it."""
+        ...
+
+    def urls(self, hit: Hit) -> tuple[str, ...]:
+        """The addresses that a citation of ``hit`` names."""
+        ...
+
+    def chunk_id(self, hit: Hit) -> str | None:
+        """The id of the chunk, where chunks are what is cited."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IdForm:
+    """``[id_3]``, ``[id_3, id_5]``: chunks by their ids."""
+
+    opens: str = BRACKETS
+    draws_on: None = None
+
+    def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
+        """See ``CitationForm``."""
+        mark = _IDS.match(text, start, end)
+        return (mark.end(), mark[1]) if mark else None
+
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+        """See ``CitationForm``."""
+        known = {hit.chunk.number: hit for hit in hits}
+        numbers = [int(number) for number in _NUMBER.findall(mark)]
+        named = tuple(self.named(known[number], f"[id_{number}]") for number in numbers if number in known)
+        removed = len(numbers) - len(named)
+        return Meaning(tuple(dict.fromkeys(named)) if removed else named, removed, removed > 0)
+
+    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
+        """Links cite nothing."""
+        return None
+
+    def source(self, hit: Hit) -> Hashable:
+        """The chunk itself."""
+        return hit.chunk.number
+
+    def named(self, hit: Hit, mark: str) -> Named:
+        """See ``CitationForm``."""
+        return Named((hit,), mark, heading(hit.chunk), hit.chunk.section)
+
+    def urls(self, hit: Hit) -> tuple[str, ...]:
+        """See ``CitationForm``."""
+        return source_urls(hit.chunk)
+
+    def chunk_id(self, hit: Hit) -> str | None:
+        """See ``CitationForm``."""
+        return hit.chunk.id
+
+
+def heading(chunk: Chunk) -> str:
+    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
+    return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

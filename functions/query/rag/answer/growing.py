@@ -1,0 +1,173 @@
+"""The tree of an answer while a model writes it: finished blocks, and what is certain of the last one.
+
+What was told of it never has to be taken back, and the answer is this tree: nothing is read a second time.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+
+from rag.answer.contract import begins_with_decline, may_decline
+from rag.answer.forms import CitationForm
+from rag.answer.leak import Leaks
+from rag.answer.markdown import markdown
+from rag.answer.read import MAX_CHARS, Reader, normalised
+from rag.answer.references import References
+from rag.answer.restrict_links import RestrictLinks
+from rag.answer.safe import safe_part, sure_lines
+from rag.answer.tree import Block, Tree
+from rag.answer.write import cited_chunks, nodes_of, plain_text
+from rag.values.answer import Context
+from rag.values.events import Delta, Listen, Patch
+
+STEP = 40
+"""The last block is read again once a further part of that many is there: long ones cost no more for growing slowly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer's tree with references in place of its marks, leading nowhere but to what it cites.
+
+    Of the names in its marks ``valid`` were known and ``removed`` were not; ``links`` counts the addresses that went.
+    """
+
+    tree: Tree
+    valid: int
+    removed: int
+    links: int
+
+
+class Growing:
+    """The answer that a model writes of ``context``. Called with each piece of its text (``rag.ports.OnText``).
+
+    ``listen`` is told what may be shown: nothing as long as it may become ``decline``, and nothing more once it repeats
+    what ``leaks`` knows.
+    """
+
+    def __init__(
+        self,
+        form: CitationForm,
+        context: Context,
+        *,
+        decline: str = "",
+        leaks: Leaks | None = None,
+        listen: Listen | None = None,
+    ) -> None:
+        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+        self._read = Reader(form, growing=listen is not None)
+        self._references = References(form, [passage.hit for passage in context.used])
+        self._restrict = RestrictLinks(chunks)
+        self._ids = {number: chunk.id for number, chunk in chunks.items()}
+        self._decline, self._leaks, self.listen = decline, leaks or Leaks(), listen
+        self._source = ""  # of the block that is not finished
+        self._done: list[Block] = []
+        self._written = ""  # all finished blocks as Markdown
+        self._plain = ""  # the end of their words
+        self._valid = self._removed = self._links = 0
+        self._length = self._looked = 0
+        self._return = False
+        self._told = listen is None or not decline
+        self._silent = False
+        self._shown = ""
+        self._patches: dict[int, object] = {}
+
+    def __call__(self, text: str) -> None:
+        """The next piece of the text; see ``rag.values.chat.OnText``."""
+        self._source += self._taken(text)
+        if self.listen is None:
+            return
+        fresh = len(self._source) - self._looked
+        if text and ("\n" in text or fresh > len(self._source) // STEP):
+            self._look()
+        else:
+            self.listen(Delta(""))
+
+    def end(self, text: str = "") -> Read:
+        """All of it; what had to wait is told now. ``text`` is the whole, for a writer that told nothing of it."""
+        if not self._length:
+            self._source = self._taken(text)
+        self._finish([block for block, _ in self._read.with_lines(self._source)])
+        self._source = ""
+        if self.listen is not None:
+            self._tell(None)
+        return Read(tuple(self._done), self._valid, self._removed, self._links)
+
+    def _taken(self, text: str) -> str:
+        if self._return and text:
+            text = text.removeprefix("\n")
+        self._return = text.endswith("\r") if text else self._return
+        taken = normalised(text, began=self._length > 0)[: MAX_CHARS - self._length]
+        self._length += len(taken)
+        return taken
+
+    def _look(self) -> None:
+        text = sure_lines(self._source)
+        blocks = self._read.with_lines(text)
+        first = blocks[-1][1] if blocks else 0
+        if done := [block for block, line in blocks if line < first]:
+            self._finish(done)
+            self._source, text = ("\n".join(one.split("\n")[first:]) for one in (self._source, text))
+        self._looked = len(self._source)
+        last = [block for block, line in blocks if line == first]
+        whole = len(text) < len(self._source)  # a line that was left out ends the one before it
+        self._tell(self._open(last[0], f"{text}\n" if whole else text) if len(last) == 1 else None)
+
+    def _finish(self, blocks: list[Block]) -> None:
+        made = self._references(tuple(blocks))
+        restricted = self._restrict(made.tree)
+        self._valid += made.valid
+        self._removed += made.removed
+        self._links += restricted.removed
+        for block in restricted.tree:
+            self._written = self._with(block)
+            self._done.append(block)
+            self._plain = f"{self._plain}\n{plain_text((block,))}"[-2000:]
+
+    def _with(self, block: Block) -> str:
+        before = self._done[-1] if self._done else None
+        return f"{self._written}{'\n\n' if self._written else ''}{markdown((block,), before=before).text}"
+
+    def _open(self, block: Block, source: str) -> Block | None:
+        """What is certain of the last block."""
+        (made,) = copy(self._references)((block,)).tree or (None,)
+        if made is None:
+            return None
+        restrict = copy(self._restrict)
+        restrict.look_at(made)
+        part = safe_part(made, source, restrict.leads)
+        return next(iter(restrict((part,)).tree), None) if part else None
+
+    def _tell(self, last: Block | None) -> None:
+        """Tell what is new, unless it may be the decline or repeats the instructions."""
+        listen = self.listen
+        if listen is None:
+            return
+        blocks = (*self._done, last) if last else tuple(self._done)
+        text = self._with(last) if last else self._written
+        words = f"{self._plain}\n{plain_text((last,))}" if last else self._plain
+        self._silent = self._silent or self._leaks(words) or self._leaks(text[-len(words) - 2000 :])
+        if not self._told and not self._silent:
+            self._silent = begins_with_decline(words, self._decline)
+            self._told = not may_decline(words, self._decline)
+        if self._silent or not self._told:
+            listen(Delta(""))
+            return
+        new = text[len(self._shown) :] if text.startswith(self._shown) else ""
+        self._shown += new
+        self._patch(blocks, listen)
+        listen(Delta(new))
+
+    def _patch(self, blocks: Tree, listen: Listen) -> None:
+        numbers = {chunk: place for place, chunk in enumerate(cited_chunks(blocks), start=1)}
+        first = max(0, len(self._patches) - 1)
+        for place, block in enumerate(blocks[first:], start=first):
+            nodes = nodes_of((block,), lambda chunk: (numbers[chunk], self._ids[chunk]))
+            if self._patches.get(place) != nodes:
+                self._patches[place] = nodes
+                listen(Patch(place, tuple(nodes)))
+
+
+def read_answer(text: str, form: CitationForm, context: Context) -> Read:
+    """The tree of a whole ``text``."""
+    return Growing(form, context).end(text)

@@ -1,0 +1,189 @@
+"""References: each mark becomes a citation of one passage; what names nothing that the writer saw goes.
+
+A label may mean several passages, as those of one section do. The one is cited that holds most of the words before it,
+weighted by how few of the passages hold them; the check of statements may know better later.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rag.answer.forms import CitationForm, Meaning, Named
+from rag.answer.html import trimmed
+from rag.answer.tree import Cite, Inline, Link, Mark, Styled, Text, Tree, joined, mapped, nodes
+from rag.answer.write import plain
+from rag.text.stems import content_stems
+from rag.values.answer import Hit
+
+MIN_WORDS = 3
+"""Fewer could stand in any passage."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_BRACKETS = {"(": ")", "[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}
+_STOPS = frozenset(".,;:!?)]\u3011\uff3d")
+
+
+@dataclass(frozen=True, slots=True)
+class Referenced:
+    """A tree without marks; of the names in them ``valid`` were known, and ``removed`` were not."""
+
+    tree: Tree
+    valid: int = 0
+    removed: int = 0
+
+
+class References:
+    """Resolves the marks of one answer, block after block, against ``hits``, all that its writer saw."""
+
+    def __init__(self, form: CitationForm, hits: Sequence[Hit]) -> None:
+        self._form = form
+        self._words = Words(hits)
+        self._hits = tuple(hits)
+        self._said = ""
+        self._before = ""
+
+    def __call__(self, tree: Tree) -> Referenced:
+        """``tree`` with citations in place of its marks."""
+        self._valid = self._removed = 0
+        made = mapped(tree, self._run)
+        return Referenced(made, self._valid, self._removed)
+
+    def _run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+        self._said += "\n"
+        found = self._resolved(run)
+        return found if found == run else trimmed(found)
+
+    def _resolved(self, run: Sequence[Inline]) -> tuple[Inline, ...]:
+        found: list[Inline] = []
+        rest = list(joined(run))
+        while rest:
+            node = rest.pop(0)
+            if isinstance(node, Mark):
+                self._mark(node, found, rest)
+                continue
+            if isinstance(node, Link) and (named := self._form.linked(node, self._hits)):
+                self._valid += 1
+                bare = node.children == (Text(node.href),)
+                found += [self._cite(named, named.raw)] if bare else [node, self._cite(named, "")]
+                continue
+            self._said += plain((node,))
+            if isinstance(node, Styled | Link):
+                found.append(replace(node, children=self._resolved(node.children)))
+            else:
+                found.append(node)
+        return joined(found)
+
+    def _mark(self, mark: Mark, found: list[Inline], rest: list[Inline]) -> None:
+        """Add what ``mark`` is to ``found``; where it goes, blanks and brackets around it do too."""
+        meaning = self._form.meaning(mark.raw, self._hits)
+        if not meaning.named and _is_glued(found):  # as in "list[str]": it is no mark
+            found.append(Text(mark.raw))
+            return
+        self._valid += len(meaning.named)
+        self._removed += meaning.removed
+        if meaning.named:
+            found += self._cites(meaning, mark.raw)
+        else:
+            _tidied(found, rest)
+
+    def _cites(self, meaning: Meaning, raw: str) -> list[Inline]:
+        if not meaning.changed:  # what was written stands for all of them
+            first, *others = meaning.named
+            return [self._cite(first, raw), *(self._cite(one, "") for one in others)]
+        return list(joined(node for one in meaning.named for node in (Text(" "), self._cite(one, one.raw))))[1:]
+
+    def _cite(self, named: Named, raw: str) -> Cite:
+        self._before = self._said if len(content_stems(self._said)) >= MIN_WORDS else self._before
+        self._said = ""
+        sentences = [one for one in _SENTENCE.split(self._before) if len(content_stems(one)) >= MIN_WORDS]
+        hit = self._words.nearest(sentences[-1] if sentences else self._before, named.hits)
+        among = tuple(one.chunk.number for one in named.hits)
+        return Cite(hit.chunk.number, among, raw, named.title, named.section)
+
+
+def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], Cite | None] | None:
+    """Gives the citation of the passage that a statement draws on by its words; None where ``form`` has no such rule."""
+    least = form.draws_on
+    if least is None:
+        return None
+    words = Words(hits)
+
+    def drawn(said: str) -> Cite | None:
+        hit = words.drawn_on(said, least)
+        if hit is None:
+            return None
+        named = form.named(hit, "")
+        return Cite(hit.chunk.number, (hit.chunk.number,), "", named.title, named.section, written=False)
+
+    return drawn
+
+
+def cites(tree: Sequence[Inline]) -> tuple[Cite, ...]:
+    """The citations in a run of nodes, in their order."""
+    return tuple(node for node in nodes(tree) if isinstance(node, Cite))
+
+
+class Words:
+    """What each of ``hits`` holds of a sentence."""
+
+    def __init__(self, hits: Sequence[Hit]) -> None:
+        self.hits = tuple(hits)
+        self._stems: list[set[str]] = []
+        self._frequency: Counter[str] = Counter()
+
+    def nearest(self, said: str, among: Sequence[Hit]) -> Hit:
+        """The one of ``among`` with the largest share of the words of ``said``, the best ranked of equals."""
+        if len(among) == 1:
+            return among[0]
+        return max(among, key=lambda hit: self._share(content_stems(said), hit))
+
+    def drawn_on(self, said: str, least: float) -> Hit | None:
+        """The hit with the largest share of the words of ``said``, if that is ``least`` (0..1) or more of their weight.
+
+        None also for fewer words than could tell.
+        """
+        words = content_stems(said)
+        if len(words) < MIN_WORDS or not self.hits:
+            return None
+        hit = max(self.hits, key=lambda one: self._share(words, one))
+        return hit if self._share(words, hit) >= least * sum(map(self._weight, words)) else None
+
+    def _share(self, words: set[str], hit: Hit) -> float:
+        if not self._stems:
+            texts = (f"{one.chunk.title} {one.chunk.section} {one.chunk.text}" for one in self.hits)
+            self._stems = [content_stems(text) for text in texts]
+            self._frequency = Counter(stem for stems in self._stems for stem in stems)
+        held = self._stems[[one.chunk.number for one in self.hits].index(hit.chunk.number)]
+        return sum(map(self._weight, words & held))
+
+    def _weight(self, word: str) -> float:
+        return math.log(1 + len(self.hits) / (1 + self._frequency[word]))
+
+
+def _is_glued(found: Sequence[Inline]) -> bool:
+    last = found[-1] if found else None
+    return isinstance(last, Text) and (last.text[-1:].isalnum() or last.text.endswith("_"))
+
+
+def _tidied(found: list[Inline], rest: list[Inline]) -> None:
+    """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
+    before, behind = _ended(found, -1), _ended(rest, 0)
+    while (opened := before.rstrip(" \t"))[-1:] in _BRACKETS and behind.lstrip(" \t")[:1] == _BRACKETS[opened[-1]]:
+        before, behind = opened[:-1], behind.lstrip(" \t")[1:]
+    follows = behind[:1]
+    if follows.isspace() or follows in _STOPS or not (follows or rest):
+        before = before.rstrip(" \t")
+    found += [Text(before)] if before else []
+    rest[:0] = [Text(behind)] if behind else []
+
+
+def _ended(run: list[Inline], place: int) -> str:
+    """Takes the text away that stands at ``place`` of ``run``, if one does."""
+    node = run[place] if run else None
+    if not isinstance(node, Text):
+        return ""
+    run.pop(place)
+    return node.text

@@ -1,0 +1,115 @@
+"""What an answer may lead to: addresses that passages hold which it cites, and nothing else.
+
+Another link becomes its words, an image what stands for it, an address that stands bare becomes code, which nobody
+makes a link of. A block may lead where the passages lead that it cites itself, or that a block before it does: so what
+was sent of an answer while it grew never has to be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rag.answer.held import BARE, bare_address, held_by, key_of
+from rag.answer.tree import Block, Cite, Code, Inline, Link, Statement, Styled, Text, Tree, all_nodes, joined, mapped
+from rag.text.addresses import address_key
+from rag.values.answer import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """A tree that leads to held addresses alone; ``removed`` counts the addresses that it led to beside them."""
+
+    tree: Tree
+    removed: int = 0
+
+
+class RestrictLinks:
+    """Restricts the blocks of one answer in their order; ``chunks`` are those that its writer saw, by their numbers."""
+
+    def __init__(self, chunks: Mapping[int, Chunk]) -> None:
+        self._chunks = chunks
+        self._held: frozenset[str] = frozenset()
+        self._looked: frozenset[int] = frozenset()
+        self._waiting: frozenset[int] = frozenset()
+
+    def __call__(self, tree: Iterable[Block], cited: Iterable[int] = ()) -> Restricted:
+        """The next blocks; ``cited`` are chunks that are cited beside."""
+        self._cite(cited)
+        made: list[Block] = []
+        removed = 0
+        for block in tree:
+            links = [node for node in all_nodes((block,)) if isinstance(node, Link)]
+            self.look_at(block)
+            removed += sum(not self.leads(link) for link in links)
+            made += mapped((block,), self._run) if links else (block,)
+        return Restricted(tuple(made), removed)
+
+    def look_at(self, block: Block) -> None:
+        """Hold what the passages name that ``block`` cites."""
+        self._cite(
+            chunk for node in all_nodes((block,)) if isinstance(node, Cite) and node.written for chunk in node.among
+        )
+
+    def leads(self, link: Link) -> bool:
+        """Whether ``link`` leads where the passages do that were cited so far."""
+        return leads_to(link.href, self._addresses())
+
+    def _cite(self, numbers: Iterable[int]) -> None:
+        """Hold what the chunks of ``numbers`` name, once it is asked for: most answers lead nowhere."""
+        self._waiting = self._waiting | {number for number in numbers if number in self._chunks}
+
+    def _addresses(self) -> frozenset[str]:
+        if new := self._waiting - self._looked:
+            # Made anew: a copy that looks ahead keeps what it finds to itself.
+            self._looked = self._looked | new
+            self._held = self._held | held_by(self._chunks[number] for number in new)
+        return self._held
+
+    def _run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+        return restricted(run, self._addresses())
+
+
+def restricted(run: Iterable[Inline], held: Container[str]) -> tuple[Inline, ...]:
+    """A run of nodes in which nothing leads elsewhere than to ``held`` (keys of addresses)."""
+    return joined(made for node in run for made in _restricted(node, held))
+
+
+def _restricted(node: Inline, held: Container[str]) -> Iterator[Inline]:
+    match node:
+        case Link() if leads_to(node.href, held):
+            yield node if is_bare(node) else replace(node, children=_label(node.children, held))
+        case Link() if is_bare(node):
+            yield Code(node.href)
+        case Link():
+            yield from _label(node.children, held)
+        case Styled() | Statement():
+            yield replace(node, children=restricted(node.children, held))
+        case _:
+            yield node
+
+
+def is_bare(link: Link) -> bool:
+    """Whether ``link`` says nothing but where it leads."""
+    return not link.image and link.children == (Text(link.href),)
+
+
+def leads_to(href: str, held: Container[str]) -> bool:
+    """Whether ``href`` is a held address, as a link and as it reads."""
+    return key_of(href) in held and (("@" in href and ":" not in href) or address_key(href) in held)
+
+
+def _label(run: Iterable[Inline], held: Container[str]) -> tuple[Inline, ...]:
+    """The words of a link: an address in them is code, since a reader might link it once more."""
+    return joined(
+        made for node in run for made in (_coded(node.text) if isinstance(node, Text) else _restricted(node, held))
+    )
+
+
+def _coded(text: str) -> Iterator[Inline]:
+    at = 0
+    for match in BARE.finditer(text):
+        address = bare_address(match) or match[0]
+        yield from (Text(text[at : match.start()]), Code(address))
+        at = match.start() + len(address)
+    yield Text(text[at:])

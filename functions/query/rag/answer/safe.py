@@ -1,0 +1,139 @@
+"""What is certain of a block that is still being written: the part that nothing which comes can change.
+
+That is whole words up to the first sign that may pair with a later one, all lines of code but one that may end it, all
+rows but the last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rag.answer.html import trimmed
+from rag.answer.tree import (
+    Block,
+    Break,
+    Cite,
+    CodeBlock,
+    Heading,
+    Inline,
+    Item,
+    Link,
+    Listing,
+    Mark,
+    Paragraph,
+    Quotation,
+    Styled,
+    Table,
+    Text,
+    nodes,
+)
+
+_MARKERS = r"(?:[ \t>]|[-*+](?=\s)|\d{1,9}[.)](?=\s))*"
+_UNSURE_LINE = re.compile(rf"{_MARKERS}(?:(?:```|~~~).*|[-*+#=_>`~\d.) \t]*|\|.*)")
+"""A line, as far as it is there, of which it cannot be told what block it begins or ends."""
+_MAY_PAIR = re.compile(r"`|[*_~]{1,3}(?!\s|\Z)|\[(?![^\[\]]*\][^(\[:])|<(?=[A-Za-z/!?]|\Z)|&#?\w*\Z|!\Z|\\\Z")
+_BINDS = re.compile(r"[`<\[]")
+"""What binds more tightly than emphasis."""
+_MAY_CITE = re.compile(
+    r"[(\u3010\uff3b]\s*(?:s(?:o(?:u(?:r(?:c(?:e(?:\s*:.*)?)?)?)?)?)?)?\Z", re.IGNORECASE | re.DOTALL
+)
+"""The beginning of a mark in round brackets."""
+_BETWEEN_WORDS = re.compile(r"\s|(?<=[\u2e80-\uffef])")
+
+
+def sure_lines(text: str) -> str:
+    """``text`` without its last line as long as that may begin anything, and without one that may head a table."""
+    lines = text.split("\n")
+    if _UNSURE_LINE.fullmatch(lines[-1]):
+        lines.pop()
+        if lines and "|" in lines[-1] and not _is_row(lines):
+            lines.pop()
+    return "\n".join(lines)
+
+
+def _is_row(lines: Sequence[str]) -> bool:
+    """Whether the last one belongs to a table, or follows a line that it cannot make the head of one."""
+    return any(re.fullmatch(r"[ \t>]*[|:-][ \t|:-]*", line) for line in lines[-200:])
+
+
+def safe_part(block: Block, source: str, held: Callable[[Link], bool]) -> Block | None:
+    """The part of ``block`` that is certain; ``source`` is what it was read from, ``held`` says which links stay."""
+    match block:
+        case Paragraph() | Heading():
+            children = _safe_run(block.children, held, ended=source[-1:].isspace())
+            return replace(block, children=children) if children else None
+        case Listing():
+            item = _safe_item(block.items[-1], source, held)
+            items = (*block.items[:-1], *([item] if item else []))
+            return replace(block, items=items) if items else None
+        case Quotation():
+            blocks = _safe_last(block.children, source, held)
+            return Quotation(blocks) if blocks else None
+        case Table():
+            return block if source.endswith("\n") else replace(block, rows=block.rows[:-1])
+        case CodeBlock():
+            return _safe_code(block, source)
+        case _:
+            return block
+
+
+def _safe_item(item: Item, source: str, held: Callable[[Link], bool]) -> Item | None:
+    kept = _safe_last(item.children, source, held)
+    return Item(kept, item.gaps[: len(kept)]) if kept else None
+
+
+def _safe_last(blocks: Sequence[Block], source: str, held: Callable[[Link], bool]) -> tuple[Block, ...]:
+    part = safe_part(blocks[-1], source, held)
+    return (*blocks[:-1], part) if part else tuple(blocks[:-1])
+
+
+def _safe_code(block: CodeBlock, source: str) -> CodeBlock | None:
+    lines = [line.lstrip(" \t>-*+0123456789.)") for line in source.split("\n")]
+    opening = next((place for place, line in enumerate(lines) if line.startswith(block.fence)), None)
+    if opening is None:
+        return None  # by its indentation: how many ticks will be around it is not known
+    closed = any(
+        line.rstrip().strip(block.fence[0]) == "" and line.startswith(block.fence) for line in lines[opening + 1 :]
+    )
+    return replace(block, closed=closed)
+
+
+def _safe_run(run: Sequence[Inline], held: Callable[[Link], bool], *, ended: bool) -> tuple[Inline, ...]:
+    found: list[Inline] = []
+    for place, node in enumerate(run):
+        last = place == len(run) - 1
+        if isinstance(node, Text) and (unsure := _MAY_PAIR.search(node.text)):
+            return _whole_words([*found, Text(node.text[: unsure.start()])])
+        if isinstance(node, Styled) and any(
+            isinstance(one, Text) and _BINDS.search(one.text) for one in nodes((node,))
+        ):
+            return _whole_words(found)
+        if (
+            isinstance(node, Mark)
+            or (isinstance(node, Link) and not held(node))
+            or (isinstance(node, Cite) and last and not ended)
+        ):
+            return _whole_words(found)
+        found.append(node)
+    return _without_half_a_mark(trimmed(found)) if ended else _whole_words(found)
+
+
+def _whole_words(run: list[Inline]) -> tuple[Inline, ...]:
+    """``run`` up to its last blank."""
+    while run:
+        node = run.pop()
+        if isinstance(node, Break):
+            return _without_half_a_mark(trimmed(run))
+        if isinstance(node, Text):
+            ends = [match.start() for match in _BETWEEN_WORDS.finditer(node.text)]
+            if ends:
+                return _without_half_a_mark(trimmed([*run, Text(node.text[: ends[-1]])]))
+    return ()
+
+
+def _without_half_a_mark(run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+    last = run[-1] if run else None
+    begun = _MAY_CITE.search(last.text) if isinstance(last, Text) else None
+    return trimmed([*run[:-1], Text(last.text[: begun.start()])]) if begun and isinstance(last, Text) else run

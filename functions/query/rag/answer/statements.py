@@ -1,0 +1,317 @@
+"""An answer's tree cut into its statements: sentences, items, rows and blocks of code, each with its citations.
+
+The cutting into sentences is that of ingest. A statement is a node, so that whoever shows an answer can show which
+words are meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Literal
+
+from rag.answer.markdown import inline_markdown
+from rag.answer.references import cites
+from rag.answer.tree import (
+    Block,
+    Break,
+    Cite,
+    Code,
+    CodeBlock,
+    Heading,
+    Inline,
+    Item,
+    Link,
+    Listing,
+    Paragraph,
+    Quotation,
+    Row,
+    Statement,
+    Styled,
+    Table,
+    Text,
+    Tree,
+    all_nodes,
+    joined,
+)
+from rag.answer.write import plain
+
+type Draw = Callable[[str], Cite | None]
+"""From what a statement says to the citation of what it draws on."""
+type Kind = Literal["sentence", "item", "row", "code"]
+
+_STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
+_BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
+_LEAD_CHARS = 300
+"""An item longer than this introduces nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A statement as it is checked; ``number`` is that of its nodes.
+
+    ``text`` is what it says, with what introduces it and without citations, as Markdown; ``claim`` the same in plain
+    words, of a row without its header's. ``cites`` are its own, its lead's included. ``group`` tells the paragraph,
+    list or table that it is in, ``lead`` the unit that introduces it. ``shared`` are the citations that one without any
+    may mean: of the next unit of its group that has some, else of the next paragraph of nothing but marks, else of the
+    last unit before it.
+    """
+
+    number: int
+    kind: Kind
+    text: str
+    claim: str
+    cites: tuple[Cite, ...]
+    group: int
+    lead: int | None = None
+    ends: str = ""
+    bold: bool = False
+    names_sources: bool = False
+    shared: tuple[Cite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A ``tree`` in which each unit is a node, and the ``units`` that state something."""
+
+    tree: Tree
+    units: tuple[Unit, ...]
+
+
+def cut(tree: Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
+    """``tree`` with its statements as nodes.
+
+    No statements are headings (a line all in bold is one), questions, what introduces others with a colon, and what
+    names sources and says nothing; where nothing else is said they are. A short sentence that comes first ("Yes.") is
+    held up with the ``question`` that it answers. In an answer that cites nothing ``draw`` gives the citation that
+    belongs behind a statement.
+    """
+    cutter = _Cutter(None if any(isinstance(node, Cite) for node in all_nodes(tree)) else draw)
+    made = tuple(map(cutter.block, tree))
+    leads = {unit.lead for unit in cutter.units}
+    said = [unit for unit in cutter.units if unit.number not in leads and unit.ends != "?" and not unit.bold]
+    stated = [unit for unit in said if not unit.names_sources] or said or cutter.units
+    apart = [*cutter.apart, *((unit.number, unit.cites) for unit in said if unit not in stated)]
+    units = _with_shared(stated, sorted(apart, key=itemgetter(0)))
+    if units and _is_short(units[0].claim):
+        units[0] = replace(units[0], claim=f"{question} {units[0].claim}".lstrip())
+    return Cut(made, tuple(units))
+
+
+def _is_short(claim: str) -> bool:
+    from knowledge.cut.spans import is_short  # late: it brings markdown-it
+
+    return is_short(claim)
+
+
+class _Cutter:
+    """Walks the blocks. ``intro`` is the unit that introduces a list or code here."""
+
+    def __init__(self, draw: Draw | None) -> None:
+        self.draw = draw
+        self.units: list[Unit] = []
+        self.apart: list[tuple[int, tuple[Cite, ...]]] = []
+        self.intro: Unit | None = None
+        self.group = 0
+
+    def block(self, block: Block) -> Block:
+        self.group += 1
+        match block:
+            case Paragraph():
+                return replace(block, children=self._paragraph(block.children))
+            case Heading():
+                self.intro = None
+                return block
+            case CodeBlock():
+                return self._code(block)
+            case Listing():
+                return self._list(block)
+            case Quotation():
+                return Quotation(tuple(map(self.block, block.children)))
+            case Table():
+                return self._table(block)
+            case _:
+                return block
+
+    def _paragraph(self, run: Sequence[Inline], lead: Unit | None = None) -> tuple[Inline, ...]:
+        if not any(map(str.isalnum, plain(run))):
+            if found := cites(run):
+                self.apart.append((len(self.units), found))
+            return tuple(run)
+        made: list[Inline] = []
+        colon = self.intro if self.intro and self.intro.ends == ":" else None
+        for part in sentences(run):
+            made.append(self._unit("sentence", part, lead or colon))
+            lead = colon = None
+        self.intro = self.units[-1]
+        return tuple(made)
+
+    def _unit(self, kind: Kind, run: Sequence[Inline], lead: Unit | None) -> Statement:
+        number = len(self.units)
+        introduced = lead if lead and lead.ends == ":" else None
+        words = _told(plain(run))
+        drawn = self.draw(words) if self.draw else None
+        run = (*run, drawn) if drawn else run
+        own = plain([node for node in run if not isinstance(node, Link)])
+        led = f"{introduced.text} " if introduced else ""
+        unit = Unit(
+            number=number,
+            kind=kind,
+            text=f"{led}{_told(inline_markdown(run))}",
+            claim=f"{introduced.claim if introduced else ''} {words}".strip() if kind != "row" else words,
+            cites=(*(introduced.cites if introduced else ()), *cites(run)),
+            group=self.group,
+            lead=introduced.number if introduced else None,
+            ends=words.rstrip()[-1:],
+            names_sources=bool(cites(run)) and (words.endswith(":") or not any(map(str.isalnum, own))),
+            bold=all(isinstance(node, Styled) and node.style == "strong" for node in run if plain((node,)).strip(" :")),
+        )
+        self.units.append(unit)
+        return Statement(tuple(run), number)
+
+    def _list(self, block: Listing) -> Listing:
+        intro, group = self.intro, self.group
+        items: list[Item] = []
+        for item in block.items:
+            self.intro, children = intro, list[Block]()
+            for place, child in enumerate(item.children):
+                self.group = group
+                if isinstance(child, Paragraph) and not place:
+                    children.append(Paragraph(self._item(child.children, intro)))
+                else:
+                    children.append(self.block(child))
+            items.append(replace(item, children=tuple(children)))
+        self.intro = intro
+        return replace(block, items=tuple(items))
+
+    def _item(self, run: tuple[Inline, ...], intro: Unit | None) -> tuple[Inline, ...]:
+        """An item's own words whole; long ones by their sentences."""
+        from knowledge.cut.spans import MAX_CHARS  # late: it brings markdown-it
+
+        words = plain(run)
+        if not any(map(str.isalnum, words)):
+            return self._paragraph(run)
+        parts = [run] if len(words) <= MAX_CHARS else list(sentences(run))
+        made = tuple(self._unit("item", part, intro) for part in parts)
+        self.intro = self.units[-1] if len(words) <= _LEAD_CHARS else None
+        return made
+
+    def _table(self, block: Table) -> Table:
+        head = " ".join(plain(cell) for cell in block.head)
+        return replace(block, rows=tuple(self._row(row, head) for row in block.rows))
+
+    def _row(self, row: Row, head: str) -> Row:
+        run: list[Inline] = []
+        for cell in row:
+            run += [*([Text(" ")] if run else []), *cell]
+        if not any(map(str.isalnum, plain(run))):
+            return row
+        made = self._unit("row", run, None)
+        self.units[made.number] = replace(
+            self.units[made.number], text=f"{head} {self.units[made.number].text}".strip()
+        )
+        drawn = made.children[len(run) :]
+        return tuple((Statement(cell, made.number),) for cell in (*row[:-1], (*row[-1], *drawn)))
+
+    def _code(self, block: CodeBlock) -> CodeBlock:
+        number = len(self.units)
+        self.units.append(
+            Unit(number, "code", inline_markdown((Code(block.text),)), block.text, cites(block.below), self.group)
+        )
+        return replace(block, below=(Statement(block.below, number),))
+
+
+def _told(words: str) -> str:
+    return _BEFORE_STOP.sub("", " ".join(words.split()))
+
+
+def sentences(run: Sequence[Inline]) -> Iterator[tuple[Inline, ...]]:
+    """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
+    from knowledge.cut import spans  # late: it brings markdown-it
+    from knowledge.cut.units import Source
+
+    opaque = "".join(map(_opaque, run))
+    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))}
+    at = 0
+    for node, following in zip(run, [*run[1:], None], strict=True):
+        at += len(_opaque(node))
+        stop = _STOP.match(following.text) if isinstance(node, Cite) and isinstance(following, Text) else None
+        if stop and stop.end() < len(following.text):  # type: ignore[union-attr]
+            starts.add(at + stop.end() + 1)
+    rest = list(run)
+    done = 0
+    for start in sorted(starts - {0}):
+        if start <= done or start >= len(opaque):
+            continue
+        head, rest = _split(rest, start - done)
+        while rest and isinstance(rest[0], Cite):  # what stands behind a sentence is its own
+            head.append(rest.pop(0))
+        done = start
+        if head:
+            yield joined(head)
+    if rest:
+        yield joined(rest)
+
+
+def _opaque(node: Inline) -> str:
+    """What of ``node`` a sentence may end in; of the rest as many letters."""
+    match node:
+        case Text(text):
+            return text
+        case Break():
+            return "\n"
+        case Code(text):
+            return "x" * len(text)
+        case Link():
+            return "x" * len(plain(node.children))
+        case Styled() | Statement():
+            return "".join(map(_opaque, node.children))
+        case _:
+            return ""
+
+
+def _split(run: Sequence[Inline], at: int) -> tuple[list[Inline], list[Inline]]:
+    """``run`` up to its ``at``-th character, and the rest."""
+    head: list[Inline] = []
+    rest = list(run)
+    while rest:
+        node = rest[0]
+        length = len(_opaque(node))
+        if length <= at and (length or at):
+            head.append(rest.pop(0))
+            at -= length
+            continue
+        if at and isinstance(node, Text):
+            head.append(Text(node.text[:at]))
+            rest[0] = Text(node.text[at:])
+        elif at and isinstance(node, Styled):
+            inner, others = _split(node.children, at)
+            head.append(Styled(node.style, tuple(inner)))
+            rest[0] = Styled(node.style, tuple(others))
+        elif at:
+            head.append(rest.pop(0))
+        break
+    return head, rest
+
+
+def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[Cite, ...]]]) -> list[Unit]:
+    """Each unit without citations with those that it may mean; ``apart`` are those that stand alone, by their place."""
+    found = list(units)
+    places = range(len(found) - 1)
+    for place in reversed(places):
+        found[place] = _sharing(found[place], found[place + 1])
+    for place, unit in enumerate(found):
+        if not unit.cites and not unit.shared:
+            following = next((marks for at, marks in apart if at > unit.number), ())
+            found[place] = replace(unit, shared=following)
+    for place in places:
+        found[place + 1] = _sharing(found[place + 1], found[place])
+    return found
+
+
+def _sharing(unit: Unit, other: Unit) -> Unit:
+    if unit.cites or unit.shared or unit.kind != other.kind or unit.group != other.group:
+        return unit
+    return replace(unit, shared=other.cites or other.shared)

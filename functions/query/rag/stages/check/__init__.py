@@ -1,1 +1,0 @@
-"""Do the passages that an answer cites bear out what it says?"""

@@ -1,1 +1,0 @@
-"""Which passages does an answer cite?"""

@@ -1,1 +1,0 @@
-"""What may a finished text lead to?"""

@@ -1,1 +1,0 @@
-"""What is done to a completion's text before it is cited."""

@@ -1,0 +1,107 @@
+"""Addresses: where a chunk comes from, what it is called where it has none, and which addresses are the same."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from knowledge.types import Chunk
+from rag.text.labels import safe
+
+TRAILING = ".,;:!?*_"
+"""Behind an address, these are the sentence's."""
+# A pair of brackets stays, as in "people_(beta)".
+_PAIR_OR_END = re.compile(r"\([^\s()<>\[\]]*\)|[\s<>()\[\]\"'`]")
+_USER = re.compile(r"^(https?://)[^/?#\\]*@", re.IGNORECASE)
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_UNRESERVED = re.compile(r"[\w.~()!*',-]", re.ASCII)
+_READABLE = "!#$%&'()*+,/:;=?@[]~-._"
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+def source_urls(chunk: Chunk) -> tuple[str, ...]:
+    """The chunk's external addresses (http and https only), its own page where it names no source."""
+    urls = tuple(dict.fromkeys(shown(url) for url in chunk.source_urls if is_http(url)))
+    return urls or ((shown(chunk.url),) if is_http(chunk.url) else ())
+
+
+def is_http(url: str) -> bool:
+    """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
+    return url.lower().startswith(("http://", "https://")) and address_key(shown(url)) is not None
+
+
+def shown(url: str) -> str:
+    """``url`` without a user and a password, and with escapes for what no address holds.
+
+    Such are blanks, controls, quotes, backslashes, angle brackets and the characters that are not seen.
+    """
+    return "".join(
+        char if char in _READABLE or char.isalnum() else quote(char, safe="", errors="replace")
+        for char in _USER.sub(r"\1", url.strip())
+    )
+
+
+def source_url(chunk: Chunk) -> str:
+    """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
+    return shown(chunk.url) if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
+
+
+def source_name(chunk: Chunk) -> str:
+    """What stands behind ``Source:``: the chunk's address, else its title on one line, which is no address.
+
+    In an address blanks, line breaks, brackets without a partner and what else would end it stand as escapes.
+    """
+    url = _PAIR_OR_END.sub(lambda part: part[0] if len(part[0]) > 1 else quote(part[0], safe=""), source_url(chunk))
+    return url or title_name(chunk)
+
+
+def title_name(chunk: Chunk) -> str:
+    """The chunk's title as the name of a source: on one line, and never another one's address."""
+    return safe(chunk.title).replace("://", ": //")
+
+
+def same_source(name: str) -> str:
+    """Equal for names of one source: case, escapes, angle brackets, a final slash and punctuation do not matter."""
+    bare = " ".join(unquote(name).split()).strip("<>").rstrip(TRAILING).rstrip("/")
+    return bare.casefold()
+
+
+def address_key(address: str) -> str | None:
+    """Equal for two spellings of one address; None for what no link may lead to.
+
+    A link may lead to http, https, mailto and to relative addresses. Spellings differ in the case of scheme and host,
+    in http or https or neither (``www.a.example``, ``//a.example``), the default port, a final slash, the fragment,
+    and in escapes of characters that need none. Nothing else is overlooked: the host, a user before it, the path and
+    the query are the same to the letter. What holds a blank, a backslash or a character that is not seen is none.
+    """
+    if not address or not address.isprintable() or {" ", "\\"} & set(address):
+        return None
+    if address[:4].lower() == "www.":
+        address = f"//{address}"
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    scheme, rest = parts.scheme, _unescaped(parts.path)
+    query = f"?{_unescaped(parts.query)}" if parts.query else ""
+    if scheme == "mailto":
+        return f"mailto:{unquote(parts.path).casefold()}{query}"
+    if scheme in {"http", "https"} or (not scheme and address.startswith("//")):
+        return f"//{_host(parts)}{rest.removesuffix('/')}{query}" if parts.netloc else None
+    if scheme or ":" in parts.path.partition("/")[0]:
+        return None
+    return f"{rest}{query}" if rest or query else f"#{parts.fragment}"
+
+
+def _host(parts: SplitResult) -> str:
+    user, at, host = parts.netloc.rpartition("@")
+    return f"{user}{at}{host.lower().removesuffix(_DEFAULT_PORTS.get(parts.scheme, ':80'))}"
+
+
+def _unescaped(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        char = unquote(match[0])
+        return char if _UNRESERVED.fullmatch(char) else match[0].upper()
+
+    escaped = "".join(char if char.isascii() else quote(char, errors="replace") for char in text)
+    return _ESCAPE.sub(plain, escaped)
