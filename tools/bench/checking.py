@@ -10,10 +10,10 @@ from pathlib import Path
 from bench.tables import percentile, table
 from knowledge.cut.quotable import quotable
 from knowledge.search.units import Kind
-from rag.config.settings import Settings, load
-from rag.ledger import Ledger
 from rag.answer.growing import read_answer
 from rag.answer.statements import cut
+from rag.config.settings import Settings, load
+from rag.ledger import Ledger
 from rag.values.answer import Completion, Context, Deadline, Question
 from rag.wiring import Service, build_service
 

@@ -36,19 +36,32 @@ _CITATION = {
     "score": 0.7123,
     "matched": True,
     "id": None,
+    "chunkId": "id_42",
     "support": "supported",
 }
 _CONFIDENCE = {"level": "High", "score": 84.7, "reason": "10 relevant sources with 1 citation", "raw": None}
-_SOURCE = {"title": _TITLE, "org": "", "url": _URL, "section": _SECTION}
+_SOURCE = {"title": _TITLE, "org": "", "url": _URL, "section": _SECTION, "references": [1]}
 
+_REFERENCE = {
+    "n": 1,
+    "chunkId": "id_42",
+    "title": _TITLE,
+    "section": _SECTION,
+    "url": _URL,
+    "docId": "CAR-004",
+    "support": "supported",
+    "quote": _SAID,
+}
 ANSWER: dict[str, Any] = {
     "answer": f"{_SAID} {_MARK}",
     "sources": [_SOURCE],
     "relatedDocs": [{"title": _TITLE, "category": "carrier", "docId": "CAR-004", "url": _URL}],
     "citations": [_CITATION],
+    "references": [_REFERENCE],
     "citationsMarkdown": f"1. [{_TITLE} > {_SECTION}]({_URL})",
     "confidence": _CONFIDENCE,
     "refused": False,
+    "partial": False,
     "routing": None,
     "responseId": "Jk2v9oXW0yq3Q5m1r7TzAw",
     "sessionId": None,
@@ -61,6 +74,7 @@ DECLINE: dict[str, Any] = {
     "sources": [],
     "relatedDocs": [],
     "citations": [],
+    "references": [],
     "citationsMarkdown": "",
     "confidence": {"level": "Low", "score": 0, "reason": "No relevant sources found", "raw": None},
     "refused": True,
@@ -74,7 +88,13 @@ DECLINE: dict[str, Any] = {
         "statements": [],
     },
 }
-STREAM = 'event: delta\ndata: {"text":"A confirmed ocean booking"}\n\nevent: answer\ndata: {"answer":"...", ...}\n\n'
+STREAM = (
+    'event: status\ndata: {"stage":"searching"}\n\n'
+    'event: sources\ndata: {"references":[{"chunkId":"id_42", ...}]}\n\n'
+    'event: delta\ndata: {"text":"A confirmed ocean booking"}\n\n'
+    'event: statement\ndata: {"statement":0,"support":"supported","references":[1], ...}\n\n'
+    'event: answer\ndata: {"answer":"...", ...}\n\n'
+)
 CHUNK = {
     "id": "id_42",
     "title": _TITLE,
@@ -105,16 +125,33 @@ COMPLETION = {
     "choices": [
         {
             "index": 0,
-            "message": {"role": "assistant", "content": f"{_SAID} {_MARK}", "refusal": None},
+            "message": {
+                "role": "assistant",
+                "content": f"{_SAID} {_MARK}",
+                "refusal": None,
+                "annotations": [
+                    {
+                        "type": "url_citation",
+                        "url_citation": {
+                            "start_index": len(_SAID) + 1,
+                            "end_index": len(_SAID) + 1 + len(_MARK),
+                            "title": _TITLE,
+                            "url": _URL,
+                        },
+                    }
+                ],
+            },
             "logprobs": None,
             "finish_reason": "stop",
         }
     ],
     "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     "citations": [_CITATION],
+    "references": [_REFERENCE],
     "sources": [_SOURCE],
     "confidence": _CONFIDENCE,
     "refused": False,
+    "partial": False,
     "responseId": "Jk2v9oXW0yq3Q5m1r7TzAw",
 }
 _DELTA = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "A confirmed"}}]}

@@ -94,9 +94,10 @@ def _paths() -> dict[str, Any]:
             "post": operation(
                 "query",
                 "Answer one question",
-                "With Accept: text/event-stream the answer comes as server-sent events: delta {text} while a model "
-                "writes, then answer, the whole body, which counts, or error. With rendered: true the body is a "
-                "RenderedReply.",
+                "With Accept: text/event-stream the answer comes as server-sent events: status {stage}, sources "
+                "{references} before the first text, delta {text} while a model writes, with rendered: true patch "
+                "{block, nodes} too, statement {statement, text, support, references, score} for each that was checked, "
+                "then answer, the whole body, or error. With rendered: true the body is a RenderedReply.",
                 body=of_model(QueryRequest, {"query": _QUESTION}),
                 responses={"200": told("An answer, or a decline", {**of_model(QueryReply, ANSWER, DECLINE), **stream})},
                 errors=_ANSWERED,

@@ -140,6 +140,9 @@ class ChatModel(Protocol):
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         """Complete ``messages``, retrying within ``deadline``, but not once ``on_text`` has got something.
 
+        What ends early after that is returned as far as it came, with the finish reason "length" (no time is left),
+        "interrupted" (the model broke off) or "stopped" (nobody listens any more).
+
         Raises:
             LlmUnavailable: it cannot be reached, or not in time.
             LlmFailed: it refused the request or its completion cannot be read.
