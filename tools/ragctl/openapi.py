@@ -96,7 +96,7 @@ def _paths() -> dict[str, Any]:
                 "Answer one question",
                 "With Accept: text/event-stream the answer comes as server-sent events: status {stage}, sources "
                 "{references} before the first text, delta {text} while a model writes, with rendered: true patch "
-                "{block, nodes} too, statement {statement, text, support, references, score} for each that was checked, "
+                "{block, nodes} too, statement {statement, text, support, references, score} for each one checked, "
                 "then answer, the whole body, or error. With rendered: true the body is a RenderedReply.",
                 body=of_model(QueryRequest, {"query": _QUESTION}),
                 responses={"200": told("An answer, or a decline", {**of_model(QueryReply, ANSWER, DECLINE), **stream})},

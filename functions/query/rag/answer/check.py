@@ -14,10 +14,11 @@ from statistics import fmean
 from typing import Literal
 
 from knowledge.search.support import PARTIAL, SUPPORTED
+from rag.answer import tree as t
 from rag.answer.forms import CitationForm
 from rag.answer.references import cites
 from rag.answer.statements import Unit
-from rag.answer.tree import Cite, Inline, Link, Statement, Styled, Support, Text, Tree, all_nodes, joined, mapped
+from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports import Index
 from rag.values import answer as values
 from rag.values.answer import Bearing, Borne, Claim, Context, Passage
@@ -30,13 +31,10 @@ NOT_FOUND = "not found in the sources"
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
 
-DOUBT: Mapping[Support, float] = {"supported": 0.0, "partial": 0.25, "unsupported": 1.0}
+DOUBT: Mapping[t.Support, float] = {"supported": 0.0, "partial": 0.25, "unsupported": 1.0}
 """What a statement counts as not borne out; little in part, where most true paraphrases are."""
 UNCITED = 0.5
 """What one counts that cited nothing, where a passage supports it."""
-
-S_PER_CHAR = 0.0002
-"""The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
 
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
@@ -50,7 +48,7 @@ class Checked:
     chunk how it bears out the statement that it bears out best. ``notes`` say, in words, what was changed.
     """
 
-    tree: Tree
+    tree: t.Tree
     statements: tuple[values.Statement, ...] = ()
     doubt: float | None = 0.0
     bearings: Mapping[int, Bearing] = field(default_factory=dict)
@@ -65,7 +63,7 @@ class SupportCheck:
     form: CitationForm
     unsupported: Unsupported = "mark"
 
-    def __call__(self, tree: Tree, units: Sequence[Unit], context: Context) -> Checked:
+    def __call__(self, tree: t.Tree, units: Sequence[Unit], context: Context) -> Checked:
         """``tree``, which states ``units`` of ``context``, checked.
 
         Raises:
@@ -100,11 +98,6 @@ class SupportCheck:
                 yield f"statement {number} was removed: no source supports it"
 
 
-def time_needed(text: str) -> float:
-    """Seconds that the check of a model's ``text`` may take."""
-    return S_PER_CHAR * len(text)
-
-
 def meant(unit: Unit) -> tuple[int, ...]:
     """The chunks that a unit cites, or may mean."""
     named = (number for cite in unit.cites or unit.shared if cite.written for number in cite.among)
@@ -129,6 +122,7 @@ class _Verdict:
 def _verdict(unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
     own = meant(unit)
     bearings = {one.number: one for one in borne.each}
+    chunks = tuple(dict.fromkeys(_best_of(cite, bearings) for cite in unit.cites or unit.shared if cite.written))
     chance = max([borne.own or 0.0, *(bearings[number].chance for number in own if number in bearings)])
     best = max(borne.each, key=lambda one: one.chance)
     marks = tuple(cite.raw for cite in unit.cites or unit.shared if cite.raw and cite.written)
@@ -140,20 +134,20 @@ def _verdict(unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verd
             (*(() if wrong else marks), found.citation),
             "supported",
             best.chance,
-            (*(() if wrong else own), best.number),
+            (*(() if wrong else chunks), best.number),
         )
         doubt = DOUBT["supported"] if own else UNCITED
         return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=wrong)
     chance = chance if own else best.chance
-    support: Support = "supported" if chance >= SUPPORTED else "partial" if chance >= PARTIAL else "unsupported"
+    support: t.Support = "supported" if chance >= SUPPORTED else "partial" if chance >= PARTIAL else "unsupported"
     doubt = DOUBT[support if own else "unsupported"]
     return _Verdict(
-        statement=_statement(unit, marks, support, chance, own), doubt=doubt, bearings=bearings, cited=own != ()
+        statement=_statement(unit, marks, support, chance, chunks), doubt=doubt, bearings=bearings, cited=own != ()
     )
 
 
 def _statement(
-    unit: Unit, marks: tuple[str, ...], support: Support, chance: float, chunks: tuple[int, ...]
+    unit: Unit, marks: tuple[str, ...], support: t.Support, chance: float, chunks: tuple[int, ...]
 ) -> values.Statement:
     return values.Statement(text=unit.text, citations=marks, support=support, chance=round(chance, 3), chunks=chunks)
 
@@ -171,10 +165,10 @@ def _best_bearings(verdicts: Sequence[_Verdict]) -> Mapping[int, Bearing]:
 class _Changes:
     """What the verdicts change in the tree, run after run."""
 
-    def __init__(self, check: SupportCheck, tree: Tree, units: Sequence[Unit], verdicts: Sequence[_Verdict]) -> None:
+    def __init__(self, check: SupportCheck, tree: t.Tree, units: Sequence[Unit], verdicts: Sequence[_Verdict]) -> None:
         self._check = check
         self._verdicts = {unit.number: verdict for unit, verdict in zip(units, verdicts, strict=True)}
-        self._left = Counter(node.number for node in all_nodes(tree) if isinstance(node, Statement))
+        self._left = Counter(node.number for node in all_nodes(tree) if isinstance(node, t.Statement))
         self._gone = self._taken_out(units) if check.unsupported == "remove" else set()
 
     def _taken_out(self, units: Sequence[Unit]) -> set[int]:
@@ -187,12 +181,12 @@ class _Changes:
         verdict = self._verdicts[number]
         return verdict.statement.support == "unsupported" and not verdict.found
 
-    def run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+    def run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         kept = joined(made for node in run for made in self._node(node))
-        return () if not any(node.children if isinstance(node, Statement) else True for node in kept) else kept
+        return () if not any(node.children if isinstance(node, t.Statement) else True for node in kept) else kept
 
-    def _node(self, node: Inline) -> Iterator[Inline]:
-        if not isinstance(node, Statement):
+    def _node(self, node: t.Inline) -> Iterator[t.Inline]:
+        if not isinstance(node, t.Statement):
             yield node
             return
         self._left[node.number] -= 1
@@ -201,12 +195,14 @@ class _Changes:
             return
         yield self._changed(node, verdict, last=not self._left[node.number]) if verdict else node
 
-    def _changed(self, node: Statement, verdict: _Verdict, *, last: bool) -> Statement:
+    def _changed(self, node: t.Statement, verdict: _Verdict, *, last: bool) -> t.Statement:
         children = tuple(_nearest(child, verdict.bearings) for child in node.children)
         if verdict.found:
             found = verdict.found.hit
             named = self._check.form.named(found, verdict.found.citation)
-            cite = Cite(found.chunk.number, (found.chunk.number,), named.raw, named.title, named.section, written=False)
+            cite = t.Cite(
+                found.chunk.number, (found.chunk.number,), named.raw, named.title, named.section, written=False
+            )
             children = _cited_to(children, cite if last else None, instead=verdict.wrong or not verdict.cited)
         support = verdict.statement.support if verdict.cited else "uncited"
         return replace(node, children=children, support=support, note=self._note(verdict) if last else "")
@@ -219,37 +215,39 @@ class _Changes:
         return "" if verdict.cited or self._check.unsupported != "mark" else NOT_CITED
 
 
-def _nearest(node: Inline, bearings: Mapping[int, Bearing]) -> Inline:
+def _nearest(node: t.Inline, bearings: Mapping[int, Bearing]) -> t.Inline:
     """A citation that may mean several chunks, of the one that bears its statement out best."""
-    if isinstance(node, Styled | Link):
+    if isinstance(node, t.Styled | t.Link):
         return replace(node, children=tuple(_nearest(child, bearings) for child in node.children))
-    if not isinstance(node, Cite) or len(node.among) == 1:
-        return node
-    known = [number for number in node.among if number in bearings]
-    return replace(node, chunk=max(known, key=lambda number: bearings[number].chance)) if known else node
+    return replace(node, chunk=_best_of(node, bearings)) if isinstance(node, t.Cite) else node
 
 
-def _cited_to(run: tuple[Inline, ...], cite: Cite | None, *, instead: bool) -> tuple[Inline, ...]:
+def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
+    known = [number for number in cite.among if number in bearings]
+    return max(known, key=lambda number: bearings[number].chance) if known and len(cite.among) > 1 else cite.chunk
+
+
+def _cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -> tuple[t.Inline, ...]:
     """Puts ``cite`` behind a statement, ``instead`` of its own citations."""
     if not instead or not cites(run):
-        return run if cite is None else (*run, *([Text(" ")] if run else []), cite)
-    made: list[Inline] = []
+        return run if cite is None else (*run, *([t.Text(" ")] if run else []), cite)
+    made: list[t.Inline] = []
     for node in _without_cites(run):
-        if isinstance(node, Cite):
+        if isinstance(node, t.Cite):
             if cite is not None:
                 made.append(cite)
                 cite = None
-            elif made and isinstance(before := made[-1], Text):
-                made[-1] = Text(before.text.rstrip(" "))
+            elif made and isinstance(before := made[-1], t.Text):
+                made[-1] = t.Text(before.text.rstrip(" "))
         else:
             made.append(node)
     return joined((*made, cite) if cite else made)
 
 
-def _without_cites(run: tuple[Inline, ...]) -> Iterator[Inline]:
+def _without_cites(run: tuple[t.Inline, ...]) -> Iterator[t.Inline]:
     for node in run:
-        if isinstance(node, Styled | Link):
-            yield replace(node, children=tuple(child for child in node.children if not isinstance(child, Cite)))
+        if isinstance(node, t.Styled | t.Link):
+            yield replace(node, children=tuple(child for child in node.children if not isinstance(child, t.Cite)))
             yield from cites((node,))
         else:
             yield node

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from rag.answer.tree import Link
 from rag.text.addresses import source_urls
@@ -41,86 +41,71 @@ class Meaning:
     changed: bool = False
 
 
-class CitationForm(Protocol):
+class CitationForm(ABC):
     """How a profile cites. ``opens`` are the characters that a mark may begin with.
 
     ``draws_on`` is the share (0..1) of a sentence's words from which an answer without marks cites by its words; None:
     never.
     """
 
-    @property
-    def opens(self) -> str: ...
+    opens: str
+    draws_on: float | None
 
-    @property
-    def draws_on(self) -> float | None: ...
-
+    @abstractmethod
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         """Where the mark that begins at ``start`` ends, at most ``end``, and what it says; None for no mark."""
-        ...
 
+    @abstractmethod
     def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
         """What ``mark`` means of ``hits``, all that the writer saw."""
-        ...
 
     def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
         """The source that a link leads to, where links cite."""
-        ...
+        return None
 
+    @abstractmethod
     def source(self, hit: Hit) -> Hashable:
         """What one citation stands for: equal for hits of one title, address or id."""
-        ...
 
+    @abstractmethod
     def named(self, hit: Hit, mark: str) -> Named:
         """``hit`` as ``mark``, the one that its passage was shown with, names it."""
-        ...
 
     def urls(self, hit: Hit) -> tuple[str, ...]:
         """The addresses that a citation of ``hit`` names."""
-        ...
+        return source_urls(hit.chunk)
 
     def chunk_id(self, hit: Hit) -> str | None:
         """The id of the chunk, where chunks are what is cited."""
-        ...
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class IdForm:
+@dataclass(frozen=True)
+class IdForm(CitationForm):
     """``[id_3]``, ``[id_3, id_5]``: chunks by their ids."""
 
     opens: str = BRACKETS
-    draws_on: None = None
+    draws_on: float | None = None
 
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        """See ``CitationForm``."""
         mark = _IDS.match(text, start, end)
         return (mark.end(), mark[1]) if mark else None
 
     def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
-        """See ``CitationForm``."""
         known = {hit.chunk.number: hit for hit in hits}
         numbers = [int(number) for number in _NUMBER.findall(mark)]
         named = tuple(self.named(known[number], f"[id_{number}]") for number in numbers if number in known)
         removed = len(numbers) - len(named)
         return Meaning(tuple(dict.fromkeys(named)) if removed else named, removed, removed > 0)
 
-    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
-        """Links cite nothing."""
-        return None
-
     def source(self, hit: Hit) -> Hashable:
         """The chunk itself."""
         return hit.chunk.number
 
     def named(self, hit: Hit, mark: str) -> Named:
-        """See ``CitationForm``."""
         return Named((hit,), mark, heading(hit.chunk), hit.chunk.section)
 
-    def urls(self, hit: Hit) -> tuple[str, ...]:
-        """See ``CitationForm``."""
-        return source_urls(hit.chunk)
-
     def chunk_id(self, hit: Hit) -> str | None:
-        """See ``CitationForm``."""
         return hit.chunk.id
 
 

@@ -21,8 +21,8 @@ _ASCII_OTHERS = re.compile(r"[^a-z]+")
 class Leaks:
     """Whether texts repeat ``WORDS`` words on end of ``instructions``, a prompt's template.
 
-    What stands between the letters does not count: blanks, punctuation, digits, accents, invisible characters. What the template asks for word for word, the first sentence of ``decline``, is no
-    leak.
+    What stands between the letters does not count: blanks, punctuation, digits, accents, invisible characters. What
+    the template asks for word for word, the first sentence of ``decline``, is no leak.
     """
 
     runs: tuple[str, ...] = ()

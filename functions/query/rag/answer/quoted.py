@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.markdown import inline_markdown
+from rag.answer.inline_markdown import inline_markdown
 from rag.answer.read import Reader, normalised
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.tree import (
-    Block,
-    Cite,
-    CodeBlock,
-    Heading,
-    Inline,
-    Item,
-    Listing,
-    Paragraph,
-    Quotation,
-    Statement,
-    Text,
-    Tree,
-    mapped,
-)
+from rag.answer.walk import mapped
 from rag.answer.write import plain_text
 from rag.values import answer as values
 from rag.values.answer import Completion, Context
@@ -32,14 +19,14 @@ from rag.values.answer import Completion, Context
 class Quoted:
     """A tree of quotations, each a statement that its passage supports; ``quotes`` are their words by chunk."""
 
-    tree: Tree
+    tree: t.Tree
     statements: tuple[values.Statement, ...]
     quotes: dict[int, str]
 
 
 def quoted(made: Completion, context: Context, form: CitationForm) -> Quoted:
     """What ``made`` quotes of ``context``, behind its note."""
-    tree: list[Block] = [Paragraph((Text(made.note),))] if made.note else []
+    tree: list[t.Block] = [t.Paragraph((t.Text(made.note),))] if made.note else []
     statements: list[values.Statement] = []
     quotes: dict[int, str] = {}
     read = Reader()
@@ -51,9 +38,9 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> Quoted:
         if not blocks:
             continue
         text = plain_text(blocks)
-        cite = Cite(chunk, (chunk,), named.raw, named.title, named.section)
+        cite = t.Cite(chunk, (chunk,), named.raw, named.title, named.section)
         tree += _cited(_stated(blocks, len(statements)), cite)
-        said = inline_markdown((Text(" ".join(text.split())),))
+        said = inline_markdown((t.Text(" ".join(text.split())),))
         statements.append(
             values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
         )
@@ -61,27 +48,27 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> Quoted:
     return Quoted(tuple(tree), tuple(statements), quotes)
 
 
-def _stated(blocks: Tree, number: int) -> Tree:
-    def run(children: tuple[Inline, ...]) -> tuple[Inline, ...]:
-        return (Statement(children, number, "supported"),)
+def _stated(blocks: t.Tree, number: int) -> t.Tree:
+    def run(children: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
+        return (t.Statement(children, number, "supported"),)
 
     return tuple(
-        replace(block, below=run(())) if isinstance(block, CodeBlock) else block for block in mapped(blocks, run)
+        replace(block, below=run(())) if isinstance(block, t.CodeBlock) else block for block in mapped(blocks, run)
     )
 
 
-def _cited(blocks: Tree, cite: Cite) -> Tree:
+def _cited(blocks: t.Tree, cite: t.Cite) -> t.Tree:
     """``blocks`` with ``cite`` behind their last words; below them where those are of a table or code."""
     *others, last = blocks
     match last:
-        case Paragraph() | Heading():
-            return (*others, replace(last, children=(*last.children, Text(" "), cite)))
-        case Listing():
+        case t.Paragraph() | t.Heading():
+            return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
+        case t.Listing():
             *items, item = last.items
             children = _cited(item.children, cite)
             gaps = (*item.gaps, *(True for _ in children[len(item.children) :]))
-            return (*others, replace(last, items=(*items, Item(children, gaps))))
-        case Quotation():
-            return (*others, Quotation(_cited(last.children, cite)))
+            return (*others, replace(last, items=(*items, t.Item(children, gaps))))
+        case t.Quotation():
+            return (*others, t.Quotation(_cited(last.children, cite)))
         case _:
-            return (*others, last, Paragraph((cite,)))
+            return (*others, last, t.Paragraph((cite,)))

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answer import tree as t
 from rag.answer.forms import CitationForm, Meaning, Named
-from rag.answer.html import trimmed
-from rag.answer.tree import Cite, Inline, Link, Mark, Styled, Text, Tree, joined, mapped, nodes
+from rag.answer.walk import joined, mapped, nodes, trimmed
 from rag.answer.write import plain
 from rag.text.stems import content_stems
 from rag.values.answer import Hit
@@ -30,7 +30,7 @@ _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 class Referenced:
     """A tree without marks; of the names in them ``valid`` were known, and ``removed`` were not."""
 
-    tree: Tree
+    tree: t.Tree
     valid: int = 0
     removed: int = 0
 
@@ -45,42 +45,42 @@ class References:
         self._said = ""
         self._before = ""
 
-    def __call__(self, tree: Tree) -> Referenced:
+    def __call__(self, tree: t.Tree) -> Referenced:
         """``tree`` with citations in place of its marks."""
         self._valid = self._removed = 0
         made = mapped(tree, self._run)
         return Referenced(made, self._valid, self._removed)
 
-    def _run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+    def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._said += "\n"
         found = self._resolved(run)
         return found if found == run else trimmed(found)
 
-    def _resolved(self, run: Sequence[Inline]) -> tuple[Inline, ...]:
-        found: list[Inline] = []
+    def _resolved(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
+        found: list[t.Inline] = []
         rest = list(joined(run))
         while rest:
             node = rest.pop(0)
-            if isinstance(node, Mark):
+            if isinstance(node, t.Mark):
                 self._mark(node, found, rest)
                 continue
-            if isinstance(node, Link) and (named := self._form.linked(node, self._hits)):
+            if isinstance(node, t.Link) and (named := self._form.linked(node, self._hits)):
                 self._valid += 1
-                bare = node.children == (Text(node.href),)
+                bare = node.children == (t.Text(node.href),)
                 found += [self._cite(named, named.raw)] if bare else [node, self._cite(named, "")]
                 continue
             self._said += plain((node,))
-            if isinstance(node, Styled | Link):
+            if isinstance(node, t.Styled | t.Link):
                 found.append(replace(node, children=self._resolved(node.children)))
             else:
                 found.append(node)
         return joined(found)
 
-    def _mark(self, mark: Mark, found: list[Inline], rest: list[Inline]) -> None:
+    def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
         """Add what ``mark`` is to ``found``; where it goes, blanks and brackets around it do too."""
         meaning = self._form.meaning(mark.raw, self._hits)
         if not meaning.named and _is_glued(found):  # as in "list[str]": it is no mark
-            found.append(Text(mark.raw))
+            found.append(t.Text(mark.raw))
             return
         self._valid += len(meaning.named)
         self._removed += meaning.removed
@@ -89,41 +89,41 @@ class References:
         else:
             _tidied(found, rest)
 
-    def _cites(self, meaning: Meaning, raw: str) -> list[Inline]:
+    def _cites(self, meaning: Meaning, raw: str) -> list[t.Inline]:
         if not meaning.changed:  # what was written stands for all of them
             first, *others = meaning.named
             return [self._cite(first, raw), *(self._cite(one, "") for one in others)]
-        return list(joined(node for one in meaning.named for node in (Text(" "), self._cite(one, one.raw))))[1:]
+        return list(joined(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
 
-    def _cite(self, named: Named, raw: str) -> Cite:
+    def _cite(self, named: Named, raw: str) -> t.Cite:
         self._before = self._said if len(content_stems(self._said)) >= MIN_WORDS else self._before
         self._said = ""
         sentences = [one for one in _SENTENCE.split(self._before) if len(content_stems(one)) >= MIN_WORDS]
         hit = self._words.nearest(sentences[-1] if sentences else self._before, named.hits)
         among = tuple(one.chunk.number for one in named.hits)
-        return Cite(hit.chunk.number, among, raw, named.title, named.section)
+        return t.Cite(hit.chunk.number, among, raw, named.title, named.section)
 
 
-def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], Cite | None] | None:
-    """Gives the citation of the passage that a statement draws on by its words; None where ``form`` has no such rule."""
+def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
+    """Gives the citation of the passage that a statement draws on by its words; None where the form knows none."""
     least = form.draws_on
     if least is None:
         return None
     words = Words(hits)
 
-    def drawn(said: str) -> Cite | None:
+    def drawn(said: str) -> t.Cite | None:
         hit = words.drawn_on(said, least)
         if hit is None:
             return None
         named = form.named(hit, "")
-        return Cite(hit.chunk.number, (hit.chunk.number,), "", named.title, named.section, written=False)
+        return t.Cite(hit.chunk.number, (hit.chunk.number,), "", named.title, named.section, written=False)
 
     return drawn
 
 
-def cites(tree: Sequence[Inline]) -> tuple[Cite, ...]:
+def cites(tree: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
     """The citations in a run of nodes, in their order."""
-    return tuple(node for node in nodes(tree) if isinstance(node, Cite))
+    return tuple(node for node in nodes(tree) if isinstance(node, t.Cite))
 
 
 class Words:
@@ -163,12 +163,12 @@ class Words:
         return math.log(1 + len(self.hits) / (1 + self._frequency[word]))
 
 
-def _is_glued(found: Sequence[Inline]) -> bool:
+def _is_glued(found: Sequence[t.Inline]) -> bool:
     last = found[-1] if found else None
-    return isinstance(last, Text) and (last.text[-1:].isalnum() or last.text.endswith("_"))
+    return isinstance(last, t.Text) and (last.text[-1:].isalnum() or last.text.endswith("_"))
 
 
-def _tidied(found: list[Inline], rest: list[Inline]) -> None:
+def _tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
     before, behind = _ended(found, -1), _ended(rest, 0)
     while (opened := before.rstrip(" \t"))[-1:] in _BRACKETS and behind.lstrip(" \t")[:1] == _BRACKETS[opened[-1]]:
@@ -176,14 +176,14 @@ def _tidied(found: list[Inline], rest: list[Inline]) -> None:
     follows = behind[:1]
     if follows.isspace() or follows in _STOPS or not (follows or rest):
         before = before.rstrip(" \t")
-    found += [Text(before)] if before else []
-    rest[:0] = [Text(behind)] if behind else []
+    found += [t.Text(before)] if before else []
+    rest[:0] = [t.Text(behind)] if behind else []
 
 
-def _ended(run: list[Inline], place: int) -> str:
+def _ended(run: list[t.Inline], place: int) -> str:
     """Takes the text away that stands at ``place`` of ``run``, if one does."""
     node = run[place] if run else None
-    if not isinstance(node, Text):
+    if not isinstance(node, t.Text):
         return ""
     run.pop(place)
     return node.text

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from rag.answer import tree as t
 from rag.answer.held import BARE, bare_address, held_by, key_of
-from rag.answer.tree import Block, Cite, Code, Inline, Link, Statement, Styled, Text, Tree, all_nodes, joined, mapped
+from rag.answer.walk import all_nodes, joined, mapped
 from rag.text.addresses import address_key
 from rag.values.answer import Chunk
 
@@ -20,7 +21,7 @@ from rag.values.answer import Chunk
 class Restricted:
     """A tree that leads to held addresses alone; ``removed`` counts the addresses that it led to beside them."""
 
-    tree: Tree
+    tree: t.Tree
     removed: int = 0
 
 
@@ -33,25 +34,25 @@ class RestrictLinks:
         self._looked: frozenset[int] = frozenset()
         self._waiting: frozenset[int] = frozenset()
 
-    def __call__(self, tree: Iterable[Block], cited: Iterable[int] = ()) -> Restricted:
+    def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> Restricted:
         """The next blocks; ``cited`` are chunks that are cited beside."""
         self._cite(cited)
-        made: list[Block] = []
+        made: list[t.Block] = []
         removed = 0
         for block in tree:
-            links = [node for node in all_nodes((block,)) if isinstance(node, Link)]
+            links = [node for node in all_nodes((block,)) if isinstance(node, t.Link)]
             self.look_at(block)
             removed += sum(not self.leads(link) for link in links)
             made += mapped((block,), self._run) if links else (block,)
         return Restricted(tuple(made), removed)
 
-    def look_at(self, block: Block) -> None:
+    def look_at(self, block: t.Block) -> None:
         """Hold what the passages name that ``block`` cites."""
         self._cite(
-            chunk for node in all_nodes((block,)) if isinstance(node, Cite) and node.written for chunk in node.among
+            chunk for node in all_nodes((block,)) if isinstance(node, t.Cite) and node.written for chunk in node.among
         )
 
-    def leads(self, link: Link) -> bool:
+    def leads(self, link: t.Link) -> bool:
         """Whether ``link`` leads where the passages do that were cited so far."""
         return leads_to(link.href, self._addresses())
 
@@ -66,32 +67,32 @@ class RestrictLinks:
             self._held = self._held | held_by(self._chunks[number] for number in new)
         return self._held
 
-    def _run(self, run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+    def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         return restricted(run, self._addresses())
 
 
-def restricted(run: Iterable[Inline], held: Container[str]) -> tuple[Inline, ...]:
+def restricted(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline, ...]:
     """A run of nodes in which nothing leads elsewhere than to ``held`` (keys of addresses)."""
     return joined(made for node in run for made in _restricted(node, held))
 
 
-def _restricted(node: Inline, held: Container[str]) -> Iterator[Inline]:
+def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
     match node:
-        case Link() if leads_to(node.href, held):
+        case t.Link() if leads_to(node.href, held):
             yield node if is_bare(node) else replace(node, children=_label(node.children, held))
-        case Link() if is_bare(node):
-            yield Code(node.href)
-        case Link():
+        case t.Link() if is_bare(node):
+            yield t.Code(node.href)
+        case t.Link():
             yield from _label(node.children, held)
-        case Styled() | Statement():
+        case t.Styled() | t.Statement():
             yield replace(node, children=restricted(node.children, held))
         case _:
             yield node
 
 
-def is_bare(link: Link) -> bool:
+def is_bare(link: t.Link) -> bool:
     """Whether ``link`` says nothing but where it leads."""
-    return not link.image and link.children == (Text(link.href),)
+    return not link.image and link.children == (t.Text(link.href),)
 
 
 def leads_to(href: str, held: Container[str]) -> bool:
@@ -99,17 +100,17 @@ def leads_to(href: str, held: Container[str]) -> bool:
     return key_of(href) in held and (("@" in href and ":" not in href) or address_key(href) in held)
 
 
-def _label(run: Iterable[Inline], held: Container[str]) -> tuple[Inline, ...]:
+def _label(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline, ...]:
     """The words of a link: an address in them is code, since a reader might link it once more."""
     return joined(
-        made for node in run for made in (_coded(node.text) if isinstance(node, Text) else _restricted(node, held))
+        made for node in run for made in (_coded(node.text) if isinstance(node, t.Text) else _restricted(node, held))
     )
 
 
-def _coded(text: str) -> Iterator[Inline]:
+def _coded(text: str) -> Iterator[t.Inline]:
     at = 0
     for match in BARE.finditer(text):
         address = bare_address(match) or match[0]
-        yield from (Text(text[at : match.start()]), Code(address))
+        yield from (t.Text(text[at : match.start()]), t.Code(address))
         at = match.start() + len(address)
-    yield Text(text[at:])
+    yield t.Text(text[at:])

@@ -10,25 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rag.answer.html import trimmed
-from rag.answer.tree import (
-    Block,
-    Break,
-    Cite,
-    CodeBlock,
-    Heading,
-    Inline,
-    Item,
-    Link,
-    Listing,
-    Mark,
-    Paragraph,
-    Quotation,
-    Styled,
-    Table,
-    Text,
-    nodes,
-)
+from rag.answer import tree as t
+from rag.answer.walk import nodes, trimmed
 
 _MARKERS = r"(?:[ \t>]|[-*+](?=\s)|\d{1,9}[.)](?=\s))*"
 _UNSURE_LINE = re.compile(rf"{_MARKERS}(?:(?:```|~~~).*|[-*+#=_>`~\d.) \t]*|\|.*)")
@@ -58,38 +41,38 @@ def _is_row(lines: Sequence[str]) -> bool:
     return any(re.fullmatch(r"[ \t>]*[|:-][ \t|:-]*", line) for line in lines[-200:])
 
 
-def safe_part(block: Block, source: str, held: Callable[[Link], bool]) -> Block | None:
+def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.Block | None:
     """The part of ``block`` that is certain; ``source`` is what it was read from, ``held`` says which links stay."""
     match block:
-        case Paragraph() | Heading():
+        case t.Paragraph() | t.Heading():
             children = _safe_run(block.children, held, ended=source[-1:].isspace())
             return replace(block, children=children) if children else None
-        case Listing():
+        case t.Listing():
             item = _safe_item(block.items[-1], source, held)
             items = (*block.items[:-1], *([item] if item else []))
             return replace(block, items=items) if items else None
-        case Quotation():
+        case t.Quotation():
             blocks = _safe_last(block.children, source, held)
-            return Quotation(blocks) if blocks else None
-        case Table():
+            return t.Quotation(blocks) if blocks else None
+        case t.Table():
             return block if source.endswith("\n") else replace(block, rows=block.rows[:-1])
-        case CodeBlock():
+        case t.CodeBlock():
             return _safe_code(block, source)
         case _:
             return block
 
 
-def _safe_item(item: Item, source: str, held: Callable[[Link], bool]) -> Item | None:
+def _safe_item(item: t.Item, source: str, held: Callable[[t.Link], bool]) -> t.Item | None:
     kept = _safe_last(item.children, source, held)
-    return Item(kept, item.gaps[: len(kept)]) if kept else None
+    return t.Item(kept, item.gaps[: len(kept)]) if kept else None
 
 
-def _safe_last(blocks: Sequence[Block], source: str, held: Callable[[Link], bool]) -> tuple[Block, ...]:
+def _safe_last(blocks: Sequence[t.Block], source: str, held: Callable[[t.Link], bool]) -> tuple[t.Block, ...]:
     part = safe_part(blocks[-1], source, held)
     return (*blocks[:-1], part) if part else tuple(blocks[:-1])
 
 
-def _safe_code(block: CodeBlock, source: str) -> CodeBlock | None:
+def _safe_code(block: t.CodeBlock, source: str) -> t.CodeBlock | None:
     lines = [line.lstrip(" \t>-*+0123456789.)") for line in source.split("\n")]
     opening = next((place for place, line in enumerate(lines) if line.startswith(block.fence)), None)
     if opening is None:
@@ -100,40 +83,40 @@ def _safe_code(block: CodeBlock, source: str) -> CodeBlock | None:
     return replace(block, closed=closed)
 
 
-def _safe_run(run: Sequence[Inline], held: Callable[[Link], bool], *, ended: bool) -> tuple[Inline, ...]:
-    found: list[Inline] = []
+def _safe_run(run: Sequence[t.Inline], held: Callable[[t.Link], bool], *, ended: bool) -> tuple[t.Inline, ...]:
+    found: list[t.Inline] = []
     for place, node in enumerate(run):
         last = place == len(run) - 1
-        if isinstance(node, Text) and (unsure := _MAY_PAIR.search(node.text)):
-            return _whole_words([*found, Text(node.text[: unsure.start()])])
-        if isinstance(node, Styled) and any(
-            isinstance(one, Text) and _BINDS.search(one.text) for one in nodes((node,))
+        if isinstance(node, t.Text) and (unsure := _MAY_PAIR.search(node.text)):
+            return _whole_words([*found, t.Text(node.text[: unsure.start()])])
+        if isinstance(node, t.Styled) and any(
+            isinstance(one, t.Text) and _BINDS.search(one.text) for one in nodes((node,))
         ):
             return _whole_words(found)
         if (
-            isinstance(node, Mark)
-            or (isinstance(node, Link) and not held(node))
-            or (isinstance(node, Cite) and last and not ended)
+            isinstance(node, t.Mark)
+            or (isinstance(node, t.Link) and not held(node))
+            or (isinstance(node, t.Cite) and last and not ended)
         ):
             return _whole_words(found)
         found.append(node)
     return _without_half_a_mark(trimmed(found)) if ended else _whole_words(found)
 
 
-def _whole_words(run: list[Inline]) -> tuple[Inline, ...]:
+def _whole_words(run: list[t.Inline]) -> tuple[t.Inline, ...]:
     """``run`` up to its last blank."""
     while run:
         node = run.pop()
-        if isinstance(node, Break):
+        if isinstance(node, t.Break):
             return _without_half_a_mark(trimmed(run))
-        if isinstance(node, Text):
+        if isinstance(node, t.Text):
             ends = [match.start() for match in _BETWEEN_WORDS.finditer(node.text)]
             if ends:
-                return _without_half_a_mark(trimmed([*run, Text(node.text[: ends[-1]])]))
+                return _without_half_a_mark(trimmed([*run, t.Text(node.text[: ends[-1]])]))
     return ()
 
 
-def _without_half_a_mark(run: tuple[Inline, ...]) -> tuple[Inline, ...]:
+def _without_half_a_mark(run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
     last = run[-1] if run else None
-    begun = _MAY_CITE.search(last.text) if isinstance(last, Text) else None
-    return trimmed([*run[:-1], Text(last.text[: begun.start()])]) if begun and isinstance(last, Text) else run
+    begun = _MAY_CITE.search(last.text) if isinstance(last, t.Text) else None
+    return trimmed([*run[:-1], t.Text(last.text[: begun.start()])]) if begun and isinstance(last, t.Text) else run

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urldefrag
 
-from rag.answer.forms import BRACKETS, Meaning, Named
+from rag.answer.forms import BRACKETS, CitationForm, Meaning, Named
 from rag.answer.tree import Link
 from rag.text.addresses import TRAILING, address_key, same_source, source_name, source_url, title_name
 from rag.values.answer import Hit
@@ -21,24 +21,23 @@ _SOURCE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceForm:
+@dataclass(frozen=True)
+class SourceForm(CitationForm):
     """A source is named by its address, by its page's, or by its title where it has none.
 
     A link to a source cites it, and so does its bare address. An answer that names none cites those passages that hold
     at least the share ``draws_on`` (0..1) of the words of a sentence.
     """
 
-    draws_on: float
+    draws_on: float | None
     opens: str = f"({BRACKETS}"
 
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        """See ``CitationForm``."""
         mark = _SOURCE.match(text, start, end)
         return (mark.end(), mark[0]) if mark else None
 
     def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
-        """See ``CitationForm``. One mark may hold several addresses: it means the passages of all."""
+        """One mark may hold several addresses: it means the passages of all."""
         known = _by_name(hits)
         source = _SOURCE.match(mark)
         if source and (hits_of := known.get(same_source(source[1]))) and _is_spelt(source[1], hits_of[0]):
@@ -50,7 +49,6 @@ class SourceForm:
         )
 
     def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
-        """See ``CitationForm``."""
         found = _by_name(hits).get(same_source(link.href)) if link.href.lower().startswith("http") else None
         cites = found is not None and not link.image and _is_spelt(link.href, found[0])
         return _named(found, link.href) if found and cites else None
@@ -60,15 +58,10 @@ class SourceForm:
         return source_name(hit.chunk)
 
     def named(self, hit: Hit, mark: str) -> Named:
-        """See ``CitationForm``."""
         return _named((hit,), mark)
 
     def urls(self, hit: Hit) -> tuple[str, ...]:
-        """See ``CitationForm``."""
         return (url,) if (url := source_url(hit.chunk)) else ()
-
-    def chunk_id(self, hit: Hit) -> None:
-        """Sources are cited."""
 
 
 def _named(hits: tuple[Hit, ...], raw: str) -> Named:

@@ -7,42 +7,22 @@ words are meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Literal
 
-from rag.answer.markdown import inline_markdown
+from rag.answer import tree as t
+from rag.answer.inline_markdown import inline_markdown
 from rag.answer.references import cites
-from rag.answer.tree import (
-    Block,
-    Break,
-    Cite,
-    Code,
-    CodeBlock,
-    Heading,
-    Inline,
-    Item,
-    Link,
-    Listing,
-    Paragraph,
-    Quotation,
-    Row,
-    Statement,
-    Styled,
-    Table,
-    Text,
-    Tree,
-    all_nodes,
-    joined,
-)
+from rag.answer.sentences import sentences
+from rag.answer.walk import all_nodes
 from rag.answer.write import plain
 
-type Draw = Callable[[str], Cite | None]
+type Draw = Callable[[str], t.Cite | None]
 """From what a statement says to the citation of what it draws on."""
 type Kind = Literal["sentence", "item", "row", "code"]
 
-_STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
 _BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
 _LEAD_CHARS = 300
 """An item longer than this introduces nothing."""
@@ -63,24 +43,24 @@ class Unit:
     kind: Kind
     text: str
     claim: str
-    cites: tuple[Cite, ...]
+    cites: tuple[t.Cite, ...]
     group: int
     lead: int | None = None
     ends: str = ""
     bold: bool = False
     names_sources: bool = False
-    shared: tuple[Cite, ...] = ()
+    shared: tuple[t.Cite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A ``tree`` in which each unit is a node, and the ``units`` that state something."""
 
-    tree: Tree
+    tree: t.Tree
     units: tuple[Unit, ...]
 
 
-def cut(tree: Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
+def cut(tree: t.Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
     """``tree`` with its statements as nodes.
 
     No statements are headings (a line all in bold is one), questions, what introduces others with a colon, and what
@@ -88,7 +68,7 @@ def cut(tree: Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
     held up with the ``question`` that it answers. In an answer that cites nothing ``draw`` gives the citation that
     belongs behind a statement.
     """
-    cutter = _Cutter(None if any(isinstance(node, Cite) for node in all_nodes(tree)) else draw)
+    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw)
     made = tuple(map(cutter.block, tree))
     leads = {unit.lead for unit in cutter.units}
     said = [unit for unit in cutter.units if unit.number not in leads and unit.ends != "?" and not unit.bold]
@@ -112,35 +92,35 @@ class _Cutter:
     def __init__(self, draw: Draw | None) -> None:
         self.draw = draw
         self.units: list[Unit] = []
-        self.apart: list[tuple[int, tuple[Cite, ...]]] = []
+        self.apart: list[tuple[int, tuple[t.Cite, ...]]] = []
         self.intro: Unit | None = None
         self.group = 0
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: t.Block) -> t.Block:
         self.group += 1
         match block:
-            case Paragraph():
+            case t.Paragraph():
                 return replace(block, children=self._paragraph(block.children))
-            case Heading():
+            case t.Heading():
                 self.intro = None
                 return block
-            case CodeBlock():
+            case t.CodeBlock():
                 return self._code(block)
-            case Listing():
+            case t.Listing():
                 return self._list(block)
-            case Quotation():
-                return Quotation(tuple(map(self.block, block.children)))
-            case Table():
+            case t.Quotation():
+                return t.Quotation(tuple(map(self.block, block.children)))
+            case t.Table():
                 return self._table(block)
             case _:
                 return block
 
-    def _paragraph(self, run: Sequence[Inline], lead: Unit | None = None) -> tuple[Inline, ...]:
+    def _paragraph(self, run: Sequence[t.Inline], lead: Unit | None = None) -> tuple[t.Inline, ...]:
         if not any(map(str.isalnum, plain(run))):
             if found := cites(run):
                 self.apart.append((len(self.units), found))
             return tuple(run)
-        made: list[Inline] = []
+        made: list[t.Inline] = []
         colon = self.intro if self.intro and self.intro.ends == ":" else None
         for part in sentences(run):
             made.append(self._unit("sentence", part, lead or colon))
@@ -148,13 +128,13 @@ class _Cutter:
         self.intro = self.units[-1]
         return tuple(made)
 
-    def _unit(self, kind: Kind, run: Sequence[Inline], lead: Unit | None) -> Statement:
+    def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
         number = len(self.units)
         introduced = lead if lead and lead.ends == ":" else None
         words = _told(plain(run))
         drawn = self.draw(words) if self.draw else None
         run = (*run, drawn) if drawn else run
-        own = plain([node for node in run if not isinstance(node, Link)])
+        own = plain([node for node in run if not isinstance(node, t.Link)])
         led = f"{introduced.text} " if introduced else ""
         unit = Unit(
             number=number,
@@ -166,27 +146,29 @@ class _Cutter:
             lead=introduced.number if introduced else None,
             ends=words.rstrip()[-1:],
             names_sources=bool(cites(run)) and (words.endswith(":") or not any(map(str.isalnum, own))),
-            bold=all(isinstance(node, Styled) and node.style == "strong" for node in run if plain((node,)).strip(" :")),
+            bold=all(
+                isinstance(node, t.Styled) and node.style == "strong" for node in run if plain((node,)).strip(" :")
+            ),
         )
         self.units.append(unit)
-        return Statement(tuple(run), number)
+        return t.Statement(tuple(run), number)
 
-    def _list(self, block: Listing) -> Listing:
+    def _list(self, block: t.Listing) -> t.Listing:
         intro, group = self.intro, self.group
-        items: list[Item] = []
+        items: list[t.Item] = []
         for item in block.items:
-            self.intro, children = intro, list[Block]()
+            self.intro, children = intro, list[t.Block]()
             for place, child in enumerate(item.children):
                 self.group = group
-                if isinstance(child, Paragraph) and not place:
-                    children.append(Paragraph(self._item(child.children, intro)))
+                if isinstance(child, t.Paragraph) and not place:
+                    children.append(t.Paragraph(self._item(child.children, intro)))
                 else:
                     children.append(self.block(child))
             items.append(replace(item, children=tuple(children)))
         self.intro = intro
         return replace(block, items=tuple(items))
 
-    def _item(self, run: tuple[Inline, ...], intro: Unit | None) -> tuple[Inline, ...]:
+    def _item(self, run: tuple[t.Inline, ...], intro: Unit | None) -> tuple[t.Inline, ...]:
         """An item's own words whole; long ones by their sentences."""
         from knowledge.cut.spans import MAX_CHARS  # late: it brings markdown-it
 
@@ -198,14 +180,14 @@ class _Cutter:
         self.intro = self.units[-1] if len(words) <= _LEAD_CHARS else None
         return made
 
-    def _table(self, block: Table) -> Table:
+    def _table(self, block: t.Table) -> t.Table:
         head = " ".join(plain(cell) for cell in block.head)
         return replace(block, rows=tuple(self._row(row, head) for row in block.rows))
 
-    def _row(self, row: Row, head: str) -> Row:
-        run: list[Inline] = []
+    def _row(self, row: t.Row, head: str) -> t.Row:
+        run: list[t.Inline] = []
         for cell in row:
-            run += [*([Text(" ")] if run else []), *cell]
+            run += [*([t.Text(" ")] if run else []), *cell]
         if not any(map(str.isalnum, plain(run))):
             return row
         made = self._unit("row", run, None)
@@ -213,90 +195,21 @@ class _Cutter:
             self.units[made.number], text=f"{head} {self.units[made.number].text}".strip()
         )
         drawn = made.children[len(run) :]
-        return tuple((Statement(cell, made.number),) for cell in (*row[:-1], (*row[-1], *drawn)))
+        return tuple((t.Statement(cell, made.number),) for cell in (*row[:-1], (*row[-1], *drawn)))
 
-    def _code(self, block: CodeBlock) -> CodeBlock:
+    def _code(self, block: t.CodeBlock) -> t.CodeBlock:
         number = len(self.units)
         self.units.append(
-            Unit(number, "code", inline_markdown((Code(block.text),)), block.text, cites(block.below), self.group)
+            Unit(number, "code", inline_markdown((t.Code(block.text),)), block.text, cites(block.below), self.group)
         )
-        return replace(block, below=(Statement(block.below, number),))
+        return replace(block, below=(t.Statement(block.below, number),))
 
 
 def _told(words: str) -> str:
     return _BEFORE_STOP.sub("", " ".join(words.split()))
 
 
-def sentences(run: Sequence[Inline]) -> Iterator[tuple[Inline, ...]]:
-    """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
-    from knowledge.cut import spans  # late: it brings markdown-it
-    from knowledge.cut.units import Source
-
-    opaque = "".join(map(_opaque, run))
-    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))}
-    at = 0
-    for node, following in zip(run, [*run[1:], None], strict=True):
-        at += len(_opaque(node))
-        stop = _STOP.match(following.text) if isinstance(node, Cite) and isinstance(following, Text) else None
-        if stop and stop.end() < len(following.text):  # type: ignore[union-attr]
-            starts.add(at + stop.end() + 1)
-    rest = list(run)
-    done = 0
-    for start in sorted(starts - {0}):
-        if start <= done or start >= len(opaque):
-            continue
-        head, rest = _split(rest, start - done)
-        while rest and isinstance(rest[0], Cite):  # what stands behind a sentence is its own
-            head.append(rest.pop(0))
-        done = start
-        if head:
-            yield joined(head)
-    if rest:
-        yield joined(rest)
-
-
-def _opaque(node: Inline) -> str:
-    """What of ``node`` a sentence may end in; of the rest as many letters."""
-    match node:
-        case Text(text):
-            return text
-        case Break():
-            return "\n"
-        case Code(text):
-            return "x" * len(text)
-        case Link():
-            return "x" * len(plain(node.children))
-        case Styled() | Statement():
-            return "".join(map(_opaque, node.children))
-        case _:
-            return ""
-
-
-def _split(run: Sequence[Inline], at: int) -> tuple[list[Inline], list[Inline]]:
-    """``run`` up to its ``at``-th character, and the rest."""
-    head: list[Inline] = []
-    rest = list(run)
-    while rest:
-        node = rest[0]
-        length = len(_opaque(node))
-        if length <= at and (length or at):
-            head.append(rest.pop(0))
-            at -= length
-            continue
-        if at and isinstance(node, Text):
-            head.append(Text(node.text[:at]))
-            rest[0] = Text(node.text[at:])
-        elif at and isinstance(node, Styled):
-            inner, others = _split(node.children, at)
-            head.append(Styled(node.style, tuple(inner)))
-            rest[0] = Styled(node.style, tuple(others))
-        elif at:
-            head.append(rest.pop(0))
-        break
-    return head, rest
-
-
-def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[Cite, ...]]]) -> list[Unit]:
+def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite, ...]]]) -> list[Unit]:
     """Each unit without citations with those that it may mean; ``apart`` are those that stand alone, by their place."""
     found = list(units)
     places = range(len(found) - 1)

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answer.forms import BRACKETS, CLOSE, OPEN, Meaning, Named
+from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, Meaning, Named
 from rag.answer.held import BARE
-from rag.answer.tree import Link
-from rag.text.addresses import source_urls
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 from rag.values.answer import Hit
@@ -30,8 +28,8 @@ class _Label:
     section: str
 
 
-@dataclass(frozen=True, slots=True)
-class TitleForm:
+@dataclass(frozen=True)
+class TitleForm(CitationForm):
     """Three tiers, as in Waypoint's seed: equal titles, one title holds the other, Dice over ``min_dice``.
 
     Titles are compared case-insensitively. The contained title has at least ``min_contained`` characters, a word that
@@ -43,15 +41,14 @@ class TitleForm:
     min_dice: float
     min_contained: int
     opens: str = BRACKETS
-    draws_on: None = None
+    draws_on: float | None = None
 
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        """See ``CitationForm``. Ticks that pair with others outside of the brackets make code of them."""
+        """Ticks that pair with others outside of the brackets make code of them."""
         mark = _MARK.match(text, start, end)
         return (mark.end(), mark[0]) if mark and mark[0].count("`") % 2 == 0 else None
 
     def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
-        """See ``CitationForm``."""
         labels = list(self._labels(mark, hits))
         places = [self._match(label, hits) for label in labels]
         named = tuple(
@@ -65,24 +62,12 @@ class TitleForm:
         )
         return Meaning(named, len(labels) - len(named), not as_is)
 
-    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
-        """Links cite nothing."""
-        return None
-
     def source(self, hit: Hit) -> Hashable:
         """The title."""
         return _key(hit.chunk.title)
 
     def named(self, hit: Hit, mark: str) -> Named:
-        """See ``CitationForm``."""
         return Named((hit,), mark, _label(mark[1:-1]).title, hit.chunk.section)
-
-    def urls(self, hit: Hit) -> tuple[str, ...]:
-        """See ``CitationForm``."""
-        return source_urls(hit.chunk)
-
-    def chunk_id(self, hit: Hit) -> None:
-        """Documents are cited."""
 
     def _labels(self, mark: str, hits: Sequence[Hit]) -> Iterator[_Label]:
         """The labels in a bracket: one, unless it is a list in which a title of ``hits`` stands."""

@@ -6,8 +6,7 @@ One parse makes it (``rag.answer.read``), functions from tree to tree change it,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 type Support = Literal["supported", "partial", "unsupported"]
@@ -166,81 +165,3 @@ class Ruler:
 
 type Block = Paragraph | Heading | CodeBlock | Listing | Quotation | Table | Ruler
 type Tree = tuple[Block, ...]
-
-
-def mapped(blocks: Iterable[Block], change: Callable[[tuple[Inline, ...]], tuple[Inline, ...]]) -> Tree:
-    """``blocks`` with each run of inline nodes (a paragraph's, a heading's, a cell's) as ``change`` makes it.
-
-    Paragraphs of which nothing is left go, and items and quotations of nothing.
-    """
-    return tuple(made for block in blocks if (made := _mapped(block, change)) is not None)
-
-
-def _mapped(block: Block, change: Callable[[tuple[Inline, ...]], tuple[Inline, ...]]) -> Block | None:
-    match block:
-        case Paragraph() | Heading():
-            children = change(block.children)
-            return replace(block, children=children) if children else None
-        case Listing():
-            items = tuple(item for one in block.items if (item := _item(one, change)).children)
-            return replace(block, items=items) if items else None
-        case Quotation():
-            inner = mapped(block.children, change)
-            return Quotation(inner) if inner else None
-        case Table():
-            head, *rows = (tuple(change(cell) for cell in row) for row in (block.head, *block.rows))
-            return replace(block, head=head, rows=tuple(rows))
-        case CodeBlock(below=(_, *_)):
-            return replace(block, below=change(block.below))
-        case _:
-            return block
-
-
-def _item(item: Item, change: Callable[[tuple[Inline, ...]], tuple[Inline, ...]]) -> Item:
-    made = [(_mapped(block, change), gap) for block, gap in zip(item.children, item.gaps, strict=True)]
-    kept = [(block, gap) for block, gap in made if block is not None]
-    return Item(tuple(block for block, _ in kept), tuple(gap for _, gap in kept))
-
-
-def runs(blocks: Iterable[Block]) -> Iterator[tuple[Inline, ...]]:
-    """Each run of inline nodes, in the order of the text."""
-    for block in blocks:
-        match block:
-            case Paragraph() | Heading():
-                yield block.children
-            case Listing():
-                for item in block.items:
-                    yield from runs(item.children)
-            case Quotation():
-                yield from runs(block.children)
-            case Table():
-                for row in (block.head, *block.rows):
-                    yield from row
-            case CodeBlock():
-                yield block.below
-            case _:
-                pass
-
-
-def nodes(run: Iterable[Inline]) -> Iterator[Inline]:
-    """All inline nodes of a run, those that hold others before what they hold."""
-    for node in run:
-        yield node
-        if isinstance(node, Styled | Link | Statement):
-            yield from nodes(node.children)
-
-
-def all_nodes(blocks: Iterable[Block]) -> Iterator[Inline]:
-    """All inline nodes, in the order of the text."""
-    return (node for run in runs(blocks) for node in nodes(run))
-
-
-def joined(run: Iterable[Inline]) -> tuple[Inline, ...]:
-    """``run`` with neighbouring texts as one, and without empty ones."""
-    found: list[Inline] = []
-    for node in run:
-        if isinstance(node, Text) and found and isinstance(before := found[-1], Text):
-            found[-1] = Text(before.text + node.text)
-        elif node != Text(""):
-            found.append(node)
-    return tuple(found)

@@ -42,9 +42,9 @@ def held_to_sources(
     Returns:
         Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
         score times the smaller one of two shares, that of the citations that are valid and that of the statements that
-        are borne out; at most ``UNCHECKED_SCORE`` where nobody could look, or it broke off. No more than Medium then, or where one
-        citation was removed or one statement has no support; Low where that is so of half or more; and never above the
-        level of that score, where it is a chance.
+        are borne out; at most ``UNCHECKED_SCORE`` where nobody could look, or it broke off. No more than Medium then,
+        or where one citation was removed or one statement has no support; Low where that is so of half or more; and
+        never above the level of that score, where it is a chance.
     """
     unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
     reasons = [confidence.reason]

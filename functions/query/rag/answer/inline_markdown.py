@@ -1,0 +1,208 @@
+"""Writing a run of nodes as Markdown: what is text stays text to every reader, and no address goes on.
+
+What was written of a beginning is a beginning of what is written of it all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import count, zip_longest
+
+from rag.answer import tree as t
+from rag.answer.held import BARE, bare_address
+
+_MEANT = re.compile(r"[\\`~\[\]|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\s)\*|\*(?!\s|\Z)|(?<![^\W_])_|_(?![^\W_])")
+"""What could be more than text within a line."""
+_BEGINS = re.compile(r"[#>]|[-+*=](?=[-+*=\s]|\Z)|\d{1,9}(?=[.)](?:\s|\Z))|\*")
+"""What could make a line something else than text where it begins with it."""
+_AUTO = re.compile(r"(?:https?://|mailto:)[^\s<>|`]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+_PLAIN_TARGET = re.compile(r"[^\s()<>\\`|&]+")
+_ENCODED = str.maketrans({char: f"%{ord(char):02X}" for char in "<>\\`|\n "})
+_PLAIN_ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9.:/?=%#,+;-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|&(?!#?\w+;))+", re.I)
+_PLAIN_TITLE = re.compile(r"[\w ,.'-]+")
+_CLOSING = re.compile(r"[.,;:!?)\]*_~'\"|]*")
+_TICKS = re.compile("`+")
+_MARKERS = {"strong": ("**", "__"), "em": ("*", "_"), "s": ("~~", "~~")}
+
+
+def inline_markdown(run: Sequence[t.Inline]) -> str:
+    """A run of nodes as Markdown, its citations left out."""
+    writer = InlineWriter()
+    writer.run([node for node in run if not isinstance(node, t.Cite)])
+    return "".join(writer.parts).strip()
+
+
+class InlineWriter:
+    """Writes into ``parts``; ``marks`` are the citations with the characters that stand for them."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.marks: list[tuple[int, int, t.Cite]] = []
+        self._length = 0
+        self._prefix = ""
+        self._begins_line = True
+        self._in_row = self._in_heading = False
+        self._stated = 0
+        self._linked = (0, 0)
+        self._address = False
+        """Whether what follows could be taken for more of an address that stands bare."""
+
+    def run(self, run: Sequence[t.Inline], *, ends: bool = True) -> None:
+        """``ends``: nothing but white space follows, now or when more has been written."""
+        for node, following in zip_longest(run, run[1:]):
+            self._inline(node, last=isinstance(following, t.Break) or (ends and following is None))
+
+    def _inline(self, node: t.Inline, *, last: bool) -> None:
+        match node:
+            case t.Text(text) | t.Mark(text):
+                self._text(text, last=last)
+            case t.Code(text):
+                self._code(text)
+            case t.Break(hard):
+                self._break(hard=hard)
+            case t.Styled(style, children):
+                self._styled(_MARKERS[style], children)
+            case t.Link():
+                self._link(node)
+            case t.Cite():
+                self._cite(node)
+            case t.Statement():
+                self._stated = self._length
+                self.run(node.children, ends=last)
+                if node.note:
+                    self._put(f" *({node.note})*")
+
+    def _text(self, text: str, *, last: bool) -> None:
+        text = text.replace("\n", " ")
+        text = text.lstrip() if self._begins_line else text
+        escaped = _escaped(text, last=last)
+        if self._in_heading:
+            escaped = escaped.replace("#", "\\#")
+        elif self._begins_line and (begins := _BEGINS.match(escaped)):
+            place = begins.end() if begins[0].isdecimal() else 0
+            escaped = f"{escaped[:place]}\\{escaped[place:]}"
+        self._put(escaped)
+
+    def _code(self, text: str) -> None:
+        text = " ".join(text.split("\n"))
+        if not text:
+            return
+        runs = {len(run) for run in _TICKS.findall(text)}
+        ticks = "`" * next(length for length in count(1) if length not in runs)
+        pad = " " if "`" in (text[0], text[-1]) or (text[0] == text[-1] == " " and text.strip()) else ""
+        text = text.replace("|", "\\|") if self._in_row else text
+        self._put(f"{' ' if self._last() in '`\\' else ''}{ticks}{pad}{text}{pad}{ticks}")
+
+    def _break(self, *, hard: bool) -> None:
+        if self._in_row or self._in_heading:
+            self._put(" ")
+            return
+        if hard:
+            self._put("  ")
+        self._line(empty=False)
+
+    def _styled(self, markers: tuple[str, str], children: Sequence[t.Inline]) -> None:
+        marker = markers[self._last() == "*"]
+        self._put(marker)
+        self.run(children, ends=False)
+        self._put(marker)
+
+    def _link(self, link: t.Link) -> None:
+        if link.children == (t.Text(link.href),) and not link.image:
+            if _AUTO.fullmatch(link.href):
+                self._put(f"<{link.href}>")
+            else:
+                self._code(link.href)
+            return
+        self._calm()
+        start = self._length
+        self._put("![" if link.image else "[")
+        self.run(link.children, ends=False)
+        plain = _PLAIN_TARGET.fullmatch(link.href)
+        target = link.href if plain else f"<{link.href.translate(_ENCODED)}>"
+        title = f' "{link.title}"' if _PLAIN_TITLE.fullmatch(link.title) and not BARE.search(link.title) else ""
+        self._put(f"]({target}{title})")
+        self._linked = (start, self._length)
+
+    def _cite(self, cite: t.Cite) -> None:
+        raw = cite.raw
+        start = self._length
+        if not raw:
+            start = self._stands_for_it()
+        else:
+            self._calm()
+            start = self._length
+            self._mark(raw)
+        self.marks.append((start, self._length, cite))
+
+    def _stands_for_it(self) -> int:
+        """Where what stands for a citation without a mark begins: the mark or link before it, else its statement."""
+        if self.marks and self.marks[-1][1] == self._length:
+            return self.marks[-1][0]
+        return self._linked[0] if self._linked[1] == self._length else self._stated
+
+    def _mark(self, raw: str) -> None:
+        found = BARE.search(raw)
+        if found is None:
+            self._put(f"{raw[0]}{_escaped(raw[1:-1])}{raw[-1]}")
+            return
+        address = bare_address(found) or found[0]
+        bare = _PLAIN_ADDRESS.fullmatch(address)
+        before, behind = raw[: found.start()], raw[found.start() + len(address) :]
+        self._put(before[:1] + _escaped(before[1:]))
+        if bare:
+            self._put(address)
+        else:
+            self._link(t.Link(address, (t.Text(address),)))
+        self._put(behind[:-1] and _escaped(behind[:-1]))
+        self._put(behind[-1:])
+        self._address = bare is not None
+
+    def _calm(self) -> None:
+        """No image begins where a link or a mark follows an exclamation mark."""
+        if self._last() == "!":
+            self.parts[-1] = f"{self.parts[-1][:-1]}\\!"
+            self._length += 1
+
+    def _last(self) -> str:
+        return self.parts[-1][-1:] if self.parts and not self._begins_line else "\n"
+
+    def _line(self, *, empty: bool, blank: bool = False) -> None:
+        if empty:
+            self._raw(f"\n{self._prefix.rstrip()}")
+        self._raw(f"\n{self._prefix.rstrip() if blank else self._prefix}")
+        self._begins_line, self._address = True, False
+
+    def _put(self, text: str) -> None:
+        """Write ``text``, which is no end of a line."""
+        if not text:
+            return
+        if self._address:
+            text = self._apart(text)
+        elif self._closes_label() and text[0] in "(:":
+            text = f"\\{text}"
+        self._raw(text)
+        self._begins_line = False
+
+    def _closes_label(self) -> bool:
+        return bool(self.marks) and self.marks[-1][1] == self._length and self._last() == "]"
+
+    def _apart(self, text: str) -> str:
+        """``text`` with a blank where it could be taken for more of the address before it."""
+        closing = _CLOSING.match(text)
+        at = closing.end() if closing else 0
+        if at == len(text):
+            return text
+        self._address = False
+        return text if text[at].isspace() else f"{text[:at]} {text[at:]}"
+
+    def _raw(self, text: str) -> None:
+        self.parts.append(text)
+        self._length += len(text)
+
+
+def _escaped(text: str, *, last: bool = False) -> str:
+    """``text`` so that nothing in it is markup; ``last``: only white space follows it."""
+    escaped = _MEANT.sub(r"\\\g<0>", text)
+    return escaped if last or not escaped.endswith(" *") else f"{escaped[:-1]}\\*"

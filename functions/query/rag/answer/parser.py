@@ -1,0 +1,71 @@
+"""markdown-it as answers are read by it: a profile's marks are a rule, any address is one, few blocks are HTML."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rag.answer.forms import CitationForm
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+_RAW = re.compile(r"<(?:(script|style|pre|textarea)(?=[\s>]|\Z)|(!--)|[?!])", re.IGNORECASE)
+
+
+@cache
+def parser(form: CitationForm | None, growing: bool) -> MarkdownIt:
+    """The parser; see ``rag.answer.read.Reader``."""
+    from markdown_it import MarkdownIt  # late: a question that is declined reads nothing
+
+    class Parser(MarkdownIt):
+        """Takes any address, and leaves it as it is: what may stay is judged later."""
+
+        def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
+            return True
+
+        def normalizeLink(self, url: str) -> str:  # noqa: N802
+            return url
+
+    made = Parser("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    if growing:
+        made.disable(["lheading", "reference"])
+    own = {rule.name: rule.fn for rule in made.block.ruler.__rules__}["html_block"]
+
+    def closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        start = state.bMarks[first] + state.tShift[first]
+        raw = _RAW.match(state.src, start)
+        closer = "-->" if raw and raw[2] else f"</{raw[1]}" if raw and raw[1] else ">"
+        return raw is not None and closer.lower() in state.src[start:].lower() and own(state, first, last, silent)
+
+    table = {rule.name: rule.fn for rule in made.block.ruler.__rules__}["table"]
+
+    def fenced_table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        bordered = state.src[state.bMarks[first] + state.tShift[first] :][:1] == "|"
+        return (bordered or not growing) and table(state, first, last, silent)
+
+    made.block.ruler.at("table", fenced_table, {"alt": ["paragraph", "reference"]})
+    made.block.ruler.at("html_block", closed_html, {"alt": ["paragraph", "reference", "blockquote"]})
+    if form is not None:
+        for char in form.opens:
+            made.inline.add_terminator_char(char)
+        made.inline.ruler.before("link", "mark", _marking(form))
+    return made
+
+
+def _marking(form: CitationForm):  # type: ignore[no-untyped-def]  # markdown-it's own type is of its rules alone
+    def mark(state: StateInline, silent: bool) -> bool:
+        if state.src[state.pos] not in form.opens:
+            return False
+        found = form.found(state.src, state.pos, state.posMax)
+        if found is None:
+            return False
+        state.pos, said = found
+        if not silent:
+            state.push("mark", "", 0).content = said
+        return True
+
+    return mark

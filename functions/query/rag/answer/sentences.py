@@ -1,0 +1,81 @@
+"""A run of nodes in its sentences, cut as texts are cut at ingest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rag.answer import tree as t
+from rag.answer.walk import joined
+from rag.answer.write import plain
+
+_STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
+
+
+def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
+    """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
+    from knowledge.cut import spans  # late: it brings markdown-it
+    from knowledge.cut.units import Source
+
+    opaque = "".join(map(_opaque, run))
+    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))}
+    at = 0
+    for node, following in zip(run, [*run[1:], None], strict=True):
+        at += len(_opaque(node))
+        stop = _STOP.match(following.text) if isinstance(node, t.Cite) and isinstance(following, t.Text) else None
+        if stop and stop.end() < len(following.text):  # type: ignore[union-attr]
+            starts.add(at + stop.end() + 1)
+    rest = list(run)
+    done = 0
+    for start in sorted(starts - {0}):
+        if start <= done or start >= len(opaque):
+            continue
+        head, rest = _split(rest, start - done)
+        while rest and isinstance(rest[0], t.Cite):  # what stands behind a sentence is its own
+            head.append(rest.pop(0))
+        done = start
+        if head:
+            yield joined(head)
+    if rest:
+        yield joined(rest)
+
+
+def _opaque(node: t.Inline) -> str:
+    """What of ``node`` a sentence may end in; of the rest as many letters."""
+    match node:
+        case t.Text(text):
+            return text
+        case t.Break():
+            return "\n"
+        case t.Code(text):
+            return "x" * len(text)
+        case t.Link():
+            return "x" * len(plain(node.children))
+        case t.Styled() | t.Statement():
+            return "".join(map(_opaque, node.children))
+        case _:
+            return ""
+
+
+def _split(run: Sequence[t.Inline], at: int) -> tuple[list[t.Inline], list[t.Inline]]:
+    """``run`` up to its ``at``-th character, and the rest."""
+    head: list[t.Inline] = []
+    rest = list(run)
+    while rest:
+        node = rest[0]
+        length = len(_opaque(node))
+        if length <= at and (length or at):
+            head.append(rest.pop(0))
+            at -= length
+            continue
+        if at and isinstance(node, t.Text):
+            head.append(t.Text(node.text[:at]))
+            rest[0] = t.Text(node.text[at:])
+        elif at and isinstance(node, t.Styled):
+            inner, others = _split(node.children, at)
+            head.append(t.Styled(node.style, tuple(inner)))
+            rest[0] = t.Styled(node.style, tuple(others))
+        elif at:
+            head.append(rest.pop(0))
+        break
+    return head, rest

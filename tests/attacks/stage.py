@@ -1,0 +1,107 @@
+"""The answer stage alone: what it makes of a completion, read whole and while it is written, and where that leads.
+
+No profile differs in it but in its form of citations, so it is asked once for all of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from attacks.reading import BEHIND, leads, nodes_lead
+from fakes import make_hit
+
+from rag.answer.forms import CitationForm, IdForm
+from rag.answer.growing import Growing, read_answer
+from rag.answer.markdown import markdown
+from rag.answer.source_form import SourceForm
+from rag.answer.title_form import TitleForm
+from rag.answer.tree import Tree
+from rag.answer.write import nodes_of
+from rag.config.settings import ProfileName
+from rag.values.answer import Context, Passage
+from rag.values.events import Delta, Event, Patch
+
+HELD = ("https://permits.example/import", "https://permits.example/guide", "img/desk.png", "desk@permits.example")
+OWN = {*HELD, *(f"mailto:{one}" for one in HELD)}
+TEXT = (
+    f"Permits take five working days, as the [guide](<{HELD[1]}>) says. ![Desk]({HELD[2]}) Write to {HELD[3]}, "
+    "and never to [x](javascript:alert(1)) or [y](data:text/html,x)."
+)
+PERMITS = make_hit(
+    TEXT, number=1, cosine=0.9, title="Import permits", url=HELD[0], source_urls=(HELD[0],), section="Time"
+)
+CONTEXT = Context("", (Passage(hit=PERMITS, citation="[Import permits > Time]", text=TEXT),))
+CITED: Mapping[ProfileName, CitationForm] = {
+    "waypoint": TitleForm(0.5, 3),
+    "gacounts": SourceForm(0.5),
+    "clockify": IdForm(),
+}
+MARKS: Mapping[ProfileName, str] = {
+    "waypoint": "[Import permits > Time]",
+    "gacounts": f"(Source: {HELD[0]})",
+    "clockify": "[id_1]",
+}
+
+type Leads = list[tuple[str, str]]
+"""Kinds and addresses."""
+
+
+def foreign(found: Iterable[tuple[str, str]]) -> Leads:
+    """What of ``found`` leads somewhere that is not held, or is HTML."""
+    return [(kind, to) for kind, to in found if kind.startswith("html") or not OWN & {to, to.rstrip(BEHIND)}]
+
+
+def foreign_nodes(nodes: Sequence[Any]) -> Leads:
+    """What in ``nodes`` leads elsewhere."""
+    return foreign(("node", href) for href in nodes_lead(nodes))
+
+
+def nodes(tree: Tree) -> list[Any]:
+    """``tree`` as a page gets it."""
+    return nodes_of(tree, lambda number: (number, str(number)))
+
+
+def through(said: str, profile: ProfileName = "waypoint") -> Leads:
+    """What in the answer that ``said`` becomes leads elsewhere, as Markdown and as nodes."""
+    tree = read_answer(said, CITED[profile], CONTEXT).tree
+    return foreign(leads(markdown(tree).text)) + foreign_nodes(nodes(tree))
+
+
+@dataclass
+class Heard:
+    """What a listener has put together: each text that it could have shown, and all nodes."""
+
+    texts: list[str] = field(default_factory=lambda: [""])
+    nodes: list[Any] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Delta(text) if text:
+                self.texts.append(self.texts[-1] + text)
+            case Patch(_, nodes):
+                self.nodes += nodes
+            case _:
+                pass
+
+
+def pieces(text: str, seed: int) -> Iterator[str]:
+    """``text`` in single characters, or (``seed`` above 0) in pieces of up to 40."""
+    sizes, at = random.Random(seed), 0
+    while at < len(text):
+        size = sizes.choice((1, 3, 8, 40)) if seed else 1
+        yield text[at : at + size]
+        at += size
+
+
+def streamed(said: str, seed: int, profile: ProfileName = "waypoint") -> Leads:
+    """What leads elsewhere at any time while ``said`` is written; also what was told and is no more so at the end."""
+    heard = Heard()
+    growing = Growing(CITED[profile], CONTEXT, listen=heard)
+    for piece in pieces(said, seed):
+        growing(piece)
+    whole = markdown(growing.end().tree).text
+    found = [one for text in (*heard.texts, whole) for one in foreign(leads(text))] + foreign_nodes(heard.nodes)
+    return found if heard.texts[-1] == whole else [*found, ("told and changed", heard.texts[-1])]
