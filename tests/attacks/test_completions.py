@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, drawn, forms, strings, ticks
 from attacks.reading import leads
-from attacks.stage import CITED, HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, streamed, through
+from attacks.stage import HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, streamed, through
 from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
 
@@ -115,13 +115,13 @@ def test_completions_of_strangers(kind: str) -> None:
 
 
 def test_fragments_at_random() -> None:
-    """Whole and streamed, alone and within an answer that cites, in each form of citations in turn; see ``drawn``."""
+    """Alone and within an answer that cites, one of the two streamed too; the forms of citations take turns."""
     turn = {said: PROFILE_NAMES[at % len(PROFILE_NAMES)] for at, said in enumerate(drawn(DRAWN))}
 
     def read(said: str) -> Leads:
         profile, cites = turn[said], f"Five days {MARKS[turn[said]]}. {said}"
-        both = [lead for one in (said, cites) for lead in through(one, profile)]
-        return both + [lead for one in (said, cites) for lead in streamed(one, len(said), profile)]
+        part = (said, cites)[len(said) % 2]
+        return through(said, profile) + through(cites, profile) + streamed(part, len(said), profile)
 
     held_back("fragments at random", turn, read)
 
@@ -159,6 +159,6 @@ def _in_a_document(profile: ProfileName, text: str) -> Leads:
 def test_what_the_cited_passage_holds_stays() -> None:
     said = (
         f"See the [guide]({HELD[1]}#top \"Guide\"), ![Desk]({HELD[2]}), <https://PERMITS.example:443/guide/> "
-        f"and {HELD[0]}. Write to {HELD[3]} {MARK}."
+        f"and <{HELD[0]}>. Write to <{HELD[3]}> {MARK}."
     )  # fmt: skip
     assert run("waypoint", said).text.startswith(said[:-1])

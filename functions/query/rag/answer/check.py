@@ -78,7 +78,7 @@ class SupportCheck:
             if not index.late:
                 return Checked(tree, notes=(NOT_CHECKED,))
             borne = index.support(claims, list(passages))
-        verdicts = [_verdict(unit, one, passages) for unit, one in zip(units, borne, strict=True)]
+        verdicts = [_verdict(self, unit, one, passages) for unit, one in zip(units, borne, strict=True)]
         changes = _Changes(self, tree, units, verdicts)
         return Checked(
             mapped(tree, changes.run),
@@ -119,37 +119,34 @@ class _Verdict:
     wrong: bool = False
 
 
-def _verdict(unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
-    own = meant(unit)
+def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
     bearings = {one.number: one for one in borne.each}
-    chunks = tuple(dict.fromkeys(_best_of(cite, bearings) for cite in unit.cites or unit.shared if cite.written))
-    chance = max([borne.own or 0.0, *(bearings[number].chance for number in own if number in bearings)])
-    best = max(borne.each, key=lambda one: one.chance)
-    marks = tuple(cite.raw for cite in unit.cites or unit.shared if cite.raw and cite.written)
-    if chance < SUPPORTED <= best.chance:
-        found = passages[best.number]
-        wrong = chance < PARTIAL
-        statement = _statement(
-            unit,
-            (*(() if wrong else marks), found.citation),
-            "supported",
-            best.chance,
-            (*(() if wrong else chunks), best.number),
-        )
-        doubt = DOUBT["supported"] if own else UNCITED
-        return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=wrong)
-    chance = chance if own else best.chance
+    written = [cite for cite in unit.cites or unit.shared if cite.written]
+    own, best = _own_chance(unit, borne), max(borne.each, key=lambda one: one.chance)
+    if not own < SUPPORTED <= best.chance:
+        statement = _statement(unit, written, own if written else best.chance, bearings)
+        doubt = DOUBT[statement.support if written else "unsupported"]
+        return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(written))
+    kept, found = written if own >= PARTIAL else [], passages[best.number]
+    statement = _statement(unit, [*kept, check.form.cite(found.hit, found.citation)], best.chance, bearings)
+    doubt = DOUBT["supported"] if written else UNCITED
+    return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
+
+
+def _own_chance(unit: Unit, borne: Borne) -> float:
+    own = meant(unit)
+    return max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in own)])
+
+
+def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, Bearing]) -> values.Statement:
     support: t.Support = "supported" if chance >= SUPPORTED else "partial" if chance >= PARTIAL else "unsupported"
-    doubt = DOUBT[support if own else "unsupported"]
-    return _Verdict(
-        statement=_statement(unit, marks, support, chance, chunks), doubt=doubt, bearings=bearings, cited=own != ()
+    return values.Statement(
+        text=unit.text,
+        citations=tuple(cite.raw for cite in cites if cite.raw),
+        support=support,
+        chance=round(chance, 3),
+        chunks=tuple(dict.fromkeys(_best_of(cite, bearings) for cite in cites)),
     )
-
-
-def _statement(
-    unit: Unit, marks: tuple[str, ...], support: t.Support, chance: float, chunks: tuple[int, ...]
-) -> values.Statement:
-    return values.Statement(text=unit.text, citations=marks, support=support, chance=round(chance, 3), chunks=chunks)
 
 
 def _best_bearings(verdicts: Sequence[_Verdict]) -> Mapping[int, Bearing]:
@@ -198,12 +195,8 @@ class _Changes:
     def _changed(self, node: t.Statement, verdict: _Verdict, *, last: bool) -> t.Statement:
         children = tuple(_nearest(child, verdict.bearings) for child in node.children)
         if verdict.found:
-            found = verdict.found.hit
-            named = self._check.form.named(found, verdict.found.citation)
-            cite = t.Cite(
-                found.chunk.number, (found.chunk.number,), named.raw, named.title, named.section, written=False
-            )
-            children = _cited_to(children, cite if last else None, instead=verdict.wrong or not verdict.cited)
+            cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
+            children = _cited_to(children, cite if last else None, instead=verdict.wrong)
         support = verdict.statement.support if verdict.cited else "uncited"
         return replace(node, children=children, support=support, note=self._note(verdict) if last else "")
 
@@ -233,15 +226,14 @@ def _cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) 
         return run if cite is None else (*run, *([t.Text(" ")] if run else []), cite)
     made: list[t.Inline] = []
     for node in _without_cites(run):
-        if isinstance(node, t.Cite):
-            if cite is not None:
-                made.append(cite)
-                cite = None
-            elif made and isinstance(before := made[-1], t.Text):
-                made[-1] = t.Text(before.text.rstrip(" "))
-        else:
+        if not isinstance(node, t.Cite):
             made.append(node)
-    return joined((*made, cite) if cite else made)
+        elif cite is not None:
+            made.append(cite)
+            cite = None
+        elif isinstance(made[-1], t.Text):
+            made[-1] = t.Text(made[-1].text.rstrip(" "))
+    return joined(made)
 
 
 def _without_cites(run: tuple[t.Inline, ...]) -> Iterator[t.Inline]:

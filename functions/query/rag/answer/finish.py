@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rag.answer import tree as t
 from rag.answer.check import Checked, SupportCheck
 from rag.answer.cited import citations_of, marks_of, quotes_of, references_of
 from rag.answer.contract import begins_with_decline, says_nothing
@@ -16,7 +17,7 @@ from rag.answer.quoted import quoted
 from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
-from rag.answer.tree import Paragraph, Text, Tree
+from rag.answer.walk import mapped, trimmed
 from rag.answer.write import Node, nodes_of, plain_text
 from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
 
@@ -69,28 +70,24 @@ class Finish:
     def __call__(self, read: Read, context: Context, soft: Soft) -> Finished:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
-        if self.leaks(words) or self.leaks(markdown(read.tree).text):
-            return replace(self._refusal(), leaked=True)
-        if says_nothing(words):
-            return self._refusal(removed=read.removed)
+        leaked = self.leaks(words) or self.leaks(markdown(read.tree).text)
+        if leaked or says_nothing(words):
+            return replace(self._refusal(), removed=read.removed, leaked=leaked)
         hits = tuple(passage.hit for passage in context.used)
+        if begins_with_decline(words, self.decline):
+            return replace(self._printed(Checked(mapped(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
         made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits))
-        if begins_with_decline(words, self.decline):
-            return replace(
-                self._printed(Checked(read.tree), context, {}), refused=True, citations=(), references=(), marks=()
-            )
         checked = self._checked(made.tree, made.units, context, soft)
         if says_nothing(plain_text(checked.tree)):
             return self._refusal(removed=read.removed, statements=checked.statements, notes=checked.notes)
         restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
-        links = read.links + restricted.removed
-        note = f"removed {links} address{'es' * (links != 1)} that no cited passage holds"
-        checked = replace(checked, tree=restricted.tree, notes=(*checked.notes, *([note] if links else [])))
+        notes = (*checked.notes, *_links_note(read.links + restricted.removed))
+        checked = replace(checked, tree=restricted.tree, notes=notes)
         quotes = quotes_of(checked.bearings, {hit.chunk.number: hit for hit in hits})
         return self._printed(checked, context, quotes, cited=read.valid, removed=read.removed)
 
-    def _checked(self, tree: Tree, units: tuple[Unit, ...], context: Context, soft: Soft) -> Checked:
+    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, soft: Soft) -> Checked:
         check = self.check
         if check is None:
             return Checked(tree)
@@ -129,10 +126,19 @@ class Finish:
 
 def plain_answer(text: str) -> tuple[str, tuple[Node, ...]]:
     """Words of ours as Markdown and as nodes."""
-    tree: Tree = (Paragraph((Text(text),)),)
+    tree: t.Tree = (t.Paragraph((t.Text(text),)),)
     return text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
 
 
 def removed_note(removed: int) -> tuple[str, ...]:
     """The line of the trail on ``removed`` citations, if there are any."""
     return (f"removed {removed} citation{'s' * (removed != 1)} of what was not in the context",) if removed else ()
+
+
+def _links_note(removed: int) -> tuple[str, ...]:
+    return (f"removed {removed} address{'es' * (removed != 1)} that no cited passage holds",) if removed else ()
+
+
+def _without_cites(run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
+    """A refusal may cite where it did not find the answer: that is no source."""
+    return trimmed([node for node in run if not isinstance(node, t.Cite)])

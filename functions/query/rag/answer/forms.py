@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from rag.answer.tree import Link
+from rag.answer.tree import Cite, Link
 from rag.text.addresses import source_urls
 from rag.values.answer import Chunk, Hit
 
@@ -70,6 +70,11 @@ class CitationForm(ABC):
     @abstractmethod
     def named(self, hit: Hit, mark: str) -> Named:
         """``hit`` as ``mark``, the one that its passage was shown with, names it."""
+
+    def cite(self, hit: Hit, mark: str, *, written: bool = False) -> Cite:
+        """A citation of ``hit`` alone, by the ``mark`` that its passage was shown with."""
+        named, number = self.named(hit, mark), hit.chunk.number
+        return Cite(number, (number,), mark, named.title, named.section, written)
 
     def urls(self, hit: Hit) -> tuple[str, ...]:
         """The addresses that a citation of ``hit`` names."""

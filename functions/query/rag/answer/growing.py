@@ -143,20 +143,24 @@ class Growing:
         listen = self.listen
         if listen is None:
             return
-        blocks = (*self._done, last) if last else tuple(self._done)
+        open_blocks = (last,) if last else ()
         text = self._with(last) if last else self._written
-        words = f"{self._plain}\n{plain_text((last,))}" if last else self._plain
-        self._silent = self._silent or self._leaks(words) or self._leaks(text[-len(words) - 2000 :])
-        if not self._told and not self._silent:
-            self._silent = begins_with_decline(words, self._decline)
-            self._told = not may_decline(words, self._decline)
-        if self._silent or not self._told:
+        if not self._may_tell(f"{self._plain}\n{plain_text(open_blocks)}", text):
             listen(Delta(""))
             return
         new = text[len(self._shown) :] if text.startswith(self._shown) else ""
         self._shown += new
-        self._patch(blocks, listen)
+        self._patch((*self._done, *open_blocks), listen)
         listen(Delta(new))
+
+    def _may_tell(self, words: str, text: str) -> bool:
+        """Whether ``words`` (of the last blocks; ``text`` is all) are neither the decline, nor may become it, nor a
+        leak."""
+        self._silent = self._silent or self._leaks(words) or self._leaks(text[-len(words) - 2000 :])
+        if not self._told:
+            self._silent = self._silent or begins_with_decline(words, self._decline)
+            self._told = not may_decline(words, self._decline)
+        return self._told and not self._silent
 
     def _patch(self, blocks: Tree, listen: Listen) -> None:
         numbers = {chunk: place for place, chunk in enumerate(cited_chunks(blocks), start=1)}

@@ -7,7 +7,7 @@ nothing closes is a mention of it: it is text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from itertools import groupby
@@ -93,6 +93,13 @@ def _holds_tags(node: t.Inline | Tag) -> bool:
     return isinstance(node, t.Styled | t.Link) and any(isinstance(inner, Tag) for inner in nodes((node,)))
 
 
+VOID: Mapping[str, Callable[[Tag], t.Inline | t.Block]] = {
+    "br": lambda tag: t.Break(hard=True),
+    "hr": lambda tag: t.Ruler(),
+    "img": lambda tag: t.Text(tag.attributes.get("alt", "")),
+}
+
+
 @dataclass(slots=True)
 class _Open:
     """An element that is open, and what it holds so far."""
@@ -111,18 +118,18 @@ class _Fold:
         self.last_closing = {name: place for place, name in enumerate(closing)}
 
     def result(self) -> list[_Held]:
-        dropping = ""
-        for place, node in enumerate(self.run):
-            if dropping:
-                dropping = "" if isinstance(node, Tag) and node.closes and node.name == dropping else dropping
-            elif not isinstance(node, Tag):
+        place = 0
+        while place < len(self.run):
+            node = self.run[place]
+            if not isinstance(node, Tag):
                 self.open[-1].held.append(_without_tags(node))
             elif node.closes:
                 self._close(node.name)
-            elif node.name in DROPPED and self._is_closed(node, place):
-                dropping = node.name
+            elif node.name in DROPPED:
+                place = self._dropped(node, place)
             elif node.name:
                 self._begin(node, place)
+            place += 1
         while len(self.open) > 1:
             self._end()
         return self.open[0].held
@@ -130,23 +137,23 @@ class _Fold:
     def _is_closed(self, tag: Tag, place: int) -> bool:
         return self.last_closing.get(tag.name, -1) > place
 
+    def _dropped(self, tag: Tag, place: int) -> int:
+        """The place of the tag that closes what begins at ``place``; of a mention of it that itself."""
+        if not self._is_closed(tag, place):
+            self.open[-1].held.append(t.Text(tag.raw))
+            return place
+        behind = range(place + 1, len(self.run))
+        return next(at for at in behind if isinstance(end := self.run[at], Tag) and end.closes and end.name == tag.name)
+
     def _begin(self, tag: Tag, place: int) -> None:
         while self.open[-1].tag.name in ENDED_BY_NEXT.get(tag.name, ()):
             self._end()
-        held = self.open[-1].held
-        if tag.name == "br":
-            held.append(t.Break(hard=True))
-        elif tag.name == "hr":
-            held.append(t.Ruler())
-        elif tag.name == "img":
-            held.append(t.Text(tag.attributes.get("alt", "")))
-        elif (
-            tag.name in HOLDING
-            and len(self.open) < MAX_DEPTH
-            and (self._is_closed(tag, place) or tag.name in LEFT_OPEN)
-        ):
+        closed, held = self._is_closed(tag, place), self.open[-1].held
+        if tag.name in VOID:
+            held.append(VOID[tag.name](tag))
+        elif tag.name in HOLDING and len(self.open) < MAX_DEPTH and (closed or tag.name in LEFT_OPEN):
             self.open.append(_Open(tag))
-        elif not self._is_closed(tag, place) and not (tag.name in HOLDING - WITHIN_LINES and self._ends_line(place)):
+        elif not closed and (tag.name not in HOLDING - WITHIN_LINES or not self._ends_line(place)):
             held.append(t.Text(tag.raw))
 
     def _ends_line(self, place: int) -> bool:
@@ -176,35 +183,44 @@ def _element(tag: Tag, held: Sequence[_Held], *, in_pre: bool) -> Sequence[_Held
     """What an element is that holds ``held``."""
     run = joined(node for node in held if _is_inline(node))  # type: ignore[misc]
     match tag.name:
-        case name if name in STYLES:
-            return [t.Styled(STYLES[name], run)] if run else ()
         case "sup":
             return t.Text("^"), *run
         case "code":
             return [t.Text(_plain(run)) if in_pre else t.Code(" ".join(_plain(run).split()))]
-        case "a":
-            return [t.Link(tag.attributes.get("href", ""), run)] if run else ()
         case "pre":
             return [_code_block(_plain(run), None)]
-        case name if name in HEADINGS:
-            return [t.Heading(HEADINGS[name], one_line(_blocks(held)))] if run else ()
         case "li" | "tr" | "td" | "th":
             return [_Part(tag.name, tuple(held))]
-        case "ul" | "ol" | "table":
-            return _of_parts(tag, [one for one in held if isinstance(one, _Part)])
-        case "blockquote":
-            return [t.Quotation(inner)] if (inner := _blocks(held)) else ()
+        case "ul" | "ol":
+            return _list(tag, held)
+        case "table":
+            return _table(held)
         case _:
-            return _blocks(held)
+            return _holder(tag, run, _blocks(held))
 
 
-def _of_parts(tag: Tag, parts: Sequence[_Part]) -> Sequence[t.Block]:
-    if tag.name == "table":
-        rows = [tuple(one_line(_blocks(cell.held)) for cell in row.held if isinstance(cell, _Part)) for row in parts]
-        width = max(map(len, rows), default=0)
-        even = [(*row, *(() for _ in range(width - len(row)))) for row in rows]
-        return [t.Table(even[0], tuple(even[1:]), ("",) * width)] if width else ()
-    items = [blocks for one in parts if (blocks := _blocks(one.held))]
+def _holder(tag: Tag, run: tuple[t.Inline, ...], blocks: tuple[t.Block, ...]) -> Sequence[_Held]:
+    if not blocks:
+        return ()
+    if tag.name in STYLES:
+        return [t.Styled(STYLES[tag.name], run)]
+    if tag.name in HEADINGS:
+        return [t.Heading(HEADINGS[tag.name], one_line(blocks))]
+    if tag.name == "a":
+        return [t.Link(tag.attributes.get("href", ""), run)]
+    return [t.Quotation(blocks)] if tag.name == "blockquote" else blocks
+
+
+def _table(held: Sequence[_Held]) -> Sequence[t.Block]:
+    parts = [[cell for cell in row.held if isinstance(cell, _Part)] for row in held if isinstance(row, _Part)]
+    rows = [tuple(one_line(_blocks(cell.held)) for cell in row) for row in parts]
+    width = max(map(len, rows), default=0)
+    even = [(*row, *((),) * (width - len(row))) for row in rows]
+    return [t.Table(even[0], tuple(even[1:]), ("",) * width)] if width else ()
+
+
+def _list(tag: Tag, held: Sequence[_Held]) -> Sequence[t.Block]:
+    items = [blocks for one in held if isinstance(one, _Part) and (blocks := _blocks(one.held))]
     start = tag.attributes.get("start", "1")
     number = int(start) if start.isdecimal() and len(start) < 6 else 1
     made = tuple(t.Item(one, (False, *(isinstance(block, t.Paragraph) for block in one[1:]))) for one in items)
@@ -222,7 +238,7 @@ def _blocks(held: Sequence[_Held]) -> tuple[t.Block, ...]:
         for node in group:
             match node:
                 case _Part("li"):
-                    found += _of_parts(Tag(""), [node])
+                    found += _list(Tag(""), [node])
                 case _Part():
                     found += _blocks(node.held)
                 case _:

@@ -33,12 +33,12 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> Quoted:
     chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
     for quote in made.quotes:
         passage = context.used[quote.passage]
-        chunk, named = passage.hit.chunk.number, form.named(passage.hit, passage.citation)
+        chunk = passage.hit.chunk.number
         blocks = RestrictLinks(chunks)(read(normalised(quote.text)), cited=(chunk,)).tree
         if not blocks:
             continue
         text = plain_text(blocks)
-        cite = t.Cite(chunk, (chunk,), named.raw, named.title, named.section)
+        cite = form.cite(passage.hit, passage.citation, written=True)
         tree += _cited(_stated(blocks, len(statements)), cite)
         said = inline_markdown((t.Text(" ".join(text.split())),))
         statements.append(

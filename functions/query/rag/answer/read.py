@@ -98,19 +98,18 @@ class _Walk:
                 return _heading(int(token.tag[1]), inline(self.tokens[at + 1])), at + 3
             case "fence" | "code_block":
                 return (_code(token),), at + 1
-            case "html_block":
-                return raw_block(token.content), at + 1
             case "bullet_list_open" | "ordered_list_open":
                 return self._list(token, at)
             case "blockquote_open":
-                inner, end = self.blocks(at + 1)
-                return (t.Quotation(tuple(block for block, _, _ in inner)),) if inner else (), end + 1
+                return self._quotation(at)
             case "table_open":
                 return self._table(at)
-            case "hr":
-                return (t.Ruler(),), at + 1
             case _:
-                return (), at + 1
+                return (t.Ruler(),) if token.type == "hr" else raw_block(token.content), at + 1
+
+    def _quotation(self, at: int) -> tuple[Sequence[t.Block], int]:
+        inner, end = self.blocks(at + 1)
+        return (t.Quotation(tuple(block for block, _, _ in inner)),) if inner else (), end + 1
 
     def _list(self, token: Token, at: int) -> tuple[Sequence[t.Block], int]:
         items: list[t.Item] = []
@@ -119,14 +118,15 @@ class _Walk:
             first, _ = self.tokens[at].map or (0, 0)
             inner, at = self.blocks(at + 1)
             starts = (first, *(start for _, start, _ in inner[1:]))
-            gaps = tuple(start > 0 and not self.lines[start - 1].strip(" \t>") for start in starts)
-            items += [t.Item(tuple(block for block, _, _ in inner), gaps)] if inner else []
+            items += [t.Item(tuple(block for block, _, _ in inner), tuple(map(self._gap, starts)))] if inner else []
             at += 1
-        start = token.attrGet("start") if token.type == "ordered_list_open" else None
-        number = int(start) if start is not None else 1
-        return (
-            t.Listing(tuple(items), number if token.type == "ordered_list_open" else None),
-        ) if items else (), at + 1
+        numbered, start = token.type == "ordered_list_open", token.attrGet("start")
+        number = 1 if start is None else int(start)
+        return (t.Listing(tuple(items), number if numbered else None),) if items else (), at + 1
+
+    def _gap(self, line: int) -> bool:
+        """Whether an empty line stands before that one."""
+        return line > 0 and not self.lines[line - 1].strip(" \t>")
 
     def _table(self, at: int) -> tuple[Sequence[t.Block], int]:
         rows: list[list[tuple[t.Inline, ...]]] = []
@@ -187,8 +187,12 @@ def _leaf(token: Token) -> Iterator[t.Inline | Tag]:
         case "html_inline":
             yield tag_of(token.content)
         case "image":
-            alt = t.Text("".join(child.content for child in token.children or ()))
-            yield t.Link(str(token.attrGet("src") or ""), (alt,), str(token.attrGet("title") or ""), image=True)
+            yield _image(token)
+
+
+def _image(token: Token) -> t.Link:
+    alt = t.Text("".join(child.content for child in token.children or ()))
+    return t.Link(str(token.attrGet("src") or ""), (alt,), str(token.attrGet("title") or ""), image=True)
 
 
 def _within_link(run: tuple[t.Inline | Tag, ...]) -> tuple[t.Inline, ...]:

@@ -113,10 +113,7 @@ def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite 
 
     def drawn(said: str) -> t.Cite | None:
         hit = words.drawn_on(said, least)
-        if hit is None:
-            return None
-        named = form.named(hit, "")
-        return t.Cite(hit.chunk.number, (hit.chunk.number,), "", named.title, named.section, written=False)
+        return form.cite(hit, "") if hit else None
 
     return drawn
 

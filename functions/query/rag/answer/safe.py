@@ -48,9 +48,7 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
             children = _safe_run(block.children, held, ended=source[-1:].isspace())
             return replace(block, children=children) if children else None
         case t.Listing():
-            item = _safe_item(block.items[-1], source, held)
-            items = (*block.items[:-1], *([item] if item else []))
-            return replace(block, items=items) if items else None
+            return _safe_list(block, source, held)
         case t.Quotation():
             blocks = _safe_last(block.children, source, held)
             return t.Quotation(blocks) if blocks else None
@@ -62,9 +60,11 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
             return block
 
 
-def _safe_item(item: t.Item, source: str, held: Callable[[t.Link], bool]) -> t.Item | None:
-    kept = _safe_last(item.children, source, held)
-    return t.Item(kept, item.gaps[: len(kept)]) if kept else None
+def _safe_list(block: t.Listing, source: str, held: Callable[[t.Link], bool]) -> t.Listing | None:
+    *items, last = block.items
+    if kept := _safe_last(last.children, source, held):
+        items.append(t.Item(kept, last.gaps[: len(kept)]))
+    return replace(block, items=tuple(items)) if items else None
 
 
 def _safe_last(blocks: Sequence[t.Block], source: str, held: Callable[[t.Link], bool]) -> tuple[t.Block, ...]:
@@ -85,22 +85,23 @@ def _safe_code(block: t.CodeBlock, source: str) -> t.CodeBlock | None:
 
 def _safe_run(run: Sequence[t.Inline], held: Callable[[t.Link], bool], *, ended: bool) -> tuple[t.Inline, ...]:
     found: list[t.Inline] = []
-    for place, node in enumerate(run):
-        last = place == len(run) - 1
+    for node in run:
         if isinstance(node, t.Text) and (unsure := _MAY_PAIR.search(node.text)):
             return _whole_words([*found, t.Text(node.text[: unsure.start()])])
-        if isinstance(node, t.Styled) and any(
-            isinstance(one, t.Text) and _BINDS.search(one.text) for one in nodes((node,))
-        ):
-            return _whole_words(found)
-        if (
-            isinstance(node, t.Mark)
-            or (isinstance(node, t.Link) and not held(node))
-            or (isinstance(node, t.Cite) and last and not ended)
-        ):
+        if _is_unsure(node, held) or (isinstance(node, t.Cite) and node is run[-1] and not ended):
             return _whole_words(found)
         found.append(node)
     return _without_half_a_mark(trimmed(found)) if ended else _whole_words(found)
+
+
+def _is_unsure(node: t.Inline, held: Callable[[t.Link], bool]) -> bool:
+    match node:
+        case t.Styled():
+            return any(_BINDS.search(one.text) is not None for one in nodes((node,)) if isinstance(one, t.Text))
+        case t.Link():
+            return not held(node)
+        case _:
+            return isinstance(node, t.Mark)
 
 
 def _whole_words(run: list[t.Inline]) -> tuple[t.Inline, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rag.answer import tree as t
 from rag.answer.walk import joined
@@ -18,18 +19,10 @@ def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     from knowledge.cut.units import Source
 
     opaque = "".join(map(_opaque, run))
-    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))}
-    at = 0
-    for node, following in zip(run, [*run[1:], None], strict=True):
-        at += len(_opaque(node))
-        stop = _STOP.match(following.text) if isinstance(node, t.Cite) and isinstance(following, t.Text) else None
-        if stop and stop.end() < len(following.text):  # type: ignore[union-attr]
-            starts.add(at + stop.end() + 1)
+    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))
     rest = list(run)
     done = 0
-    for start in sorted(starts - {0}):
-        if start <= done or start >= len(opaque):
-            continue
+    for start in sorted(start for start in starts if 0 < start < len(opaque)):
         head, rest = _split(rest, start - done)
         while rest and isinstance(rest[0], t.Cite):  # what stands behind a sentence is its own
             head.append(rest.pop(0))
@@ -38,6 +31,15 @@ def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
             yield joined(head)
     if rest:
         yield joined(rest)
+
+
+def _behind_marks(run: Sequence[t.Inline]) -> Iterator[int]:
+    """Where sentences begin behind a mark that a full stop follows."""
+    at = 0
+    for node, following in pairwise(run):
+        at += len(_opaque(node))
+        if isinstance(node, t.Cite) and isinstance(following, t.Text) and (stop := _STOP.match(following.text)):
+            yield at + stop.end() + 1
 
 
 def _opaque(node: t.Inline) -> str:

@@ -47,8 +47,7 @@ class Unit:
     group: int
     lead: int | None = None
     ends: str = ""
-    bold: bool = False
-    names_sources: bool = False
+    states: bool = True
     shared: tuple[t.Cite, ...] = ()
 
 
@@ -70,20 +69,23 @@ def cut(tree: t.Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
     """
     cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw)
     made = tuple(map(cutter.block, tree))
-    leads = {unit.lead for unit in cutter.units}
-    said = [unit for unit in cutter.units if unit.number not in leads and unit.ends != "?" and not unit.bold]
-    stated = [unit for unit in said if not unit.names_sources] or said or cutter.units
-    apart = [*cutter.apart, *((unit.number, unit.cites) for unit in said if unit not in stated)]
-    units = _with_shared(stated, sorted(apart, key=itemgetter(0)))
-    if units and _is_short(units[0].claim):
-        units[0] = replace(units[0], claim=f"{question} {units[0].claim}".lstrip())
+    units = _stated(cutter.units, cutter.apart)
+    units[:1] = [_with_question(unit, question) for unit in units[:1]]
     return Cut(made, tuple(units))
 
 
-def _is_short(claim: str) -> bool:
+def _stated(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite, ...]]]) -> list[Unit]:
+    leads = {unit.lead for unit in units}
+    others = [unit for unit in units if unit.number not in leads]
+    beside = [(unit.number, unit.cites) for unit in others if not unit.states]
+    stated = [unit for unit in others if unit.states] or units
+    return _with_shared(stated, sorted([*apart, *beside], key=itemgetter(0)))
+
+
+def _with_question(unit: Unit, question: str) -> Unit:
     from knowledge.cut.spans import is_short  # late: it brings markdown-it
 
-    return is_short(claim)
+    return replace(unit, claim=f"{question} {unit.claim}".lstrip()) if is_short(unit.claim) else unit
 
 
 class _Cutter:
@@ -129,29 +131,21 @@ class _Cutter:
         return tuple(made)
 
     def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
-        number = len(self.units)
-        introduced = lead if lead and lead.ends == ":" else None
         words = _told(plain(run))
-        drawn = self.draw(words) if self.draw else None
-        run = (*run, drawn) if drawn else run
-        own = plain([node for node in run if not isinstance(node, t.Link)])
-        led = f"{introduced.text} " if introduced else ""
+        if self.draw and (drawn := self.draw(words)):
+            run = (*run, drawn)
         unit = Unit(
-            number=number,
+            number=len(self.units),
             kind=kind,
-            text=f"{led}{_told(inline_markdown(run))}",
-            claim=f"{introduced.claim if introduced else ''} {words}".strip() if kind != "row" else words,
-            cites=(*(introduced.cites if introduced else ()), *cites(run)),
+            text=_told(inline_markdown(run)),
+            claim=words,
+            cites=cites(run),
             group=self.group,
-            lead=introduced.number if introduced else None,
-            ends=words.rstrip()[-1:],
-            names_sources=bool(cites(run)) and (words.endswith(":") or not any(map(str.isalnum, own))),
-            bold=all(
-                isinstance(node, t.Styled) and node.style == "strong" for node in run if plain((node,)).strip(" :")
-            ),
+            ends=words[-1:],
+            states=_states(run, words),
         )
-        self.units.append(unit)
-        return t.Statement(tuple(run), number)
+        self.units.append(_introduced(unit, lead) if lead and lead.ends == ":" else unit)
+        return t.Statement(tuple(run), unit.number)
 
     def _list(self, block: t.Listing) -> t.Listing:
         intro, group = self.intro, self.group
@@ -205,6 +199,24 @@ class _Cutter:
         return replace(block, below=(t.Statement(block.below, number),))
 
 
+def _introduced(unit: Unit, lead: Unit) -> Unit:
+    text, claim = f"{lead.text} {unit.text}", f"{lead.claim} {unit.claim}"
+    return replace(unit, text=text, claim=claim, cites=(*lead.cites, *unit.cites), lead=lead.number)
+
+
+def _states(run: Sequence[t.Inline], words: str) -> bool:
+    """Whether a run is more than a question, a line all in bold, or words that only name sources ("Sources:")."""
+    if words.endswith("?") or all(map(_is_bold, run)):
+        return False
+    own = plain([node for node in run if not isinstance(node, t.Link)])
+    return not cites(run) or (any(map(str.isalnum, own)) and not words.endswith(":"))
+
+
+def _is_bold(node: t.Inline) -> bool:
+    bold = isinstance(node, t.Styled) and node.style == "strong"
+    return bold or not plain((node,)).strip(" :")
+
+
 def _told(words: str) -> str:
     return _BEFORE_STOP.sub("", " ".join(words.split()))
 
@@ -217,7 +229,7 @@ def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite,
         found[place] = _sharing(found[place], found[place + 1])
     for place, unit in enumerate(found):
         if not unit.cites and not unit.shared:
-            following = next((marks for at, marks in apart if at > unit.number), ())
+            following = next((marks for at, marks in apart if at > unit.number and marks), ())
             found[place] = replace(unit, shared=following)
     for place in places:
         found[place + 1] = _sharing(found[place + 1], found[place])

@@ -24,19 +24,23 @@ def _mapped(block: t.Block, change: Change) -> t.Block | None:
             children = change(block.children)
             return replace(block, children=children) if children else None
         case t.Listing():
-            items = tuple(item for one in block.items if (item := _item(one, change)).children)
-            return replace(block, items=items) if items else None
+            return _list(block, change)
         case t.Quotation():
             inner = mapped(block.children, change)
             return t.Quotation(inner) if inner else None
         case t.Table():
-            head, *rows = (tuple(change(cell) for cell in row) for row in (block.head, *block.rows))
-            return replace(block, head=head, rows=tuple(row for row in rows if any(row)))
+            head, *rows = (tuple(map(change, row)) for row in (block.head, *block.rows))
+            return replace(block, head=head, rows=tuple(filter(any, rows)))
         case t.CodeBlock(below=(_, *_)):
             below = change(block.below)
             return replace(block, below=below) if below else None
         case _:
             return block
+
+
+def _list(block: t.Listing, change: Change) -> t.Listing | None:
+    items = tuple(item for one in block.items if (item := _item(one, change)).children)
+    return replace(block, items=items) if items else None
 
 
 def _item(item: t.Item, change: Change) -> t.Item:
@@ -100,18 +104,15 @@ def one_line(blocks: Sequence[t.Block]) -> tuple[t.Inline, ...]:
 
 
 def trimmed(run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
-    """``run`` without the blanks and the ends of lines around it."""
+    """``run`` without the blanks and the ends of lines around it, and with one end of a line where several are."""
     whole = joined(run)
     pairs = zip((None, *whole), whole, strict=False)
     found = [node for before, node in pairs if not (isinstance(before, t.Break) and isinstance(node, t.Break))]
-    while found and _is_blank(found[0]):
-        found.pop(0)
-    while found and _is_blank(found[-1]):
-        found.pop()
-    if found and isinstance(first := found[0], t.Text):
-        found[0] = t.Text(first.text.lstrip())
-    if found and isinstance(last := found[-1], t.Text):
-        found[-1] = t.Text(last.text.rstrip())
+    for place, strip in ((0, str.lstrip), (-1, str.rstrip)):
+        while found and _is_blank(found[place]):
+            found.pop(place)
+        if found and isinstance(node := found[place], t.Text):
+            found[place] = t.Text(strip(node.text))
     return tuple(found)
 
 

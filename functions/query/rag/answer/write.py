@@ -73,17 +73,24 @@ def _block(block: t.Block, number: Number) -> Node:
         case t.CodeBlock():
             return _code(block, number)
         case t.Listing():
-            numbered = block.start is not None
-            items = [_item(item, number) for item in block.items]
-            return _element("ol" if numbered else "ul", items, **({"start": block.start} if numbered else {}))
+            return _list(block, number)
         case t.Quotation():
             return _element("blockquote", nodes_of(block.children, number))
         case t.Table():
-            head = _row(block.head, "th", block.aligns, number)
-            rows = [_row(row, "td", block.aligns, number) for row in block.rows]
-            return _element("table", [_element("thead", [head]), *([_element("tbody", rows)] if rows else [])])
+            return _table(block, number)
         case t.Ruler():
             return _element("hr", [])
+
+
+def _list(block: t.Listing, number: Number) -> Node:
+    items = [_item(item, number) for item in block.items]
+    return _element("ul", items) if block.start is None else _element("ol", items, start=block.start)
+
+
+def _table(block: t.Table, number: Number) -> Node:
+    head = _row(block.head, "th", block.aligns, number)
+    rows = [_row(row, "td", block.aligns, number) for row in block.rows]
+    return _element("table", [_element("thead", [head]), *([_element("tbody", rows)] if rows else [])])
 
 
 def _element(tag: str, children: Sequence[Node], **attributes: Any) -> Node:
@@ -128,27 +135,29 @@ def inline_nodes(run: Iterable[t.Inline], number: Number) -> list[Node]:
 
 def _inline(node: t.Inline, number: Number) -> list[Node]:
     match node:
-        case t.Text(text):
+        case t.Text(text) | t.Mark(text):
             return [text]
-        case t.Mark(raw):
-            return [raw]
         case t.Code(text):
             return [_element("code", [text])]
         case t.Break(hard):
             return [_element("br", [])] if hard else ["\n"]
-        case t.Styled(style, children):
-            return [_element(style, inline_nodes(children, number))]
-        case t.Link():
-            inner = inline_nodes(node.children, number)
-            leads = not node.image and node.href.lower().startswith(LINKED)
-            return [_element("a", inner, href=node.href)] if leads else inner
         case t.Cite(chunk):
             n, chunk_id = number(chunk)
             return [_element("cite", [], n=n, chunkId=chunk_id)]
+        case t.Styled() | t.Link() | t.Statement():
+            return _holder(node, inline_nodes(node.children, number))
+
+
+def _holder(node: t.Styled | t.Link | t.Statement, inner: list[Node]) -> list[Node]:
+    match node:
+        case t.Styled(style):
+            return [_element(style, inner)]
+        case t.Link(href):
+            leads = not node.image and href.lower().startswith(LINKED)
+            return [_element("a", inner, href=href)] if leads else inner
         case t.Statement():
-            inner = inline_nodes(node.children, number)
-            inner += [" ", _element("note", [node.note])] if node.note else []
-            return [_element("statement", inner, support=node.support)] if node.support else inner
+            noted = [*inner, " ", _element("note", [node.note])] if node.note else inner
+            return [_element("statement", noted, support=node.support)] if node.support else noted
 
 
 def cited_chunks(tree: t.Tree) -> tuple[int, ...]:

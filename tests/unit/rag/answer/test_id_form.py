@@ -29,6 +29,8 @@ def referenced(answer: str) -> Referenced:
         ("It is so [id_5] and so [id_42].", "It is so and so [id_42].", 1),
         ("Both [id_42, id_6].", "Both [id_42].", 1),
         ("Odd ([id_5]) marks [ID_6], here.", "Odd marks, here.", 2),
+        ("Sources: [id_5], [id_42], [id_6].", "Sources: [id_42].", 2),
+        ("It is so **[id_5]**.", "It is so.", 1),
         ("- one [id_5]\n- two [id_42]", "- one\n- two [id_42]", 1),
         ("\u3010id_5\u3011 Full \uff3bid_1\uff3d width", "Full \uff3bid_1\uff3d width", 1),
         ("Read \u3010id_42\u2020L1-L3\u3011.", "Read \u3010id_42\u2020L1-L3\u3011.", 0),

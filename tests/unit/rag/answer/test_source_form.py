@@ -94,7 +94,7 @@ def test_without_marks_the_passages_that_each_sentence_draws_on() -> None:
     found = written(
         "Sure! Open the form, choose your activity and submit. Travel over 500 dollars needs a signature."
     )
-    assert [(found.text[start:end], cite.chunk) for start, end, cite in found.marks] == [
+    assert [(found.text[start:end].strip(), cite.chunk) for start, end, cite in found.marks] == [
         ("Open the form, choose your activity and submit.", 1),
         ("Travel over 500 dollars needs a signature.", 3),
     ]

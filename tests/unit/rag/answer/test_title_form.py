@@ -103,7 +103,7 @@ def test_a_section_never_leads_to_another_title() -> None:
     ("answer", "text", "removed", "numbers"),
     [
         ("Five days [Import permits]. Noon [Nowhere].", "Five days [Import permits]. Noon.", 1, [2]),
-        ("Noon ([Customs Act > Fees], [Nowhere]).", "Noon (,).", 2, []),
+        ("Noon ([Customs Act > Fees], [Nowhere]).", "Noon.", 2, []),
         # Several in one bracket, of which one was made up.
         ("So [Import permits > Fees; Carriers].", "So [Import permits > Fees; Carriers].", 0, [2, 3]),
         ("So [Import permits; Nowhere] it is.", "So [Import permits] it is.", 1, [2]),

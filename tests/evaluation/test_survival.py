@@ -1,0 +1,101 @@
+"""Sections of real documentation, read as an answer and printed again: how many renderers show as before."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+
+import pytest
+from evaluation.rates import public_data, report
+from fakes import make_chunk
+from markdown_it import MarkdownIt
+
+from rag.answer.markdown import markdown
+from rag.answer.read import Reader, normalised
+from rag.answer.restrict_links import RestrictLinks
+
+pytestmark = pytest.mark.slow
+
+SETS = ("docs_rust_book", "docs_fastapi", "docs_hugo", "docs_handbook")
+EACH, FLOOR = 150, 590
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6} ")
+_LINKED = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
+_RUNS = re.compile(r"<!--.*?-->|<(script|style|iframe|svg)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands below a heading, that included."""
+
+    name: str
+    text: str
+
+
+def sections(name: str) -> Iterator[Section]:
+    """The sections of the pages of a set; what stands before the first heading is none."""
+    for path in sorted(public_data(name).rglob("*.md")):
+        lines: list[str] = []
+        fence = ""
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            mark = _FENCE.match(line)
+            if mark and not fence:
+                fence = mark[1]
+            elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            elif _HEADING.match(line) and not fence:
+                if lines:
+                    yield Section(f"{name}/{path.name}", "\n".join(lines))
+                lines = []
+                lines.append(line)
+                continue
+            if lines:
+                lines.append(line)
+        if lines:
+            yield Section(f"{name}/{path.name}", "\n".join(lines))
+
+
+def printed(text: str) -> str:
+    """``text`` as it is printed where it is what an answer cites itself."""
+    restrict = RestrictLinks({1: make_chunk(text, number=1)})
+    return markdown(restrict(Reader()(normalised(text)), cited=(1,)).tree).text
+
+
+@cache
+def _renderer(html: bool) -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": html}).enable(["table", "strikethrough"])
+
+
+def _unlinked(html: str) -> str:
+    """Without links that say nothing but their address."""
+    return _LINKED.sub(lambda link: link[2] if unescape(link[2]) in unescape(link[1]) else link[0], html)
+
+
+def rendered(text: str) -> str:
+    """The HTML of ``text``: blanks do not count, nor whether an address that stands bare is a link."""
+    return " ".join(_unlinked(_renderer(html=False).render(text)).split())
+
+
+def visible(text: str, *, html: bool) -> str:
+    """The letters that a reader sees of ``text``; blanks do not count."""
+    return "".join(unescape(_TAG.sub("", _RUNS.sub("", _renderer(html).render(text)))).split())
+
+
+def survives(text: str) -> bool:
+    """Whether ``text`` renders the same; where there is HTML in it, whether it says the same."""
+    after = printed(text)
+    if rendered(text) == rendered(after):
+        return True
+    return bool(_TAG.search(text)) and visible(text, html=True) == visible(after, html=False)
+
+
+def test_sections_of_documentation_render_as_before() -> None:
+    chosen = [one for name in SETS for one in random.Random(22).sample(list(sections(name)), EACH)]
+    kept = [survives(one.text) for one in chosen]
+    lost = [one.name for one, same in zip(chosen, kept, strict=True) if not same]
+    report(f"sections that render the same (others: {', '.join(lost)})", sum(kept), len(kept), FLOOR / len(kept))

@@ -1,0 +1,130 @@
+"""rag.answer.html, through the reader: HTML becomes what Markdown knows, and nothing of it runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from attacks.reading import leads, nodes_lead
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.answer.markdown import markdown
+from rag.answer.read import Reader, normalised
+from rag.answer.restrict_links import RestrictLinks
+from rag.answer.write import TAGS, Node, nodes_of
+
+DATA = Path(__file__).parents[5] / "shared" / "data" / "adversarial"
+READ = Reader()
+
+
+def shown(text: str) -> str:
+    """What is answered where ``text`` was written, and no passage is cited."""
+    return markdown(RestrictLinks({})(READ(normalised(text))).tree).text
+
+
+def tags(nodes: list[Node]) -> set[str]:
+    return {tag for node in nodes if isinstance(node, dict) for tag in ({node["tag"]} | tags(node["children"]))}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("<p>Hello <b>bold</b> and <em>this</em>.</p><p>Bye</p>", "Hello **bold** and *this*.\n\nBye"),
+        ("<ul>\n  <li>One</li>\n  <li>Two<ol><li>a<li>b</ol></li>\n</ul>", "- One\n- Two\n  1. a\n  2. b"),
+        ("<ol start=3><li>x</li><li>y</li></ol>", "3. x\n4. y"),
+        ("<ul><li>a<p>b</p></li></ul>", "- a\n\n  b"),
+        ("- a<p>b</p>", "- a\n\n  b"),
+        ("<h2>Before you\n start</h2>Text", "## Before you start\n\nText"),
+        ("one<br>two<br/><br />three", "one  \ntwo  \nthree"),
+        (
+            "<table><tr><th>Form</th><th>Fee</th></tr><tr><td>a|b</td><td>5<br>USD</td></tr></table>",
+            "| Form | Fee |\n| --- | --- |\n| a\\|b | 5 USD |",
+        ),
+        ("| a | front<br>back |\n| --- | --- |\n| a | b |", "| a | front back |\n| --- | --- |\n| a | b |"),
+        ("<blockquote>one<p>two</p></blockquote>after", "> one\n>\n> two\n\nafter"),
+        ('<pre><code class="language-sh">a &lt; b\n\n\n    c</code></pre>', "```sh\na < b\n\n\n    c\n```"),
+        ("Use <code>a &amp;&amp; b</code>, 10<sup>6</sup> and H<sub>2</sub>O", "Use `a && b`, 10^6 and H2O"),
+        ("a<hr>b", "a\n\n---\n\nb"),
+        ("<answer>Yes.</answer>", "Yes."),
+        ("<details><summary>More</summary>\n\n- a\n  - b\n</details>", "More\n\n- a\n  - b"),
+        ("</div>left</p><b></b>", "left"),
+        ("a <b> </b>, *<br>* and ~~<x-y>~~ c", "a , and c"),
+        ("Tom &amp; Jerry &#39;s &quot;show&quot;&copy;, 5 &lt; 6", 'Tom & Jerry \'s "show"©, 5 < 6'),
+    ],
+)
+def test_formatting_becomes_markdown(text: str, result: str) -> None:
+    assert " ".join(shown(text).split(" ")) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("a<script>alert(`1`)</script>b<style>p{}</style>", "ab"),
+        ("<script>\nalert(1)\n\n</script>\n\nHi", "Hi"),
+        ("a<iframe src=x>inner</iframe><svg><b>x</b></svg>b", "ab"),
+        ("<img src=x onerror=alert(1) alt='a map'>", "a map"),
+        ('<a href="javascript:alert(1)">click</a> <a href="JaVa&#9;Script:x">here</a>', "click here"),
+        ("[a](javascript:x(1)) ![b]( JaVa&#115;cript:x) [c](<data:text/html,x>)", "a b c"),
+        ("<x-y onclick=run()>text</x-y>", "text"),
+        ("a<!-- hidden -->b<!DOCTYPE html>", "ab"),
+    ],
+)
+def test_what_could_run_is_gone(text: str, result: str) -> None:
+    assert shown(text) == result
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Put <script> last, and use <button class=start>.",
+        "Use the <b> tag, or <input hours>",
+        "List<String>, Map<K, V>, <your name>, <your-key> and a <!-- that never ends",
+        "&lt;b&gt; makes bold",
+    ],
+)
+def test_a_tag_that_is_mentioned_can_be_read(text: str) -> None:
+    (node,) = nodes_of(READ(text), lambda chunk: (chunk, ""))
+    assert node == {"tag": "p", "children": [text.replace("&lt;", "<").replace("&gt;", ">")]}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
+@pytest.mark.parametrize("name", ["blns/blns.json", "xss/sample500.json"])
+@pytest.mark.parametrize("around", ["You asked: {}", "{}\n\nIt is so [id_3]."])
+def test_nothing_of_hostile_texts_is_live(name: str, around: str) -> None:
+    for text in json.loads((DATA / name).read_text(encoding="utf-8")):
+        assert leads(shown(around.format(text))) == [], text
+
+
+_TAGS = (
+    "<b> </b> <i> <p> </p> <ul> <ol¬start=4> <li> </li> </ul> <a¬href='http://x.y/(z)'> <a¬href='`'> </a> <br> <hr> "
+    "<code> </code> <pre> </pre> <table> <tr> <td> </table> <script> </script> <style> <blockquote> </blockquote> <h2> "
+    "</h2> <foo> <your¬name> <sup> <div> </div> <!-- --> <img¬src=x¬onerror=alert> &lt; &amp; &#60; ` `` < << > \\ b> # "
+    "| alert ](javascript:x) ![ [a]:¬data:x,y * ** ~~"
+)
+_LINES = ["\n", "\n\n", "    ", "\n```\n", "\n~~~\n", "\n- ", "\n2. ", "\n> ", "| a | b |\n| - | - |\n", "\t", " "]
+MESS = st.lists(st.sampled_from([*(piece.replace("¬", " ") for piece in _TAGS.split(" ")), *_LINES]), max_size=25)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MESS.map("".join))
+def test_nothing_of_scripts_and_no_tag_remains_whatever_is_mixed(text: str) -> None:
+    tree = RestrictLinks({})(READ(normalised(text))).tree
+    nodes = nodes_of(tree, lambda chunk: (chunk, ""))
+    assert leads(markdown(tree).text) == []
+    assert (tags(nodes) <= TAGS, list(nodes_lead(nodes))) == (True, [])
+
+
+def test_what_a_script_holds_is_not_even_text() -> None:
+    assert "alert" not in shown("a <script>alert(1)</script> <style>alert</style> <svg onload=x>alert</svg> b")
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<!-- -", "<a.", "<b>", "<ul><li>", '<a href="', "<td>x", "[a](", "<script>"])
+def test_what_nothing_closes_is_read_once(piece: str) -> None:
+    """Well under a second; where each beginning was followed up to the end it took minutes."""
+    start = time.process_time()
+    assert re.search(r"\w|\\<|^$", shown((piece * 40_000)[:100_000]))
+    assert time.process_time() - start < 30

@@ -1,0 +1,130 @@
+"""rag.answer.markdown: what was read is written so that every reader reads it as the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.answer.forms import IdForm
+from rag.answer.markdown import inline_markdown, markdown
+from rag.answer.read import Reader, normalised
+from rag.answer.tree import Cite, Code, Link, Paragraph, Text
+from rag.answer.write import nodes_of
+
+READ = Reader(IdForm())
+
+
+def written(text: str) -> str:
+    return markdown(READ(normalised(text))).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain *Markdown*, 5 < 6 > 4, a <- b, x <= 5 && y >= 6, `x`\n\n- a\n  - b",
+        "# A\n\n## B c\n\n1. one\n2. two\n\n   more\n\n> said\n>\n> - twice",
+        "It is so [id_3]. See [a](https://x.org/a_b 'T') and <https://b.org>.".replace("'", '"'),
+        "```html\n<p>&amp;</p>\n\n\n<b>\n```\n\n~~~\n```\n~~~",
+        "1. Run:\n\n   ```sh\n   <b>\n   ```\n2. Next",
+        "`<b>` and ``a ` <i>`` and AT&T, C: \\\\dir, snake_case, 2 * 3, 10:30 @all $5",
+        "| a | b |\n| --- | --: |\n| `x\\|y` | 1 |",
+        "one  \ntwo\nthree",
+    ],
+)
+def test_what_is_written_plainly_is_written_the_same(text: str) -> None:
+    assert written(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "children"),
+    [
+        ("*not* `code` [no](https://x.org) <b> &amp; ~~s~~ \\", None),
+        ("# no heading", None),
+        ("1. no item", None),
+        ("- no item", None),
+        ("| no | row |", None),
+        ("---", None),
+        ("[no]: https://definition.example", None),
+    ],
+)
+def test_nothing_in_a_text_is_markup(text: str, children: None) -> None:
+    tree = (Paragraph((Text(text),)),)
+    (node,) = nodes_of(Reader()(markdown(tree).text.replace("https://", "")), lambda chunk: (chunk, ""))
+    assert node == {"tag": "p", "children": [text.replace("https://", "")]}
+
+
+def test_a_citation_is_told_where_it_stands() -> None:
+    cite = Cite(3, (3,), "[id_3]", "T", "")
+    behind = Cite(4, (4,), "", "T", "")
+    page = Link("https://a.example/b", (Text("the page"),))
+    made = markdown((Paragraph((Text("Yes "), cite, Text(". See "), page, behind, Text("."))),))
+    assert made.text == "Yes [id_3]. See [the page](https://a.example/b)."
+    assert [made.text[start:end] for start, end, _ in made.marks] == ["[id_3]", "[the page](https://a.example/b)"]
+
+
+def test_a_mark_makes_no_link_and_no_image_of_what_stands_beside_it() -> None:
+    cite = Cite(3, (3,), "[id_3]", "T", "")
+    text = markdown((Paragraph((Text("Yes!"), cite, Text("(https: //x): no"))),)).text
+    assert [node["tag"] for node in _nodes(text)[0]["children"] if isinstance(node, dict)] == ["cite"]
+
+
+def test_a_line_alone_without_its_citations() -> None:
+    assert inline_markdown((Text("a*b "), Code("x"), Cite(3, (3,), "[id_3]", "T", ""))) == "a\\*b `x`"
+
+
+PIECES = [
+    "Fees are due. ", "*", "**", "_", "~~", "`", "``", "```\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "\n    ",
+    "[id_1]", "[x](https://a.example/b)", "![x](y.png)", "https://a.example/b", "<https://a.example>", "<b>", "</b>",
+    "<li>", "<p>", "<br>", "<h2>", "<code>", "</code>", "<pre>", "</pre>", "<table>", "<tr>", "<td>", "\\", "&amp;", "&lt;",
+    "!", "[", "]", "(", ")", " ", "a", "1", "---\n", "| a | b |\n|---|---|\n", "|", "| 1 | 2 |\n", "~~~\n", "\n===\n",
+]  # fmt: skip
+MIXES = st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalised)
+
+
+@settings(max_examples=500, deadline=None)
+@given(MIXES)
+def test_what_was_written_renders_as_what_was_read(text: str) -> None:
+    assert _nodes(written(text)) == _nodes(text)
+
+
+@settings(max_examples=500, deadline=None)
+@given(MIXES)
+def test_what_was_written_is_written_again_to_the_letter(text: str) -> None:
+    """But for blanks before the end of a line."""
+    once = written(text)
+    assert _lines(written(once)) == _lines(once)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.split("\n")]
+
+
+def _nodes(text: str) -> list[Any]:
+    """Nodes as they look: blanks side by side are one, those where a line begins or ends are none."""
+    marked = READ(text)
+    return _squashed(nodes_of(marked, lambda chunk: (chunk, "")))
+
+
+def _squashed(nodes: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for node in nodes:
+        if isinstance(node, str):
+            before = found.pop() if found and isinstance(found[-1], str) else ""
+            found.append(" ".join(f"{before}{node}".replace("\n", " ").split(" ")))
+        else:
+            found.append({**node, "children": _squashed(node["children"])})
+    places = range(len(found))
+    for place in places:
+        if isinstance(found[place], str):
+            words = " ".join(found[place].split())
+            lead = " " if found[place][:1] == " " and place and not _is_break(found[place - 1]) else ""
+            last = place == len(found) - 1 or _is_break(found[place + 1])
+            found[place] = f"{lead}{words}{' ' if found[place][-1:] == ' ' and not last and words else ''}"
+    return [node for node in found if node != ""]
+
+
+def _is_break(node: Any) -> bool:
+    return isinstance(node, dict) and node["tag"] == "br"
