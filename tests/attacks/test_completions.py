@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, drawn, forms, strings, ticks
-from attacks.reading import leads
+from attacks.reading import leads, links
 from attacks.stage import HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, streamed, through
 from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
@@ -157,8 +157,12 @@ def _in_a_document(profile: ProfileName, text: str) -> Leads:
 
 
 def test_what_the_cited_passage_holds_stays() -> None:
+    """However an address is spelt so that no renderer takes more for it."""
     said = (
         f"See the [guide]({HELD[1]}#top \"Guide\"), ![Desk]({HELD[2]}), <https://PERMITS.example:443/guide/> "
-        f"and <{HELD[0]}>. Write to <{HELD[3]}> {MARK}."
+        f"and {HELD[0]}. Write to {HELD[3]} {MARK}."
     )  # fmt: skip
-    assert run("waypoint", said).text.startswith(said[:-1])
+    led = [to.removeprefix("mailto:") for _, to in links(run("waypoint", said).text)]
+    found = [to for _, to in leads(run("waypoint", said).text)]
+    wanted = [f"{HELD[1]}#top", HELD[2], "https://PERMITS.example:443/guide/", HELD[0], HELD[3]]
+    assert [to for to in wanted if to not in {*led, *found}] == []

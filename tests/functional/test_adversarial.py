@@ -98,7 +98,7 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
     ("asked", "shown"),
     [
         ("<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
-        ("What does <button class=start> do?", "What does < button class=start> do?"),
+        ("What does <button class=start> do?", "What does \\<button class=start> do?"),
         ("What does `<button class=start>` do?", "What does `<button class=start>` do?"),
         ("What goes into <your name>?", "What goes into \\<your name>?"),
     ],

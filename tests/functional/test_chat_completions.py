@@ -25,10 +25,11 @@ def test_an_answer_is_a_completion_with_its_sources_beside_it(api: Api) -> None:
     plain = api.ask(IN_SCOPE).json
     body = chat(api, ("system", "Talk like a pirate."), ("user", IN_SCOPE)).json
     [choice] = body["choices"]
+    assert choice["message"].pop("annotations")
     assert choice["message"] == {"role": "assistant", "content": plain["answer"], "refusal": None}
     assert (choice["finish_reason"], body["object"], body["model"]) == ("stop", "chat.completion", "waypoint")
     assert body["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    for name in ("citations", "sources", "confidence", "refused"):
+    for name in ("citations", "references", "sources", "confidence", "refused", "partial"):
         assert body[name] == plain[name]
     assert body["id"] == f"chatcmpl-{body['responseId']}"
 
@@ -67,14 +68,18 @@ def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(wit
     with LlmServer([drip("You need ", "three papers [Nowhere].")]) as server:
         told = chat(with_llm(server), ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
-    first, *texts, last, usage = chunks(told)
+    first, *texts, cited, last, usage = chunks(told)
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
-    assert [one["choices"][0]["delta"]["content"] for one in texts] == ["You need ", "three papers [Nowhere]."]
+    # The mark of what was not found is never shown; the check puts that of the passage that says so.
+    shown = "".join(one["choices"][0]["delta"]["content"] for one in texts)
+    assert shown == f"You need three papers. {last['citations'][0]['raw']}"
+    [annotation] = cited["choices"][0]["delta"]["annotations"]
+    assert shown[annotation["url_citation"]["start_index"] :] == last["citations"][0]["raw"]
     assert last["choices"][0]["finish_reason"] == "stop"
     assert last["confidence"]["level"] == "Low"
-    assert last["answer"].startswith("You need three papers.")  # checked: the mark of what was not found is gone
+    assert "answer" not in last
     assert (usage["choices"], usage["usage"]["total_tokens"]) == ([], 17)
-    assert len({one["id"] for one in (first, *texts, last, usage)}) == 1
+    assert len({one["id"] for one in (first, *texts, cited, last, usage)}) == 1
 
 
 def test_the_model_with_sources_ends_with_them(api: Api) -> None:
@@ -152,6 +157,6 @@ def test_a_program_that_shows_each_delta_loads_nothing_that_no_passage_names(wit
     with LlmServer([drip(*pieces)]) as server:
         _, *texts, last = chunks(chat(with_llm(server), ("user", IN_SCOPE), stream=True))
     shown = ["".join(one["choices"][0]["delta"]["content"] for one in texts[: at + 1]) for at in range(len(texts))]
-    answer = "You need three papers x for this. *(not found in the sources)*"
-    assert shown == ["You need three papers", "You need three papers ", answer[:33], answer]
+    answer = "You need three papers x for this. *(no source cited)*"
+    assert shown == [answer[:14], answer[:21], answer[:33], answer]
     assert "answer" not in last

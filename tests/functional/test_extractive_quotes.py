@@ -80,7 +80,7 @@ def test_what_holds_the_answer_is_quoted(desk: Api, question: str, quoted: str) 
 
 def test_brackets_of_a_quote_are_no_citations(desk: Api) -> None:
     body = desk.ask("How do I submit the farming form?").json
-    assert "Press [Enter] to submit it. [Farming handbook]" in body["answer"]
+    assert "Press \\[Enter\\] to submit it. [Farming handbook]" in body["answer"]
     assert {citation["raw"] for citation in body["citations"]} <= {"[Farming handbook]", "[Data Center Access]"}
     for citation in body["citations"]:
         assert citation["raw"] == f"[{citation['fullTitle']}]"

@@ -56,7 +56,7 @@ def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
     assert body["refused"] is False
     metadata = body["metadata"]
     assert metadata["model"] == "served-8b"
-    assert metadata["finishReason"] == "length"
+    assert (metadata["finishReason"], body["partial"]) == ("length", True)
     assert metadata["usage"] == {"promptTokens": 12, "completionTokens": 5, "totalTokens": 17}
     assert metadata["degraded"] is False
     assert metadata["chunksUsed"] == 1
@@ -125,7 +125,8 @@ def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -
 def test_a_title_counts_once_and_order_is_the_answer_s(with_llm: Start) -> None:
     body = answer_to(
         with_llm,
-        f"A [Importing into Indonesia]. B [{TITLE} > x]. C [{TITLE} > y]. D [Nothing].",
+        f"Purple whales sing [Importing into Indonesia]. Owls hum nine songs [{TITLE} > x]. Frogs paint their walls "
+        f"[{TITLE} > y]. Moths knit by night [Nothing].",
     )
     assert [citation["docId"] for citation in body["citations"]] == ["ID-REG-001", "SG-REG-001"]
     urls = [source["url"] for source in body["sources"]]

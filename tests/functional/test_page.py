@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
@@ -102,8 +101,10 @@ def test_the_sample_questions_are_answered(api: Api) -> None:
 
 def test_a_rendered_answer_has_chips_where_its_marks_stand(api: Api) -> None:
     body = api.call(post({"query": IN_SCOPE, "rendered": True})).json
-    chips: list[Any] = re.findall(r'"tag": "cite", "n": (\d+)', json.dumps(body["rendered"]))
-    assert sorted({int(n) for n in chips}) == list(range(1, len(body["citations"]) + 1))
+    chips = re.findall(
+        r'"tag": "cite", "children": \[\], "n": (\d+), "chunkId": "(id_\d+)"', json.dumps(body["rendered"])
+    )
+    assert list(dict.fromkeys(chips)) == [(str(one["n"]), one["chunkId"]) for one in body["references"]] != []
     assert body["citations"][0]["raw"] not in json.dumps(body["rendered"])
     assert "rendered" not in api.ask(IN_SCOPE).json
 

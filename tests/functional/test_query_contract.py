@@ -17,12 +17,14 @@ OPENAPI = json.loads((REPOSITORY / "docs" / "openapi.json").read_text(encoding="
 
 # CONTRACTS.md, by hand: the schema in the code must not be the only witness.
 ANSWER_KEYS = {
-    "answer", "sources", "relatedDocs", "citations", "citationsMarkdown", "confidence", "refused", "routing",
-    "responseId", "sessionId", "metadata",
+    "answer", "sources", "relatedDocs", "citations", "references", "citationsMarkdown", "confidence", "refused",
+    "partial", "routing", "responseId", "sessionId", "metadata",
 }  # fmt: skip
 CITATION_KEYS = {
-    "raw", "title", "section", "position", "fullTitle", "docId", "sourceUrls", "score", "matched", "id", "support",
+    "raw", "title", "section", "position", "fullTitle", "docId", "sourceUrls", "score", "matched", "id", "chunkId",
+    "support",
 }  # fmt: skip
+REFERENCE_KEYS = {"n", "chunkId", "title", "section", "url", "docId", "support", "quote"}
 METADATA_KEYS = {
     "query", "profile", "chunksRetrieved", "chunksUsed", "latencyMs", "model", "finishReason", "cached", "degraded",
     "statements", "trail", "skipped", "timings", "usage",
@@ -56,7 +58,9 @@ def test_an_answer_has_the_keys_of_the_contract_and_no_others(answer: Reply) -> 
     assert body["sources"]
     assert body["relatedDocs"]
     assert all(set(citation) == CITATION_KEYS for citation in body["citations"])
-    assert all(set(source) == {"title", "org", "url", "section"} for source in body["sources"])
+    assert all(set(reference) == REFERENCE_KEYS for reference in body["references"])
+    assert [reference["n"] for reference in body["references"]] == list(range(1, len(body["references"]) + 1))
+    assert all(set(source) == {"title", "org", "url", "section", "references"} for source in body["sources"])
     assert all(set(doc) == {"title", "category", "docId", "url"} for doc in body["relatedDocs"])
     assert {"retrievalMs", "generationMs", "citationMs", "totalMs"} <= set(body["metadata"]["timings"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from itertools import groupby, pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from fakes_llm import LlmServer, drip, error, reply
 from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Context, Event, Reply, Start, post
 
 HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream", "Host": "abc.execute-api.test"}
+TITLE = "Singapore Import Permits and TradeNet"
+SECTION = "Documents needed for import customs clearance"
+LABEL = f"[{TITLE} > {SECTION}]"
 PIECES = ("You need three papers: ", "the commercial invoice, the packing list and the bill of lading ", SAID[87:])
 
 
@@ -35,15 +39,47 @@ def deltas(text: str) -> str:
     return "".join(data["text"] for name, data in events(text) if name == "delta")
 
 
-class Stream:
-    """A ``ResponseStream`` that keeps what it gets; ``heard`` is set with the first text."""
+def without_statements(nodes: list[Any]) -> list[Any]:
+    """Nodes as they were before the check: its statements are their children, its notes are gone."""
+    found: list[Any] = []
+    for node in nodes:
+        if isinstance(node, str):
+            flat: list[Any] = [node]
+        elif node["tag"] == "statement":
+            own = node["children"]
+            noted = own and isinstance(own[-1], dict) and own[-1]["tag"] == "note"
+            flat = without_statements(own[:-2] if noted else own)
+        else:
+            flat = [{**node, "children": without_statements(node["children"])}]
+        for one in flat:
+            if found and isinstance(found[-1], str) and isinstance(one, str):
+                found[-1] += one
+            else:
+                found.append(one)
+    return found
 
-    def __init__(self, *, gone_after: int | None = None) -> None:
+
+def words_of(nodes: list[Any]) -> str:
+    """What a reader sees of nodes, a citation as its number."""
+    return "".join(
+        node if isinstance(node, str) else f"[{node['n']}]" if node["tag"] == "cite" else words_of(node["children"])
+        for node in nodes
+    )
+
+
+class Stream:
+    """A ``ResponseStream`` that keeps what it gets; ``heard`` is set with the first text.
+
+    The client has ``gone_with`` these bytes: whatever comes from them on is not taken.
+    """
+
+    def __init__(self, *, gone_with: bytes | None = None) -> None:
         self.opened = False
         self.head: tuple[int, dict[str, str]] | None = None
         self.parts: list[bytes] = []
         self.heard = threading.Event()
-        self._gone_after = gone_after
+        self._gone_with = gone_with
+        self._gone = False
 
     def open(self, status: int, headers: dict[str, str]) -> None:
         self.opened, self.head = True, (status, dict(headers))
@@ -51,10 +87,12 @@ class Stream:
     def write(self, data: bytes) -> None:
         from rag.errors import ClientGone
 
-        self.parts.append(data)
-        self.heard.set()
-        if self._gone_after is not None and len(self.parts) > self._gone_after:
+        self._gone = self._gone or (self._gone_with is not None and self._gone_with in data)
+        if self._gone:
             raise ClientGone
+        self.parts.append(data)
+        if data.startswith(b"event: delta"):
+            self.heard.set()
 
     @property
     def text(self) -> str:
@@ -81,26 +119,100 @@ def test_the_text_comes_while_the_model_writes_and_the_answer_in_the_end(with_ll
     assert stream.head is not None
     assert stream.head[0] == 200
     assert stream.head[1]["Content-Type"] == "text/event-stream"
-    *texts, last = events(stream.text)
-    assert "".join(data["text"] for _, data in texts) == "".join(PIECES)
-    assert len(texts) == 3
-    assert last[0] == "answer"
-    assert last[1]["answer"].startswith("You need three papers")
-    assert last[1]["metadata"]["model"] == "served-model"
+    told = events(stream.text)
+    assert next(data["text"] for name, data in told if name == "delta") == "You need three papers:"
+    assert deltas(stream.text) == "".join(PIECES) == told[-1][1]["answer"]
+    assert told[-1][1]["metadata"]["model"] == "served-model"
+
+
+def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> None:
+    with LlmServer([drip(*PIECES)]) as server:
+        told = events(with_llm(server).call(asked(IN_SCOPE)).text)
+        prompt = server.requests[0].json["messages"][0]["content"]
+    in_order = [data["stage"] if name == "status" else name for name, data in told]
+    assert [name for name, _ in groupby(in_order)] == [
+        "searching", "reading", "sources", "writing", "delta", "checking", "statement", "answer",
+    ]  # fmt: skip
+    [packed] = [data["references"] for name, data in told if name == "sources"]
+    assert packed[0] == {
+        "chunkId": "id_49",
+        "title": TITLE,
+        "section": SECTION,
+        "url": "https://www.customs.gov.sg/",
+        "docId": "SG-REG-001",
+    }
+    assert all(f"[{' > '.join(filter(None, (one['title'], one['section'])))}]" in prompt for one in packed)
+    [statement] = [data for name, data in told if name == "statement"]
+    answer = told[-1][1]
+    [checked] = answer["metadata"]["statements"]
+    assert statement == {
+        "statement": 0,
+        "text": checked["text"],
+        "support": "supported",
+        "references": [1],
+        "score": checked["score"],
+    }
+    assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
 
 
 def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
+    stream = Stream()
     with LlmServer([drip(*PIECES)]) as server:
-        reply_ = with_llm(server).call(asked(IN_SCOPE))
+        api = with_llm(server)
+        reply_ = api.call(asked(IN_SCOPE))
+        streamed(api, asked(IN_SCOPE), stream)
     assert (reply_.status, reply_.headers["content-type"]) == (200, "text/event-stream")
-    assert deltas(reply_.text) == "".join(PIECES)
-    assert [name for name, _ in events(reply_.text)] == ["delta"] * 3 + ["answer"]
+    *told, (_, answer) = events(reply_.text)
+    *others, (_, same) = events(stream.text)
+    assert told == others
+    assert answer["answer"] == same["answer"]
+
+
+@pytest.mark.parametrize(
+    ("written", "unsupported"),
+    [
+        (SAID, "mark"),
+        ("You need:\n\n- the packing list\n- bill\n\n| Paper | Who |\n|:--|--|\n| list | we `do` |\n", "keep"),
+        ("## Papers\n\n1. **Whales**, as [this](https://evil.example) says\n2. sing\n\nAll \\[nine\\].", "keep"),
+        ("Three papers [Certificates of Origin > x] and [No such page], *yes*.", "keep"),
+        ("Run it:\n\n```\n[not] a *mark*\n```\n\nThat is all.", "keep"),
+        ("Purple whales sing for nine days.", "mark"),
+    ],
+    ids=["sentence", "table", "list", "marks", "code", "unsupported"],
+)
+def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, unsupported: str) -> None:
+    """The text, and the nodes of each block; what the check says of the last statement comes behind the text."""
+    with LlmServer([drip(*re.findall(r"\S+\s*", written))]) as server:
+        api = with_llm(server, UNSUPPORTED=unsupported)
+        told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
+        plain = events(api.call(asked(IN_SCOPE)).text)
+    answer = told[-1][1]
+    shown = "".join(data["text"] for name, data in told if name == "delta")
+    assert shown == answer["answer"]
+    blocks: dict[int, Any] = {}
+    for name, data in told:
+        if name == "patch":
+            blocks[data["block"]] = data["nodes"]
+    assert list(blocks) == list(range(len(blocks)))
+    assert [node for place in blocks for node in blocks[place]] == without_statements(answer["rendered"])
+    assert "patch" not in {name for name, _ in plain}
+    assert [one for one in told if one[0] == "delta"] == [one for one in plain if one[0] == "delta"]
+
+
+def test_no_patch_takes_back_what_was_shown(with_llm: Start) -> None:
+    words = re.findall(r"\S+\s*", f"See three papers and [1]. **All** of {LABEL} them [No page], yes {LABEL}.")
+    with LlmServer([drip(*words)]) as server:
+        told = events(with_llm(server, UNSUPPORTED="keep").call(asked(IN_SCOPE, rendered=True)).text)
+    shown = [words_of(data["nodes"]) for name, data in told if name == "patch"]
+    assert shown
+    assert all(after.startswith(before) for before, after in pairwise(shown))
 
 
 def test_the_answer_is_that_of_a_plain_request(api: Api) -> None:
     plain, as_events = api.ask(IN_SCOPE).json, api.call(asked(IN_SCOPE))
-    delta, answer = events(as_events.text)
-    assert delta == ("delta", {"text": plain["answer"]})
+    told = events(as_events.text)
+    assert [data for name, data in told if name == "delta"] == [{"text": plain["answer"]}]
+    answer = told[-1]
     for body in (plain, answer[1]):
         body.pop("responseId")
         body["metadata"].pop("timings")
@@ -110,17 +222,19 @@ def test_the_answer_is_that_of_a_plain_request(api: Api) -> None:
 
 def test_a_refusal_is_held_back_and_told_at_once(with_llm: Start) -> None:
     with LlmServer([drip(*re.findall(r"\S+\s*", DECLINE))]) as server:
-        told = events(with_llm(server).call(asked(IN_SCOPE)).text)
-    assert [name for name, _ in told] == ["delta", "answer"]
-    assert told[1][1]["refused"] is True
+        told = events(with_llm(server).call(asked(IN_SCOPE, rendered=True)).text)
+    assert [data["text"] for name, data in told if name == "delta"] == [DECLINE]
+    assert [name for name, _ in told if name in {"patch", "statement"}] == []
+    assert told[-1][1]["refused"] is True
 
 
 def test_nothing_found_asks_no_model(with_llm: Start) -> None:
     with LlmServer([reply("x")]) as server:
         told = events(with_llm(server).call(asked(OUT_OF_SCOPE)).text)
         assert server.requests == []
-    assert told[0] == ("delta", {"text": DECLINE})
-    assert told[1][1]["refused"] is True
+    assert told[:2] == [("status", {"stage": "searching"}), ("delta", {"text": DECLINE})]
+    assert [name for name, _ in told] == ["status", "delta", "answer"]
+    assert told[-1][1]["refused"] is True
 
 
 @pytest.mark.parametrize(
@@ -138,36 +252,21 @@ def test_what_is_wrong_with_a_request_is_an_event_with_its_status(api: Api, body
     assert (name, told["code"]) == ("error", code)
 
 
-def test_a_model_that_fails_before_its_first_word_has_a_status(with_llm: Start) -> None:
+def test_a_model_that_fails_is_told_in_a_stream_that_has_begun(with_llm: Start) -> None:
     stream = Stream()
     with LlmServer([error(503)]) as server:
-        response: Any = streamed(with_llm(server, LLM_MAX_RETRIES="0"), asked(IN_SCOPE), stream)
-    assert not stream.opened
-    assert response["statusCode"] == 503
-    [(name, told)] = events(response["body"])
-    assert (name, told["code"]) == ("error", "llm_unavailable")
-
-
-def test_a_model_that_breaks_off_is_told_in_the_stream(with_llm: Start) -> None:
-    stream = Stream()
-    with LlmServer([drip("You need three papers", ended=False)]) as server:
-        api = with_llm(server)
+        api = with_llm(server, LLM_MAX_RETRIES="0")
         assert streamed(api, asked(IN_SCOPE), stream) is None
-        assert len(server.requests) == 1
-    assert events(stream.text)[-1] == (
-        "error",
-        {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"},
-    )
+    told = {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
+    assert [name for name, _ in events(stream.text)] == ["status", "status", "sources", "status", "error"]
+    assert events(stream.text)[-1] == ("error", told)
+    assert '"code":"llm_unavailable","status":503' in api.output
 
 
-def test_a_client_that_has_gone_ends_it_all(with_llm: Start) -> None:
-    stream = Stream(gone_after=0)
-    with LlmServer([drip("You need", *[" more" for _ in range(10_000)])]) as server:
-        api = with_llm(server)
-        assert streamed(api, asked(IN_SCOPE), stream) is None
-        assert len(server.requests) == 1
-    assert len(stream.parts) == 1
-    assert '"client_gone"' in api.output
+def test_without_a_stream_a_model_that_fails_has_a_status(with_llm: Start) -> None:
+    with LlmServer([error(503)]) as server:
+        refused = with_llm(server, LLM_MAX_RETRIES="0").call(asked(IN_SCOPE))
+    assert (refused.status, events(refused.text)[-1][1]["code"]) == (503, "llm_unavailable")
 
 
 def test_the_time_to_the_first_text_is_measured(with_llm: Start) -> None:

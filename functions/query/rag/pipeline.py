@@ -38,12 +38,10 @@ from rag.values.answer import (
     Refined,
     SearchQuery,
 )
+from rag.values.chat import STOPPED
 from rag.values.draft import CLOSEST, Draft
-from rag.values.events import Delta, Event, Listen, Reading, StatementChecked, Status
+from rag.values.events import Listen, Reading, Status, text_alone
 from rag.values.stored import Turn
-
-STOPPED = "stopped"
-"""The finish reason of an answer that nobody listens to any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +95,7 @@ class Pipeline:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
             IndexUnavailable, SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        ledger = Ledger(self.clock, deadline, listen or _text_alone(on_text))
+        ledger = Ledger(self.clock, deadline, listen or text_alone(on_text))
         start = self.clock()
         with self.sparing(), ledger.reported():
             draft = self.prepare(question, ledger)
@@ -142,16 +140,13 @@ class Pipeline:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
-        growing = self._growing(context, ledger.listen)
+        made = self.answering
+        growing = Growing(made.form, context, decline=made.decline, leaks=made.leaks, listen=ledger.listen)
         completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
         ledger.deadline = ledger.deadline.ending()
         if completion.finish_reason == STOPPED:
             growing.listen, ledger.listen = None, None  # nobody is there
         return completion, None if completion.quotes else growing.end(completion.text)
-
-    def _growing(self, context: Context, listen: Listen | None) -> Growing:
-        made = self.answering
-        return Growing(made.form, context, decline=made.decline, leaks=made.leaks, listen=listen)
 
     def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger, read: Read | None = None) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
@@ -178,25 +173,16 @@ class Pipeline:
             done = ledger.time("citation", self.answering.quotes, made, context)
         else:
             read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
-            soft = lambda call, default, needs_s: ledger.soft("check", call, default, needs_s=needs_s)  # noqa: E731
-            done = ledger.time("citation", self.answering, read, context, soft)
+            done = ledger.time("citation", self.answering, read, context, partial(ledger.soft, "check"))
         if done.leaked:
             ledger.events.append("prompt_leak")
         confidence = NOT_ANSWERED
         if not done.refused:
             score = ledger.time("confidence", self.score, done.text, evidence, done.citations)
-            confidence = held_to_sources(
-                score,
-                cited=done.cited,
-                removed=done.removed,
-                statements=done.statements,
-                doubt=done.doubt,
-                partial=made.partial,
-            )
-        numbers = {one.hit.chunk.number: one.n for one in done.references}
-        for place, statement in enumerate(done.statements):
-            cited = tuple(numbers[chunk] for chunk in statement.chunks if chunk in numbers)
-            ledger.tell(StatementChecked(place, statement, cited))
+            held = partial(held_to_sources, score, cited=done.cited, removed=done.removed)
+            confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial)
+        for verdict in done.verdicts():
+            ledger.tell(verdict)
         return Answer(
             text=done.text,
             nodes=done.nodes,
@@ -260,15 +246,3 @@ class Pipeline:
             ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
         if log := self.feedback:
             ledger.soft("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
-
-
-def _text_alone(on_text: OnText | None) -> Listen | None:
-    """``on_text`` as a listener."""
-    if on_text is None:
-        return None
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Delta):
-            on_text(event.text)
-
-    return listen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from rag.answer import tree as t
 from rag.answer.check import Checked, SupportCheck
@@ -20,13 +21,19 @@ from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.answer.write import Node, nodes_of, plain_text
 from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
+from rag.values.events import StatementChecked
 
 S_PER_CHAR = 0.0002
 """The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
 UNCHECKED = "the statements were not checked"
 
-type Soft = Callable[[Callable[[], Checked], Checked, float], Checked]
-"""Calls a check that may fail or take more than the given seconds, with what holds then."""
+
+class Soft(Protocol):
+    """Calls a check that may fail, or be left out where less time is left than it ``needs_s``."""
+
+    def __call__(self, call: Callable[[], Checked], default: Checked, *, needs_s: float) -> Checked:
+        """What it says, else ``default``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,13 @@ class Finished:
     doubt: float | None = 0.0
     notes: tuple[str, ...] = ()
     leaked: bool = False
+
+    def verdicts(self) -> Iterator[StatementChecked]:
+        """What the check said of each statement, as a listener is told."""
+        numbers = {one.hit.chunk.number: one.n for one in self.references}
+        for place, statement in enumerate(self.statements):
+            cited = tuple(numbers[chunk] for chunk in statement.chunks if chunk in numbers)
+            yield StatementChecked(place, statement, cited)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +106,8 @@ class Finish:
         if check is None:
             return Checked(tree)
         unchecked = Checked(tree, doubt=None, notes=(UNCHECKED,))
-        return soft(lambda: check(tree, units, context), unchecked, S_PER_CHAR * sum(len(unit.claim) for unit in units))
+        needs_s = S_PER_CHAR * sum(len(unit.claim) for unit in units)
+        return soft(lambda: check(tree, units, context), unchecked, needs_s=needs_s)
 
     def _printed(
         self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0

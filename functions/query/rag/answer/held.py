@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from html import unescape
 
+from rag.answer import tree as t
 from rag.text.addresses import address_key
 from rag.values.answer import Chunk
 
@@ -56,3 +57,16 @@ def _addresses(text: str) -> Iterator[str]:
         yield bare_address(match)
     for match in _TARGETS.finditer(text):
         yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), "")).strip().replace(" ", "%20")
+
+
+def linked(text: str) -> Iterator[t.Inline]:
+    """``text`` with links for its addresses."""
+    at = 0
+    for match in BARE.finditer(text):
+        address = bare_address(match) or match[0]
+        if at < match.start():
+            yield t.Text(text[at : match.start()])
+        yield t.Link(address, (t.Text(address),))
+        at = match.start() + len(address)
+    if at < len(text):
+        yield t.Text(text[at:])

@@ -6,13 +6,12 @@ nothing closes is a mention of it: it is text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import unescape
 from itertools import groupby
 
 from rag.answer import tree as t
+from rag.answer.tags import Tag, code_block
 from rag.answer.walk import joined, nodes, one_line, trimmed
 
 STYLES: dict[str, t.Style] = {"b": "strong", "strong": "strong", "i": "em", "em": "em", "s": "s", "del": "s"}
@@ -29,45 +28,6 @@ _DROPPED = "script style iframe object embed applet noscript template svg math h
 DROPPED = frozenset(_DROPPED.split())
 """Left out with everything in them."""
 MAX_DEPTH = 40
-_NAME = re.compile(r"</?([A-Za-z][\w:-]*)")
-_LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]{1,30})")
-_ATTRIBUTE = re.compile(r"\b(href|alt|start)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)", re.IGNORECASE)
-_PRE = re.compile(r"<pre\b[^>]*>(.*?)(?:</pre\s*>(.*)|\Z)", re.IGNORECASE | re.DOTALL)
-_ANY_TAG = re.compile(r"<[^<>]*>")
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A tag as it stands in a line: ``name`` in lower case, ``""`` of a comment or a declaration."""
-
-    raw: str
-    name: str = ""
-    closes: bool = False
-    attributes: dict[str, str] = field(default_factory=dict)
-
-
-def tag_of(raw: str) -> Tag:
-    """The tag that ``raw`` is."""
-    name = _NAME.match(raw)
-    attributes = {one[1].lower(): unescape(one[2].strip("\"' ")) for one in _ATTRIBUTE.finditer(raw)}
-    return Tag(raw, name[1].lower(), raw.startswith("</"), attributes) if name else Tag(raw)
-
-
-def raw_block(content: str) -> Sequence[t.Block]:
-    """A block whose content is no Markdown: of ``<pre>`` the code, of scripts, styles and comments nothing."""
-    code = _PRE.match(content.strip())
-    if code is None:
-        return ()
-    language = _LANGUAGE.search(content[: content.find(">", content.lower().find("<code")) + 1])
-    behind = unescape(_ANY_TAG.sub(" ", code[2] or "")).strip()
-    made: list[t.Block] = [_code_block(re.sub(r"</?(?:code|span)\b[^>]*>", "", code[1]), language)]
-    return [*made, t.Paragraph((t.Text(behind),))] if behind else made
-
-
-def _code_block(markup: str, language: re.Match[str] | None) -> t.CodeBlock:
-    text = unescape(markup).strip("\n").rstrip()
-    ticks = max((len(run) for run in re.findall("`+", text)), default=0)
-    return t.CodeBlock(text, language[1] if language else "", "`" * max(3, ticks + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +148,7 @@ def _element(tag: Tag, held: Sequence[_Held], *, in_pre: bool) -> Sequence[_Held
         case "code":
             return [t.Text(_plain(run)) if in_pre else t.Code(" ".join(_plain(run).split()))]
         case "pre":
-            return [_code_block(_plain(run), None)]
+            return [code_block(_plain(run))]
         case "li" | "tr" | "td" | "th":
             return [_Part(tag.name, tuple(held))]
         case "ul" | "ol":

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.held import BARE, bare_address
-from rag.answer.html import Tag, blocks_of, raw_block, tag_of
+from rag.answer.held import linked
+from rag.answer.html import blocks_of
 from rag.answer.parser import parser
+from rag.answer.tags import Tag, raw_block, tag_of
 from rag.answer.walk import joined, one_line
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class _Walk:
             first, _ = self.tokens[at].map or (0, 0)
             inner, at = self.blocks(at + 1)
             starts = (first, *(start for _, start, _ in inner[1:]))
-            items += [t.Item(tuple(block for block, _, _ in inner), tuple(map(self._gap, starts)))] if inner else []
+            gaps = (start in starts[:place] or self._gap(start) for place, start in enumerate(starts))
+            items += [t.Item(tuple(block for block, _, _ in inner), tuple(gaps))] if inner else []
             at += 1
         numbered, start = token.type == "ordered_list_open", token.attrGet("start")
         number = 1 if start is None else int(start)
@@ -210,19 +212,6 @@ def _texts_split(run: Sequence[t.Inline | Tag]) -> tuple[t.Inline | Tag, ...]:
         else:
             found.append(node)
     return tuple(found)
-
-
-def linked(text: str) -> Iterator[t.Inline]:
-    """``text`` with links for its addresses."""
-    at = 0
-    for match in BARE.finditer(text):
-        address = bare_address(match) or match[0]
-        if at < match.start():
-            yield t.Text(text[at : match.start()])
-        yield t.Link(address, (t.Text(address),))
-        at = match.start() + len(address)
-    if at < len(text):
-        yield t.Text(text[at:])
 
 
 def _code(token: Token) -> t.CodeBlock:

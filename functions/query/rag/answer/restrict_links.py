@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.held import BARE, bare_address, held_by, key_of
+from rag.answer.held import BARE, bare_address, held_by, key_of, linked
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.text.addresses import address_key
 from rag.values.answer import Chunk
@@ -43,7 +43,7 @@ class RestrictLinks:
             links = [node for node in all_nodes((block,)) if isinstance(node, t.Link)]
             self.look_at(block)
             removed += sum(not self.leads(link) for link in links)
-            made += mapped((block,), self._run) if links else (block,)
+            made += mapped((block,), self._run)
         return Restricted(tuple(made), removed)
 
     def look_at(self, block: t.Block) -> None:
@@ -78,6 +78,8 @@ def restricted(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline,
 
 def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
     match node:
+        case t.Text(text) if BARE.search(text):
+            yield from (made for one in linked(text) for made in _addressed(one, held))
         case t.Link() if leads_to(node.href, held):
             yield node if is_bare(node) else replace(node, children=_label(node.children, held))
         case t.Link() if is_bare(node):
@@ -88,6 +90,10 @@ def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
             yield replace(node, children=restricted(node.children, held))
         case _:
             yield node
+
+
+def _addressed(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
+    return iter((node,)) if isinstance(node, t.Text) else _restricted(node, held)
 
 
 def is_bare(link: t.Link) -> bool:

@@ -132,7 +132,7 @@ class _Cutter:
 
     def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
         words = _told(plain(run))
-        if self.draw and (drawn := self.draw(words)):
+        if self.draw and (drawn := self.draw(plain([node for node in run if not isinstance(node, t.Link)]))):
             run = (*run, drawn)
         unit = Unit(
             number=len(self.units),

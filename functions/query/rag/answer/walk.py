@@ -88,9 +88,15 @@ def joined(run: Iterable[t.Inline]) -> tuple[t.Inline, ...]:
     for node in run:
         if isinstance(node, t.Text) and found and isinstance(before := found[-1], t.Text):
             found[-1] = t.Text(before.text + node.text)
-        elif node != t.Text(""):
+        elif not _is_empty(node):
             found.append(node)
     return tuple(found)
+
+
+def _is_empty(node: t.Inline) -> bool:
+    if isinstance(node, t.Text | t.Code):
+        return not node.text
+    return isinstance(node, t.Styled | t.Link) and not node.children
 
 
 def one_line(blocks: Sequence[t.Block]) -> tuple[t.Inline, ...]:

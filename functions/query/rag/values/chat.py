@@ -11,7 +11,9 @@ type OnText = Callable[[str], None]
 """Gets what a model writes, piece by piece; ``""`` at least about once a second while nothing comes, so that a listener
 that has gone is noticed. What it raises ends the model's call."""
 
-PARTIAL = frozenset({"length", "interrupted", "stopped"})
+STOPPED = "stopped"
+"""The finish reason of a text that nobody listens to any more."""
+PARTIAL = frozenset({"length", "interrupted", STOPPED})
 """The finish reasons of a text that is not whole: no more tokens or no more time, something broke, nobody listens."""
 
 

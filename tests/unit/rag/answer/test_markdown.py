@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.answer.forms import IdForm
-from rag.answer.markdown import inline_markdown, markdown
+from rag.answer.inline_markdown import inline_markdown
+from rag.answer.markdown import markdown
 from rag.answer.read import Reader, normalised
 from rag.answer.tree import Cite, Code, Link, Paragraph, Text
 from rag.answer.write import nodes_of

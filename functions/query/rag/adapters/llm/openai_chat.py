@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
-from rag.adapters.llm.openai_stream import STOPPED, BrokeOff, Listener
+from rag.adapters.llm.openai_stream import BrokeOff, Listener
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, LlmUse, Message
-from rag.values.chat import OnText
+from rag.values.chat import STOPPED, OnText
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

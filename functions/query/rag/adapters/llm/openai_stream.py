@@ -9,10 +9,9 @@ from rag.adapters.llm.openai_client import Transient
 from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, served_name, without_reasoning
 from rag.errors import ClientGone, LlmFailed
 from rag.values.answer import Completion, Deadline, Usage
-from rag.values.chat import OnText
+from rag.values.chat import STOPPED, OnText
 
 INTERRUPTED = "interrupted"
-STOPPED = "stopped"
 """The finish reasons of a stream that broke off by itself, and of one that the listener wanted no more of."""
 
 _DONE = "[DONE]"

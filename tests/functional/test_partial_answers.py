@@ -1,0 +1,148 @@
+"""Part of an answer is a result: what is there when a model breaks off, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes_llm import Exchange, LlmServer, Step, chunk, drip, reply
+from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model, of_llm
+from functional.harness import IN_SCOPE, SAID, Api, Start, post, rest_event, starting
+from functional.test_streams import HEADERS, Stream, asked, deltas, events, streamed
+
+SESSION = "a-reader-who-goes-away-00"
+NEVER = threading.Event()
+HALF = SAID.removesuffix(".")
+
+type Serve = Callable[[Callable[[str], Step]], tuple[Api, LlmServer]]
+
+
+@pytest.mark.parametrize(
+    ("step", "env", "said", "reason", "level"),
+    [
+        (drip(SAID), {}, SAID, "stop", "High"),
+        (drip(HALF, ended=False), {}, HALF, "interrupted", "Medium"),
+        (drip(HALF, NEVER), {"STREAM_IDLE_S": "0.3"}, HALF, "interrupted", "Medium"),
+        (drip(HALF, chunk({}, finish_reason="length"), ended=False), {}, HALF, "length", "Medium"),
+        (reply(HALF, finish_reason="length"), {}, HALF, "length", "Medium"),
+    ],
+    ids=["whole", "breaks off", "says no more", "max_tokens", "max_tokens, not streamed"],
+)
+def test_what_is_there_is_the_answer(
+    with_llm: Start, step: Step, env: dict[str, str], said: str, reason: str, level: str
+) -> None:
+    stream = Stream()
+    with LlmServer([step]) as server:
+        api = with_llm(server, **env)
+        assert streamed(api, asked(IN_SCOPE), stream) is None
+        assert len(server.requests) == 1
+    name, answer = events(stream.text)[-1]
+    assert (name, answer["answer"], deltas(stream.text)) == ("answer", said, said)
+    assert (answer["partial"], answer["metadata"]["finishReason"]) == (reason != "stop", reason)
+    assert (answer["confidence"]["level"], answer["confidence"]["score"] <= 74) == (level, reason != "stop")
+    assert ("the answer broke off" in answer["confidence"]["reason"]) == (reason != "stop")
+    assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
+    assert [one["support"] for one in answer["citations"]] == ["supported"]
+
+
+def test_a_plain_answer_says_so_too(with_llm: Start) -> None:
+    with LlmServer([reply(HALF, finish_reason="length")]) as server:
+        body = with_llm(server).ask(IN_SCOPE).json
+    assert (body["answer"], body["partial"], body["metadata"]["finishReason"]) == (HALF, True, "length")
+    assert body["confidence"]["level"] == "Medium"
+
+
+@pytest.mark.parametrize(
+    ("step", "finish_reason", "partial"),
+    [
+        (drip(HALF, chunk({}, finish_reason="length"), ended=False), "length", True),
+        (drip(HALF, ended=False), "stop", True),
+        (drip(SAID), "stop", False),
+    ],
+    ids=["max_tokens", "breaks off", "whole"],
+)
+def test_openais_clients_get_a_reason_that_they_know(
+    with_llm: Start, step: Step, finish_reason: str, partial: bool
+) -> None:
+    body = {"stream": True, "messages": [{"role": "user", "content": IN_SCOPE}]}
+    with LlmServer([step]) as server:
+        told = with_llm(server).call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
+    *_, last, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
+    assert done == "[DONE]"
+    assert (json.loads(last)["choices"][0]["finish_reason"], json.loads(last)["partial"]) == (finish_reason, partial)
+
+
+# --- what becomes of it
+
+
+@pytest.fixture
+def serve(gacounts_index: Path, tmp_path: Path) -> Iterator[Serve]:
+    """Starts GaCounts, with its cache and its conversations; what answers the first question is a step of its text."""
+    servers: list[LlmServer] = []
+    with starting(gacounts_index) as start:
+
+        def serve(first: Callable[[str], Step]) -> tuple[Api, LlmServer]:
+            write = model()
+            steps = iter([first])
+
+            def step(exchange: Exchange) -> None:
+                request = exchange.request.json
+                how = next(steps, reply) if kind_of(request) == "answer" else reply
+                how(write(request))(exchange)
+
+            server = LlmServer([step])
+            servers.append(server.__enter__())
+            return start(**gacounts(tmp_path / "s.sqlite", **of_llm(server.url))), server
+
+        yield serve
+        for server in servers:
+            server.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "gone", "kept"),
+    [
+        (lambda text: drip(text, ended=False), None, False),
+        (lambda text: drip(text, chunk({}, finish_reason="length"), ended=False), None, False),
+        (lambda text: drip(text, *[" And more." for _ in range(10_000)]), b"event: delta", False),
+        (lambda text: drip(text), None, True),
+    ],
+    ids=["interrupted", "length", "gone", "whole"],
+)
+def test_only_a_whole_answer_is_kept_for_others(
+    serve: Serve, first: Callable[[str], Step], gone: bytes | None, kept: bool
+) -> None:
+    api, server = serve(first)
+    streamed(api, asked(MEALS), Stream(gone_with=gone))
+    assert cached(api.ask(MEALS)) is kept
+    answers = [request for request in server.requests if kind_of(request.json) == "answer"]
+    assert len(answers) == (1 if kept else 2)
+    assert cached(api.ask(MEALS)) is True
+
+
+def test_a_client_that_has_gone_ends_it_all_but_the_turn_is_remembered(serve: Serve) -> None:
+    api, server = serve(lambda text: drip(text, *[" And more." for _ in range(10_000)]))
+    stream = Stream(gone_with=b"event: delta")
+    assert streamed(api, post({"query": MEALS, "sessionId": SESSION}, headers=HEADERS), stream) is None
+    assert [name for name, _ in events(stream.text)] == ["status", "status", "sources", "status"]
+    assert '"client_gone"' in api.output
+    assert "Traceback" not in api.output
+    [asking] = [request.json for request in server.requests if kind_of(request.json) == "answer"]
+    api.ask("And what about the hotel?", sessionId=SESSION)
+    [rewriting] = [request.json for request in server.requests if kind_of(request.json) == "reframe"]
+    conversation = rewriting["messages"][0]["content"]
+    assert MEALS in conversation
+    assert first_sentence(asking) in conversation
+
+
+def test_a_client_that_goes_while_it_is_searched_asks_no_model(with_llm: Start) -> None:
+    stream = Stream(gone_with=b"searching")
+    with LlmServer([reply(SAID)]) as server:
+        api = with_llm(server)
+        assert streamed(api, asked(IN_SCOPE), stream) is None
+        assert server.requests == []
+    assert stream.parts == []
+    assert '"client_gone"' in api.output

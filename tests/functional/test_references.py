@@ -1,0 +1,149 @@
+"""References are passages: each mark is a number that opens exactly the passage that its words are from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakes_llm import LlmServer, drip, reply
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Json, Start, rest_event
+from functional.test_streams import TITLE, words_of
+
+PAPERS, PERMIT, APPLIES = (
+    f"{TITLE} > Documents needed for import customs clearance",
+    f"{TITLE} > When an import permit is needed",
+    f"{TITLE} > Who applies for the permit",
+)
+THREE = "The three papers are the commercial invoice, the packing list and the bill of lading or air waybill"
+
+
+def answered(start: Start, text: str, **fields: Any) -> Json:
+    with LlmServer([reply(text)]) as server:
+        return start(server, UNSUPPORTED="keep").ask(IN_SCOPE, **fields).json
+
+
+def cites(nodes: list[Any]) -> list[tuple[int, str]]:
+    """The chips in nodes, each with its passage."""
+    found: list[tuple[int, str]] = []
+    for node in nodes:
+        if isinstance(node, dict):
+            found += [(node["n"], node["chunkId"])] if node["tag"] == "cite" else cites(node["children"])
+    return found
+
+
+def test_two_sections_of_a_document_are_two_references_and_one_citation(with_llm: Start) -> None:
+    text = f"{THREE} [{PAPERS}]. Goods need a permit before they come in [{PERMIT}]. The invoice is one [{PAPERS}]."
+    body = answered(with_llm, text, rendered=True)
+    assert body["answer"] == text
+    assert [(one["n"], one["chunkId"], one["section"]) for one in body["references"]] == [
+        (1, "id_49", PAPERS.split(" > ")[1]),
+        (2, "id_47", PERMIT.split(" > ")[1]),
+    ]
+    assert cites(body["rendered"]) == [(1, "id_49"), (2, "id_47"), (1, "id_49")]
+    [citation] = body["citations"]
+    assert (citation["raw"], citation["chunkId"], citation["position"]) == (f"[{PAPERS}]", "id_49", len(THREE) + 1)
+    assert body["metadata"]["chunksUsed"] == 1
+    assert [source["references"] for source in body["sources"]] == [[1, 2], [1, 2]]
+    assert "commercial invoice, the packing list" in body["references"][0]["quote"]
+
+
+def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, api: Api) -> None:
+    texts = {
+        number: api.call(rest_event("GET", f"/api/chunks/{number}")).json for number in ("id_47", "id_48", "id_49")
+    }
+    said = {number: first_sentence(chunk["text"]) for number, chunk in texts.items()}
+    label = {number: f"[{chunk['title']} > {chunk['section']}]" for number, chunk in texts.items()}
+    lines = [f"- {said[number]} {label[number]}" for number in texts]
+    both = f"{said['id_48'].removesuffix('.')}, {said['id_47']} {label['id_48']} {label['id_47']}"
+    body = answered(with_llm, "\n".join([*lines, "", both]), rendered=True)
+    stated = [(words_of(node["children"]), cites([node])) for node in statements(body["rendered"])]
+    assert [cited for _, cited in stated] == [
+        [(1, "id_47")], [(2, "id_48")], [(3, "id_49")], [(2, "id_48"), (1, "id_47")],
+    ]  # fmt: skip
+    for (words, cited), number in zip(stated, texts, strict=False):
+        assert words == f"{said[number]} [{cited[0][0]}]"
+    assert [one["support"] for one in body["references"]] == ["supported"] * 3
+    for one in body["references"]:
+        assert one["quote"].split(".")[0] in " ".join(texts[one["chunkId"]]["text"].split())
+
+
+def test_no_mark_reaches_a_reader_as_text(with_llm: Start) -> None:
+    """Whatever it is like: known ones are chips, others go, what is code stays."""
+    text = f"{THREE} [{PAPERS}; {PERMIT}] [No such page > x] \u3010{APPLIES}\u3011. Use `[{PAPERS}]` [{TITLE}]."
+    nodes = answered(with_llm, text, rendered=True)["rendered"]
+    assert words_of(nodes) == f"{THREE} [1][2] [3]. Use [{PAPERS}] [{cites(nodes)[-1][0]}]."
+
+
+def test_a_decline_refers_to_nothing(api: Api) -> None:
+    body = api.ask(OUT_OF_SCOPE, rendered=True).json
+    assert (body["references"], body["citations"], body["partial"]) == ([], [], False)
+
+
+def first_sentence(text: str) -> str:
+    """Of a passage."""
+    prose = next(line for line in text.splitlines() if ". " in line or line.endswith("."))
+    return prose.partition(". ")[0].removesuffix(".") + "."
+
+
+def statements(nodes: list[Any]) -> list[Json]:
+    """The statements in nodes."""
+    found: list[Json] = []
+    for node in nodes:
+        if isinstance(node, dict):
+            found += [node] if node["tag"] == "statement" else statements(node["children"])
+    return found
+
+
+# --- the same for programs
+
+
+@pytest.mark.parametrize("model", ["waypoint", "waypoint-sources"])
+def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: str) -> None:
+    text = f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}] [Nowhere]. The invoice is one [{PAPERS}]."
+    body = {"model": model, "messages": [{"role": "user", "content": IN_SCOPE}]}
+    with LlmServer([reply(text), drip(text)]) as server:
+        api = with_llm(server, UNSUPPORTED="keep")
+        plain = api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
+        stream = api.call(rest_event("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}))).text
+    message = plain["choices"][0]["message"]
+    cited = [one["url_citation"] for one in message["annotations"]]
+    assert [message["content"][one["start_index"] : one["end_index"]] for one in cited] == [
+        f"[{PAPERS}]", f"[{PERMIT}]", f"[{PAPERS}]",
+    ]  # fmt: skip
+    assert {one["type"] for one in message["annotations"]} == {"url_citation"}
+    assert {(one["title"], one["url"]) for one in cited} == {(TITLE, "https://www.customs.gov.sg/")}
+    deltas = [
+        json.loads(line[6:])["choices"][0]["delta"] for line in stream.split("\n\n") if line.startswith("data: {")
+    ]
+    assert [delta["annotations"] for delta in deltas if "annotations" in delta] == [message["annotations"]]
+    assert "".join(delta.get("content", "") for delta in deltas) == message["content"]
+    assert [one["chunkId"] for one in plain["references"]] == ["id_49", "id_47"]
+
+
+def test_what_has_no_address_is_cited_on_the_service_s_own_page(with_llm: Start) -> None:
+    asked = "What is your credit limit and how many days do we have to pay an invoice?"
+    body = {"messages": [{"role": "user", "content": asked}]}
+    with LlmServer([reply("See the terms [Credit Terms].")]) as server:
+        told = with_llm(server).call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
+    [reference] = told["references"]
+    [annotation] = told["choices"][0]["message"]["annotations"]
+    assert reference["url"] is None
+    assert annotation["url_citation"]["url"] == f"http://abc.execute-api.test/prod/#{reference['chunkId']}"
+
+
+def test_a_tool_s_result_names_passages_that_can_be_read(with_llm: Start) -> None:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": "abc.test"}
+
+    def send(api: Api, method: str, **params: Any) -> Json:
+        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        result: Json = api.call(rest_event("POST", "/mcp", message, headers=headers)).json["result"]
+        return result
+
+    with LlmServer([reply(f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}].", finish_reason="length")]) as server:
+        api = with_llm(server, UNSUPPORTED="keep")
+        told = send(api, "tools/call", name="ask", arguments={"question": IN_SCOPE})["structuredContent"]
+    assert [(one["n"], one["chunkId"]) for one in told["references"]] == [(1, "id_49"), (2, "id_47")]
+    assert told["partial"] is True
+    [read] = send(api, "resources/read", uri=f"chunk://{told['references'][0]['chunkId']}")["contents"]
+    assert read["text"].startswith(PAPERS)
