@@ -23,8 +23,8 @@ from rag.http.replies import query_reply
 from rag.profiles import PROFILES
 from rag.profiles.inputs import Inputs
 from rag.profiles.services import new_mark
-from rag.text.addresses import shown
 from rag.stages.write.chat_writer import ChatWriter
+from rag.text.addresses import shown
 
 _WORD = re.compile(r"[a-z0-9]+")
 TEMPLATES = {

@@ -24,6 +24,12 @@ from rag.values.chat import OnText
 
 pytestmark = pytest.mark.slow
 
+TOLD_TOO_SOON = (
+    "- `<td>:`", "- *<tr>>*", "><!--<td>-->", ">_<li>._", ">[](><tr>/)", ">t```<td>```", "<li>``<td>``", "<li>[<td>/]",
+    "*\\\nd*", "[id_1]*desk@permits.example\x0b[*", "_<td>\n]_",
+)  # fmt: skip
+"""Tags that part a paragraph, ends of lines and addresses: what comes pairs with a sign before them."""
+
 
 @dataclass
 class Dripping:
@@ -70,6 +76,12 @@ def test_forms() -> None:
 
 def test_ticks_that_renderers_pair_differently() -> None:
     held_back("streamed completions", (f"Five days {MARK}. {said}" for said in ticks()), once)
+
+
+def test_what_was_told_stays() -> None:
+    held_back(
+        "streamed completions", TOLD_TOO_SOON, lambda said: [one for p in PROFILE_NAMES for one in streamed(said, 0, p)]
+    )
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -216,8 +216,10 @@ def _nearest(node: t.Inline, bearings: Mapping[int, Bearing]) -> t.Inline:
 
 
 def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
-    known = [number for number in cite.among if number in bearings]
-    return max(known, key=lambda number: bearings[number].chance) if known and len(cite.among) > 1 else cite.chunk
+    """The chunk that a citation means, unless another that it may mean supports the statement and that does not."""
+    chances = {number: bearings[number].chance for number in cite.among if number in bearings}
+    best = max(chances, key=lambda number: chances[number], default=cite.chunk)
+    return best if chances.get(cite.chunk, 0.0) < SUPPORTED <= chances.get(best, 0.0) else cite.chunk
 
 
 def _cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -> tuple[t.Inline, ...]:

@@ -21,6 +21,8 @@ from rag.answer.write import cited_chunks, nodes_of, plain_text
 from rag.values.answer import Context
 from rag.values.events import Delta, Listen, Patch
 
+TAIL = 1000
+"""So many of the last characters are looked at for what repeats the instructions; eight words are shorter."""
 STEP = 40
 """The last block is read again once a further part of that many is there: long ones cost no more for growing slowly."""
 
@@ -64,6 +66,7 @@ class Growing:
         self._done: list[Block] = []
         self._written = ""  # all finished blocks as Markdown
         self._plain = ""  # the end of their words
+        self._cited: dict[int, None] = {}
         self._valid = self._removed = self._links = 0
         self._length = self._looked = 0
         self._return = False
@@ -122,7 +125,8 @@ class Growing:
         for block in restricted.tree:
             self._written = self._with(block)
             self._done.append(block)
-            self._plain = f"{self._plain}\n{plain_text((block,))}"[-2000:]
+            self._plain = f"{self._plain}\n{plain_text((block,))}"[-TAIL:]
+            self._cited |= dict.fromkeys(cited_chunks((block,)))
 
     def _with(self, block: Block) -> str:
         before = self._done[-1] if self._done else None
@@ -156,15 +160,16 @@ class Growing:
     def _may_tell(self, words: str, text: str) -> bool:
         """Whether ``words`` (of the last blocks; ``text`` is all) are neither the decline, nor may become it, nor a
         leak."""
-        self._silent = self._silent or self._leaks(words) or self._leaks(text[-len(words) - 2000 :])
+        self._silent = self._silent or self._leaks(words[-2 * TAIL :]) or self._leaks(text[-TAIL:])
         if not self._told:
             self._silent = self._silent or begins_with_decline(words, self._decline)
             self._told = not may_decline(words, self._decline)
         return self._told and not self._silent
 
     def _patch(self, blocks: Tree, listen: Listen) -> None:
-        numbers = {chunk: place for place, chunk in enumerate(cited_chunks(blocks), start=1)}
         first = max(0, len(self._patches) - 1)
+        order = dict.fromkeys((*self._cited, *cited_chunks(blocks[first:])))
+        numbers = {chunk: place for place, chunk in enumerate(order, start=1)}
         for place, block in enumerate(blocks[first:], start=first):
             nodes = nodes_of((block,), lambda chunk: (numbers[chunk], self._ids[chunk]))
             if self._patches.get(place) != nodes:

@@ -44,9 +44,14 @@ type _Held = t.Inline | t.Block | _Part
 def blocks_of(run: Sequence[t.Inline | Tag]) -> tuple[t.Block, ...]:
     """A paragraph's ``run`` as blocks: the paragraph, or what its tags make of it."""
     if any(isinstance(node, Tag) or _holds_tags(node) for node in run):
-        return _blocks(_Fold(run).result())
+        return () if all(map(_is_component, run)) else _blocks(_Fold(run).result())
     inner = trimmed(run)  # type: ignore[arg-type]  # none is a tag
     return (t.Paragraph(inner),) if inner else ()
+
+
+def _is_component(node: t.Inline | Tag) -> bool:
+    """Whether it is a tag with attributes: one that has a paragraph to itself is there for what it does."""
+    return isinstance(node, t.Break) or (isinstance(node, Tag) and (node.closes or "=" in node.raw))
 
 
 def _holds_tags(node: t.Inline | Tag) -> bool:

@@ -155,9 +155,9 @@ class InlineWriter:
             self._put(address)
         else:
             self._link(t.Link(address, (t.Text(address),)))
-        self._put(behind[:-1] and _escaped(behind[:-1]))
-        self._put(behind[-1:])
         self._address = bare is not None
+        self._put(_escaped(behind[:-1]))
+        self._put(behind[-1:])
 
     def _calm(self) -> None:
         """No image begins where a link or a mark follows an exclamation mark."""

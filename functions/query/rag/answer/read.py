@@ -30,7 +30,7 @@ _UNREAD = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
 """What parsers read each in a way of its own."""
 _READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
 _STYLES: dict[str, t.Style] = {"strong_open": "strong", "em_open": "em", "s_open": "s"}
-_LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+_LANGUAGE = re.compile(r"[\w+#.,=-]{1,60}")
 _ALIGN = re.compile(r"left|right|center")
 
 

@@ -78,7 +78,7 @@ def restricted(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline,
 
 def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
     match node:
-        case t.Text(text) if BARE.search(text):
+        case t.Text(text):
             yield from (made for one in linked(text) for made in _addressed(one, held))
         case t.Link() if leads_to(node.href, held):
             yield node if is_bare(node) else replace(node, children=_label(node.children, held))

@@ -16,9 +16,10 @@ from rag.answer.walk import nodes, trimmed
 _MARKERS = r"(?:[ \t>]|[-*+](?=\s)|\d{1,9}[.)](?=\s))*"
 _UNSURE_LINE = re.compile(rf"{_MARKERS}(?:(?:```|~~~).*|[-*+#=_>`~\d.) \t]*|\|.*)")
 """A line, as far as it is there, of which it cannot be told what block it begins or ends."""
-_MAY_PAIR = re.compile(r"`|[*_~]{1,3}(?!\s|\Z)|\[(?![^\[\]]*\][^(\[:])|<(?=[A-Za-z/!?]|\Z)|&#?\w*\Z|!\Z|\\\Z")
+_MAY_PAIR = re.compile(r"`|[*_~]{1,3}(?!\s)|\[(?![^\[\]]*\][^(\[:])|<(?=[A-Za-z/!?]|\Z)|&#?\w*\Z|!\Z|\\\Z")
 _BINDS = re.compile(r"[`<\[]")
 """What binds more tightly than emphasis."""
+_TAG = re.compile(r"<[A-Za-z/!?]")
 _MAY_CITE = re.compile(
     r"[(\u3010\uff3b]\s*(?:s(?:o(?:u(?:r(?:c(?:e(?:\s*:.*)?)?)?)?)?)?)?\Z", re.IGNORECASE | re.DOTALL
 )
@@ -42,7 +43,12 @@ def _is_row(lines: Sequence[str]) -> bool:
 
 
 def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.Block | None:
-    """The part of ``block`` that is certain; ``source`` is what it was read from, ``held`` says which links stay."""
+    """The part of ``block`` that is certain; ``source`` is what it was read from, ``held`` says which links stay.
+
+    Nothing is, of what is no code and holds a tag: that may make several blocks of one.
+    """
+    if not isinstance(block, t.CodeBlock) and _TAG.search(source):
+        return None
     match block:
         case t.Paragraph() | t.Heading():
             children = _safe_run(block.children, held, ended=source[-1:].isspace())

@@ -11,7 +11,8 @@ from rag.answer.forms import IdForm
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader
 from rag.answer.references import Referenced, References
-from rag.answer.tree import Cite, Mark, all_nodes
+from rag.answer.tree import Cite, Mark
+from rag.answer.walk import all_nodes
 
 KNOWN = {1, 42, 87}
 HITS = tuple(make_hit(number=number) for number in sorted(KNOWN))

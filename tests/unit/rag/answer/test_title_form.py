@@ -14,7 +14,7 @@ from rag.answer.markdown import markdown
 from rag.answer.read import Reader
 from rag.answer.references import Referenced, References, cites
 from rag.answer.title_form import TitleForm, dice
-from rag.answer.tree import all_nodes
+from rag.answer.walk import all_nodes
 from rag.text.labels import make_label, safe
 from rag.values.answer import Hit
 
