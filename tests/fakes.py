@@ -14,9 +14,10 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
+from knowledge.claims import Bearing
 from knowledge.errors import IndexMismatch
 from knowledge.search.candidates import Candidates
-from knowledge.types import Asked, Bearing
+from knowledge.types import Asked
 from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase

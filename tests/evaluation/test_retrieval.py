@@ -15,7 +15,7 @@ from evaluation.rates import public_data, report, report_score
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
 from knowledge.types import View
-from rag.stages.cite.by_title import TitleCiter
+from rag.answer.title_form import TitleForm
 from rag.stages.conversation.joined import with_turns
 from rag.stages.gate.evidence import EvidenceGate
 from rag.stages.pack.by_title import TitledPacker
@@ -110,7 +110,7 @@ def _passes(index: Index, text: str) -> bool:
 def _quoted(index: Index, text: str, *before: Turn) -> str:
     query = with_turns(SearchQuery(text=text, top_k=10), before, answer="")
     found = index.look([View(text), *query.views], k=10)
-    context = replace(TitledPacker(8000, TitleCiter(0.5, 3))(found.hits), evidence=found.evidence)
+    context = replace(TitledPacker(8000, TitleForm(0.5, 3))(found.hits), evidence=found.evidence)
     made = ExtractiveWriter()(Question(text=text), context, deadline=Deadline.after(60, time.monotonic))
     return " ".join(made.text[quote.start : quote.end] for quote in made.quotes)
 

@@ -8,10 +8,10 @@ import real_model
 from evaluation.rates import public_data, report, report_score
 from research.statements import AS_IT_IS, TAKEN, items
 
+from knowledge.claims import Claim
 from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
 from knowledge.search.support import PARTIAL
-from knowledge.types import Claim
 from ragctl.measure.intervals import above
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Json, Reply, post, rest_event
 
-from rag.http.schema import ErrorReply, HealthReply, QueryReply
+from rag.http.health_schema import HealthReply
+from rag.http.schema import ErrorReply, QueryReply
 
 SESSION = "abcdefghijklmnopqrstuv"
 OPENAPI = json.loads((REPOSITORY / "docs" / "openapi.json").read_text(encoding="utf-8"))

@@ -88,6 +88,6 @@ def test_the_seeds_check_nothing(with_llm: Start) -> None:
 
 def test_what_the_check_adds_stands_behind_its_sentence(with_llm: Start) -> None:
     true = TRUE.replace(f" {DOCUMENTS}", "")
-    other = f"Purple whales sing nine songs {DOCUMENTS}."
+    other = "Purple whales sing nine songs [Importing Food into Singapore]."
     body = said(with_llm, f"{true} {other} {INVENTED}")
     assert body["answer"] == f"{true} {DOCUMENTS} {other} {NOT_FOUND} {INVENTED} {NOT_FOUND}"

@@ -8,9 +8,10 @@ import pytest
 from real_model import model
 
 from knowledge.build.ingest import ingest
+from knowledge.claims import Claim
 from knowledge.open.index import Index, open_index
 from knowledge.search.support import PARTIAL, SUPPORTED
-from knowledge.types import Claim, Document
+from knowledge.types import Document
 
 TEXTS = {
     "keeping": "Import papers must be kept for five years after the permit is approved. "
@@ -88,6 +89,17 @@ def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: I
 
     assert first.own is not None
     assert first.own < PARTIAL
-    assert first.each[0] >= SUPPORTED > PARTIAL > first.each[1]
+    chances = {one.number: one.chance for one in first.each}
+    assert chances[fees] >= SUPPORTED > PARTIAL > chances[lifts]
     assert second.own is None
-    assert second.each[1] >= SUPPORTED > PARTIAL > second.each[0]
+    chances = {one.number: one.chance for one in second.each}
+    assert chances[lifts] >= SUPPORTED > PARTIAL > chances[fees]
+
+
+def test_the_words_that_bear_a_statement_out_are_told(index: Index) -> None:
+    keeping, fees = (number(index, name) for name in ("keeping", "fees"))
+    (borne,) = index.support([Claim("Marlin Freight keeps the copies in Singapore.", (keeping,))], [keeping, fees])
+    (bearing,) = borne.each  # its own passage supports it: no other one is looked at
+    assert (bearing.number, bearing.chance >= SUPPORTED) == (keeping, True)
+    (chunk,) = index.fetch([keeping])
+    assert "Marlin Freight keeps copies in Singapore" in chunk.text[bearing.start : bearing.end]

@@ -18,6 +18,7 @@ LAW = (
     {"rag.values", "rag.text"},
     {"rag.errors"},
     {"rag.ports", "rag.config", "rag.ledger"},
+    {"rag.answer"},
     {"rag.stages", "rag.adapters"},
     {"rag.slots"},
     {"rag.pipeline", "rag.http"},

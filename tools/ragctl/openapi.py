@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from rag.http.chat_completions import ChatRequest, error_body, model_body
+from rag.http.health_schema import HealthReply
 from rag.http.reader_schema import ChunkReply, RenderedChunkReply, RenderedReply, SuggestionsReply
 from rag.http.schema import (
     ErrorReply,
     FeedbackReply,
     FeedbackRequest,
-    HealthReply,
     QueryReply,
     QueryRequest,
     QuestionReply,
@@ -50,7 +50,6 @@ _MODELS: tuple[type[BaseModel], ...] = (
     FeedbackReply,
     ChunkReply,
     SuggestionsReply,
-    HealthReply,
     ChatRequest,
     ErrorReply,
 )

@@ -134,8 +134,8 @@ class _Out:
         self._write(data)
 
     def failed(self, failure: Failure) -> Response[str]:
-        """Tell of ``failure``: as an event, and by the status where none was sent yet."""
-        if self._open:
+        """Tell of ``failure``: as an event, and by the status where nothing is on its way yet."""
+        if self._open and self._stream:
             with suppress(ClientGone):
                 self.send(self._events.failure(failure))
             return self.response()

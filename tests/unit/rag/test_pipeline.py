@@ -8,20 +8,19 @@ import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
 from knowledge.errors import IndexMissing
+from rag.answer.check import Checked
+from rag.answer.tree import Tree
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
 from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.after.route import ConfidenceRouter
-from rag.stages.check.support import Checked
-from rag.stages.cite.marks import Cited
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import (
     Answer,
     Completion,
     Confidence,
-    Context,
     Deadline,
     Decline,
     Evidence,
@@ -228,20 +227,22 @@ def test_an_answer_that_came_late_is_not_checked_and_never_looks_checked(
 ) -> None:
     """Where the model left too little of the deadline for the check of so long an answer, that is said."""
     clock = FakeClock()
-    checked: list[str] = []
+    checked: list[Tree] = []
 
     def write(*_: object, **__: object) -> Completion:
         clock.now += 27.0 - left_s
         return Completion(text="Five days [Import permits]. ".ljust(chars, "x"), model="m")
 
-    def check(made: Completion, cited: Cited, context: Context) -> Checked:
-        checked.append(made.text)
-        return Checked(cited)
+    def check(tree: Tree, *_: object) -> Checked:
+        checked.append(tree)
+        return Checked(tree)
 
     def score(*_: object) -> Confidence:
         return Confidence("High", 100.0, "3 sources", raw=100.0)
 
-    line = replace(pipeline(FakeChat(), FakeIndex(HITS), clock), write=write, check=check, score=score)
+    line = pipeline(FakeChat(), FakeIndex(HITS), clock)
+    answering = replace(line.answering, check=check)  # type: ignore[arg-type]
+    line = replace(line, write=write, answering=answering, score=score)
     answer = line.run(Question(text="Which permit?"), deadline=Deadline.after(27.0, clock))
     assert len(checked) == looked
     if looked:
@@ -259,8 +260,8 @@ def test_run_is_finish_of_generate_of_prepare() -> None:
     draft = line.prepare(Question(text="Which permit?"), watch)
     assert draft.context is not None
     assert draft.query == SearchQuery(text="Which permit?", top_k=10)
-    completion = line.generate(draft, watch)
-    by_hand = line.finish(draft, completion, watch)
+    completion, read = line.generate(draft, watch)
+    by_hand = line.finish(draft, completion, watch, read)
     assert line.run(Question(text="Which permit?"), deadline=deadline()) == replace(
         by_hand, llm=LlmUse(calls=1), timings={**watch.timings, "total": 0.0}
     )
@@ -269,9 +270,9 @@ def test_run_is_finish_of_generate_of_prepare() -> None:
 def test_every_slot_is_timed_in_milliseconds() -> None:
     # The clock moves 1 s at each look: each slot takes two looks.
     answer = pipeline(FakeChat("x"), FakeIndex(HITS), FakeClock(step=1.0)).run(Question(text="q"), deadline=deadline())
-    slots = {"admit", "query", "retrieval", "refine", "gate", "pack", "generation", "polish", "citation", "confidence"}
+    slots = {"admit", "query", "retrieval", "refine", "gate", "pack", "generation", "citation", "confidence"}
     assert set(answer.timings) == slots | {"total"}
-    # To cite, and to take out what no cited passage holds, are timed as one.
+    # To read and to finish what was written are timed as one.
     assert {slot: answer.timings[slot] for slot in slots} == {**dict.fromkeys(slots, 1000.0), "citation": 2000.0}
     assert answer.timings["total"] > sum(answer.timings[slot] for slot in slots)
 

@@ -179,8 +179,7 @@ class _Changes:
         return verdict.statement.support == "unsupported" and not verdict.found
 
     def run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        kept = joined(made for node in run for made in self._node(node))
-        return () if not any(node.children if isinstance(node, t.Statement) else True for node in kept) else kept
+        return joined(made for node in run for made in self._node(node))
 
     def _node(self, node: t.Inline) -> Iterator[t.Inline]:
         if not isinstance(node, t.Statement):

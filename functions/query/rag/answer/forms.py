@@ -99,9 +99,9 @@ class IdForm(CitationForm):
     def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
         known = {hit.chunk.number: hit for hit in hits}
         numbers = [int(number) for number in _NUMBER.findall(mark)]
-        named = tuple(self.named(known[number], f"[id_{number}]") for number in numbers if number in known)
-        removed = len(numbers) - len(named)
-        return Meaning(tuple(dict.fromkeys(named)) if removed else named, removed, removed > 0)
+        found = dict.fromkeys(number for number in numbers if number in known)
+        removed = sum(number not in known for number in numbers)
+        return Meaning(tuple(self.named(known[one], f"[id_{one}]") for one in found), removed, removed > 0)
 
     def source(self, hit: Hit) -> Hashable:
         """The chunk itself."""

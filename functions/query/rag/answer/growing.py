@@ -81,7 +81,7 @@ class Growing:
         if self.listen is None:
             return
         fresh = len(self._source) - self._looked
-        if text and ("\n" in text or fresh > len(self._source) // STEP):
+        if text and fresh > len(self._source) // STEP:
             self._look()
         else:
             self.listen(Delta(""))

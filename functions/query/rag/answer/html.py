@@ -51,7 +51,9 @@ def blocks_of(run: Sequence[t.Inline | Tag]) -> tuple[t.Block, ...]:
 
 def _is_component(node: t.Inline | Tag) -> bool:
     """Whether it is a tag with attributes: one that has a paragraph to itself is there for what it does."""
-    return isinstance(node, t.Break) or (isinstance(node, Tag) and (node.closes or "=" in node.raw))
+    if isinstance(node, Tag):
+        return node.name not in HOLDING | VOID.keys() and (node.closes or "=" in node.raw)
+    return isinstance(node, t.Break)
 
 
 def _holds_tags(node: t.Inline | Tag) -> bool:

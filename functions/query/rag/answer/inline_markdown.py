@@ -11,6 +11,8 @@ from itertools import count, zip_longest
 
 from rag.answer import tree as t
 from rag.answer.held import BARE, bare_address
+from rag.answer.walk import trimmed
+from rag.answer.write import plain
 
 _MEANT = re.compile(r"[\\`~\[\]|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\s)\*|\*(?!\s|\Z)|(?<![^\W_])_|_(?![^\W_])")
 """What could be more than text within a line."""
@@ -71,7 +73,7 @@ class InlineWriter:
                 self._stated = self._length
                 self.run(node.children, ends=last)
                 if node.note:
-                    self._put(f" *({node.note})*")
+                    self._put(f"{'' if self._begins_line else ' '}*({node.note})*")
 
     def _text(self, text: str, *, last: bool) -> None:
         text = text.replace("\n", " ")
@@ -103,10 +105,15 @@ class InlineWriter:
         self._line(empty=False)
 
     def _styled(self, markers: tuple[str, str], children: Sequence[t.Inline]) -> None:
-        marker = markers[self._last() == "*"]
+        words, inner = plain(children), trimmed(children)
+        if words[:1].isspace() and inner and not self._begins_line:
+            self._put(" ")
+        marker = markers[self._last() == "*"] if inner else ""
         self._put(marker)
-        self.run(children, ends=False)
+        self.run(inner, ends=False)
         self._put(marker)
+        if words[-1:].isspace():
+            self._put(" ")
 
     def _link(self, link: t.Link) -> None:
         if link.children == (t.Text(link.href),) and not link.image:

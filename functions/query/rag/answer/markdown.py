@@ -94,7 +94,7 @@ class _BlockWriter(InlineWriter):
         if block.closed:
             self._line(empty=False)
             self._put(block.fence)
-        if block.below:
+        if any(not isinstance(node, t.Statement) or node.children or node.note for node in block.below):
             self._line(empty=True)
             self.run(block.below)
 

@@ -118,9 +118,9 @@ class _Walk:
         while self.tokens[at].type == "list_item_open":
             first, _ = self.tokens[at].map or (0, 0)
             inner, at = self.blocks(at + 1)
-            starts = (first, *(start for _, start, _ in inner[1:]))
-            gaps = (start in starts[:place] or self._gap(start) for place, start in enumerate(starts))
-            items += [t.Item(tuple(block for block, _, _ in inner), tuple(gaps))] if inner else []
+            starts = [start for _, start, _ in inner]
+            gaps = (one == other or self._gap(one) for one, other in zip(starts[1:], starts, strict=False))
+            items += [t.Item(tuple(block for block, _, _ in inner), (self._gap(first), *gaps))] if inner else []
             at += 1
         numbered, start = token.type == "ordered_list_open", token.attrGet("start")
         number = 1 if start is None else int(start)

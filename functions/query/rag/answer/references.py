@@ -23,6 +23,7 @@ MIN_WORDS = 3
 """Fewer could stand in any passage."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BRACKETS = {"(": ")", "[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}
+_BETWEEN_MARKS = re.compile(r"[ \t]*[,;]?[ \t]*")
 _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 
@@ -71,10 +72,12 @@ class References:
                 found += [self._cite(named, named.raw)] if bare else [node, self._cite(named, "")]
                 continue
             self._said += plain((node,))
-            if isinstance(node, t.Styled | t.Link):
-                found.append(replace(node, children=self._resolved(node.children)))
-            else:
+            if not isinstance(node, t.Styled | t.Link):
                 found.append(node)
+            elif children := self._resolved(node.children):
+                found.append(replace(node, children=children))
+            else:  # it held nothing but marks that went
+                _tidied(found, rest)
         return joined(found)
 
     def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
@@ -169,6 +172,10 @@ def _is_glued(found: Sequence[t.Inline]) -> bool:
 def _tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
     before, behind = _ended(found, -1), _ended(rest, 0)
+    if found and isinstance(found[-1], t.Cite) and _BETWEEN_MARKS.fullmatch(before):
+        before = ""
+    if rest and isinstance(rest[0], t.Mark) and _BETWEEN_MARKS.fullmatch(behind):
+        behind = ""
     while (opened := before.rstrip(" \t"))[-1:] in _BRACKETS and behind.lstrip(" \t")[:1] == _BRACKETS[opened[-1]]:
         before, behind = opened[:-1], behind.lstrip(" \t")[1:]
     follows = behind[:1]

@@ -22,7 +22,8 @@ def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))
     rest = list(run)
     done = 0
-    for start in sorted(start for start in starts if 0 < start < len(opaque)):
+    first = len(opaque) - len(opaque.lstrip())
+    for start in sorted(start for start in starts if first < start < len(opaque)):
         head, rest = _split(rest, start - done)
         while rest and isinstance(rest[0], t.Cite):  # what stands behind a sentence is its own
             head.append(rest.pop(0))

@@ -16,7 +16,7 @@ from rag.answer import tree as t
 from rag.answer.inline_markdown import inline_markdown
 from rag.answer.references import cites
 from rag.answer.sentences import sentences
-from rag.answer.walk import all_nodes
+from rag.answer.walk import all_nodes, trimmed
 from rag.answer.write import plain
 
 type Draw = Callable[[str], t.Cite | None]
@@ -125,7 +125,8 @@ class _Cutter:
         made: list[t.Inline] = []
         colon = self.intro if self.intro and self.intro.ends == ":" else None
         for part in sentences(run):
-            made.append(self._unit("sentence", part, lead or colon))
+            words = trimmed(part)
+            made += [self._unit("sentence", words, lead or colon), *([] if words == part else [t.Text(" ")])]
             lead = colon = None
         self.intro = self.units[-1]
         return tuple(made)
@@ -159,7 +160,7 @@ class _Cutter:
                 else:
                     children.append(self.block(child))
             items.append(replace(item, children=tuple(children)))
-        self.intro = intro
+        self.intro = None
         return replace(block, items=tuple(items))
 
     def _item(self, run: tuple[t.Inline, ...], intro: Unit | None) -> tuple[t.Inline, ...]:
@@ -175,6 +176,7 @@ class _Cutter:
         return made
 
     def _table(self, block: t.Table) -> t.Table:
+        self.intro = None
         head = " ".join(plain(cell) for cell in block.head)
         return replace(block, rows=tuple(self._row(row, head) for row in block.rows))
 
@@ -206,10 +208,10 @@ def _introduced(unit: Unit, lead: Unit) -> Unit:
 
 def _states(run: Sequence[t.Inline], words: str) -> bool:
     """Whether a run is more than a question, a line all in bold, or words that only name sources ("Sources:")."""
-    if words.endswith("?") or all(map(_is_bold, run)):
+    if words.endswith(("?", ":")) or all(map(_is_bold, run)):
         return False
     own = plain([node for node in run if not isinstance(node, t.Link)])
-    return not cites(run) or (any(map(str.isalnum, own)) and not words.endswith(":"))
+    return not cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
 
 
 def _is_bold(node: t.Inline) -> bool:
@@ -229,7 +231,8 @@ def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite,
         found[place] = _sharing(found[place], found[place + 1])
     for place, unit in enumerate(found):
         if not unit.cites and not unit.shared:
-            following = next((marks for at, marks in apart if at > unit.number and marks), ())
+            behind = [(at, marks) for at, marks in apart if at > unit.number and marks]
+            following = tuple(cite for at, marks in behind for cite in marks if at == behind[0][0])
             found[place] = replace(unit, shared=following)
     for place in places:
         found[place + 1] = _sharing(found[place + 1], found[place])

@@ -17,18 +17,16 @@ from rag.errors import InvalidParameter
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
-from rag.text.addresses import source_url
+from rag.http.url_citations import url_citations
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Answer, Question
 from rag.values.question import Turn
 
-MAX_TURNS = 10
-MAX_TURN_CHARS = 4000
+MAX_TURNS, MAX_TURN_CHARS = 10, 4000
 """So much of a conversation is looked at: the last turns, and the beginning of each text."""
 WITH_SOURCES = "-sources"
 """A model of this ending writes the sources as links below the answer, for programs that show nothing else."""
 NOTHING_USED = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-
 _TEXT_ONLY = "a list of messages, each with a role and a content of text"
 _EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 
@@ -86,8 +84,7 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """What a chat completion asks for. ``model`` is the name that the reply bears; ``page`` is where the service's own
-    page is, which shows a passage at ``#id_42``."""
+    """What is asked for. ``model`` is the name that the reply bears, ``page`` where the service's own page is."""
 
     question: Question
     model: str
@@ -147,7 +144,7 @@ def completion(answer: Answer, chat: Chat) -> dict[str, Any]:
         "role": "assistant",
         "content": answer.text + _sources(answer, chat),
         "refusal": None,
-        "annotations": url_citations(answer, chat),
+        "annotations": url_citations(answer, page=chat.page),
     }
     return {
         "id": f"chatcmpl-{answer.response_id}",
@@ -183,7 +180,7 @@ class Chunks:
         annotations count in that.
         """
         chunks = [self.text(sources)] if (sources := _sources(answer, self.chat)) else []
-        if cited := url_citations(answer, self.chat):
+        if cited := url_citations(answer, page=self.chat.page):
             chunks.append(self._chunk({"annotations": cited}))
         checked = {} if answer.text == said else {"answer": answer.text}
         chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **_extras(answer), **checked})
@@ -200,18 +197,6 @@ class Chunks:
             "model": self.chat.model,
             "choices": [choice],
         }
-
-
-def url_citations(answer: Answer, chat: Chat) -> list[dict[str, Any]]:
-    """Each place in the text that cites, with the address of its source, else of the passage on the service's page."""
-    references = {one.n: one.hit.chunk for one in answer.references}
-    found = []
-    for mark in answer.marks:
-        chunk = references[mark.n]
-        url = source_url(chunk) or f"{chat.page}#{chunk.id}"
-        cited = {"start_index": mark.start, "end_index": mark.end, "title": chunk.title, "url": url}
-        found.append({"type": "url_citation", "url_citation": cited})
-    return found
 
 
 def error_body(sentence: str, code: str, status: int) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from rag.errors import (
     StoreUnavailable,
 )
 from rag.http.citations_markdown import citations_markdown
+from rag.http.health_schema import HealthReply
 from rag.http.reader_schema import ChunkReply, ClosestReply
 from rag.http.schema import (
     CitationReply,
     ErrorReply,
-    HealthReply,
     MetadataReply,
     QueryReply,
     QuestionReply,

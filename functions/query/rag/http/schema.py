@@ -232,34 +232,6 @@ class QuestionReply(Reply):
     metadata: MetadataReply | dict[str, str]
 
 
-class IndexHealth(Reply):
-    """The index that is loaded. A Chroma folder that was made elsewhere has no manifest, and builtAt is null."""
-
-    documents: int
-    chunks: int
-    embedding_model: str
-    built_at: str | None
-    version: str
-    manifest: bool
-
-
-class LlmHealth(Reply):
-    """Who writes the answers. No call is made to find out. lastError is null after a success."""
-
-    engine: Literal["openai", "extractive"]
-    model: str
-    last_error: str | None
-
-
-class HealthReply(Reply):
-    """The service is ready."""
-
-    status: Literal["ok"] = "ok"
-    profile: str
-    index: IndexHealth
-    llm: LlmHealth
-
-
 class ErrorReply(Reply):
     """Every error: a sentence for people and a stable code for programs."""
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from knowledge.claims import Bearing as Bearing
+from knowledge.claims import Borne as Borne
+from knowledge.claims import Claim as Claim
 from knowledge.types import Asked as Asked
-from knowledge.types import Bearing as Bearing
-from knowledge.types import Borne as Borne
 from knowledge.types import Chunk as Chunk
-from knowledge.types import Claim as Claim
 from knowledge.types import Embedder as Embedder
 from knowledge.types import Evidence as Evidence
 from knowledge.types import Found as Found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from knowledge.claims import Borne, Claim
 from knowledge.errors import IndexMismatch, SearchFailed
 from knowledge.open.collection import BATCH_RECORDS, Collection, Record
 from knowledge.open.metadata import to_chunk, with_stated_date
@@ -16,7 +17,7 @@ from knowledge.search.columns import Columns
 from knowledge.search.lexical import Lexical
 from knowledge.search.look import Looker
 from knowledge.search.passage import ChunkView
-from knowledge.types import Borne, Chunk, Claim, Embedder, Found, Hit, View, Where
+from knowledge.types import Chunk, Embedder, Found, Hit, View, Where
 
 if TYPE_CHECKING:
     from knowledge.types import Vector

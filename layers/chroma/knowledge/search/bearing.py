@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from knowledge.claims import Bearing, Borne, Claim
 from knowledge.search.support import SUPPORTED, probability
-from knowledge.types import Bearing, Borne, Claim
 
 if TYPE_CHECKING:
     from knowledge.search.support import Held

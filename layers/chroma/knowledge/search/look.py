@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from knowledge.claims import Borne, Claim
 from knowledge.cut.embedding_text import embed_text
 from knowledge.open.collection import Collection
 from knowledge.search.bearing import support
@@ -29,7 +30,7 @@ from knowledge.search.signals import Calibration
 from knowledge.search.support import Held, Letters
 from knowledge.search.views import AskedText, Blend, TextScores
 from knowledge.search.windows import WindowStore
-from knowledge.types import Borne, Chunk, Claim, Evidence, Match, TokenEmbedder, View, Where
+from knowledge.types import Chunk, Evidence, Match, TokenEmbedder, View, Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

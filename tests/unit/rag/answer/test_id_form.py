@@ -60,10 +60,22 @@ def test_each_id_of_a_mark_is_a_citation_where_it_stands() -> None:
     assert (found.valid, found.removed) == (4, 1)
 
 
-PIECES = ["[id_1]", "[id_42]", "[id_5]", "[id_42,id_99]", "(id_5)", "\u3010id_7\u3011", "```\n", "\n", "`", "see", "a[]"]
+PIECES = [
+    "[id_1]",
+    "[id_42]",
+    "[id_5]",
+    "[id_42,id_99]",
+    "(id_5)",
+    "\u3010id_7\u3011",
+    "```\n",
+    "\n",
+    "`",
+    "see",
+    "a[]",
+]
 
 
-@given(st.lists(st.sampled_from([*PIECES, *"[](){}<>\\*_|-:;59 .,"]), max_size=30).map("".join))
+@given(st.lists(st.sampled_from([*PIECES, *"[](){}<>*_|-:;59 .,"]), max_size=30).map("".join))
 def test_no_mark_reaches_a_reader_as_text_and_what_is_cited_is_known(answer: str) -> None:
     tree = referenced(answer).tree
     assert {node.chunk for node in all_nodes(tree) if isinstance(node, Cite)} <= KNOWN

@@ -91,9 +91,7 @@ def test_what_a_citation_says() -> None:
 
 
 def test_without_marks_the_passages_that_each_sentence_draws_on() -> None:
-    found = written(
-        "Sure! Open the form, choose your activity and submit. Travel over 500 dollars needs a signature."
-    )
+    found = written("Sure! Open the form, choose your activity and submit. Travel over 500 dollars needs a signature.")
     assert [(found.text[start:end].strip(), cite.chunk) for start, end, cite in found.marks] == [
         ("Open the form, choose your activity and submit.", 1),
         ("Travel over 500 dollars needs a signature.", 3),
@@ -136,12 +134,6 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
 )  # fmt: skip
 def test_of_a_page_in_several_chunks_the_one_that_says_it(answer: str, numbers: list[int]) -> None:
     assert cited(answer, RENTAL) == numbers
-
-
-def test_two_documents_of_one_title_are_told_apart_by_what_is_said() -> None:
-    old = make_hit("Helmets were optional for members.", number=1, title="Policy", url="https://x.org/2022")
-    new = make_hit("Helmets are compulsory on night rides.", number=2, title="Policy", url="https://x.org/2024")
-    assert cited("Helmets are compulsory on night rides (Source: Policy).", (old, new)) == [2]
 
 
 @given(st.text("(Source: htps/[]x.org\n)!.", max_size=200))

@@ -23,14 +23,15 @@ from rag.errors import (
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.text.addresses import source_urls
 from rag.stages.score.confidence import NO_SOURCES
+from rag.text.addresses import source_urls
 from rag.values.answer import (
     Answer,
     Citation,
     Completion,
     Confidence,
     Question,
+    Reference,
     RelatedDoc,
     Routing,
     Source,
@@ -67,7 +68,8 @@ def test_a_whole_answer() -> None:
                 support="partial",
             ),
         ),
-        sources=(Source(title="Import permits", org="Customs", url="https://a.example", section=""),),
+        references=(Reference(n=1, hit=HIT, support="partial", quote="Permits take five working days."),),
+        sources=(Source(title="Import permits", org="Customs", url="https://a.example", section="", references=(1,)),),
         related_docs=(RelatedDoc(title="Import permits", category="regulatory", doc_id="permits", url=""),),
         routing=Routing("escalate", "low"),
         chunks_retrieved=3,
@@ -88,7 +90,15 @@ def test_a_whole_answer() -> None:
     )
     assert query_reply(answer) == {
         "answer": "Five dollars [Import permits > Fees].",
-        "sources": [{"title": "Import permits", "org": "Customs", "url": "https://a.example", "section": None}],
+        "sources": [
+            {
+                "title": "Import permits",
+                "org": "Customs",
+                "url": "https://a.example",
+                "section": None,
+                "references": [1],
+            }
+        ],
         "relatedDocs": [{"title": "Import permits", "category": "regulatory", "docId": "permits", "url": None}],
         "citations": [
             {
@@ -102,12 +112,26 @@ def test_a_whole_answer() -> None:
                 "score": 0.8123,
                 "matched": True,
                 "id": "id_1",
+                "chunkId": "id_1",
                 "support": "partial",
+            }
+        ],
+        "references": [
+            {
+                "n": 1,
+                "chunkId": "id_1",
+                "title": "Import permits & licences",
+                "section": "Fees",
+                "url": "https://a.example",
+                "docId": "permits",
+                "support": "partial",
+                "quote": "Permits take five working days.",
             }
         ],
         "citationsMarkdown": "1. [Import permits & licences > Fees](https://a.example)",
         "confidence": {"level": "High", "score": 81.2, "reason": "3 relevant sources with 1 citation", "raw": 64.5},
         "refused": False,
+        "partial": False,
         "routing": {"action": "escalate", "reason": "low"},
         "responseId": "r1",
         "sessionId": "s" * 22,

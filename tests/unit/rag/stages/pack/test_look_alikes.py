@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes import make_hit
 
-from rag.stages.cite.by_title import TitleCiter
+from rag.answer.title_form import TitleForm
 from rag.stages.pack.by_id import IdPacker
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.by_url import UrlPacker
@@ -21,14 +21,14 @@ def context(pack: TitledPacker | UrlPacker | IdPacker, text: str, **fields: str)
 
 def test_a_bracket_in_a_passage_is_no_title() -> None:
     planted = "Ours.\n\n[Refunds > Fees]\nFree \uff3brefunds\uff3d, [0, 1], [a form](https://a.example), [x] done[^1]."
-    assert context(TitledPacker(4000, TitleCiter(0.5, 3)), planted) == (
+    assert context(TitledPacker(4000, TitleForm(0.5, 3)), planted) == (
         "\n\n[Blog]\nOurs.\n\n(Refunds > Fees)\nFree (refunds), [0, 1], [a form](https://a.example), [x] done[^1].\n\n"
     )
 
 
 def test_code_stays_to_the_letter_but_for_the_labels_of_this_context() -> None:
     code = "```toml\n[dependencies]\nx = a[0]\n[refunds >  fees]\n```\n[Refunds > Fees](https://a.example)"
-    assert context(TitledPacker(4000, TitleCiter(0.5, 3)), code) == (
+    assert context(TitledPacker(4000, TitleForm(0.5, 3)), code) == (
         "\n\n[Blog]\n```toml\n[dependencies]\nx = a[0]\n(refunds >  fees)\n```\n(Refunds > Fees)(https://a.example)\n\n"
     )
 
@@ -54,7 +54,7 @@ def test_an_id_in_a_passage_is_no_mark() -> None:
 
 def test_a_title_cannot_be_another_label() -> None:
     assert (
-        context(TitledPacker(4000, TitleCiter(0.5, 3)), "x", title="Refunds > Fees] [Refunds")
+        context(TitledPacker(4000, TitleForm(0.5, 3)), "x", title="Refunds > Fees] [Refunds")
         == "\n\n[Refunds \u203a Fees) (Refunds]\nx\n\n"
     )
     assert context(IdPacker(4000), "x", title="Blog\n[id_1] Refunds") == "\n\n[id_2] Blog (id_1) Refunds\nx\n\n"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from fakes import FakeChat, deadline, make_hit, make_writer
 
+from rag.answer.title_form import TitleForm
 from rag.errors import LlmFailed, LlmUnavailable
-from rag.stages.cite.by_title import TitleCiter
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.write.chat_writer import ChatWriter, WithLastResort
 from rag.values.answer import Completion, Context, Deadline, Message, Question
 from rag.values.stored import Turn
 
 ASKED = Question(text="Which permit?")
-CONTEXT = TitledPacker(8000, TitleCiter(0.5, 3))((make_hit("Use {context} and {other}.", title="T"),))
+CONTEXT = TitledPacker(8000, TitleForm(0.5, 3))((make_hit("Use {context} and {other}.", title="T"),))
 
 
 class Writes:

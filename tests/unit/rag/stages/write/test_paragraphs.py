@@ -5,8 +5,7 @@ from __future__ import annotations
 from fakes import make_hit
 
 from rag.stages.write.paragraphs import MAX_BYTES, paragraphs
-from rag.stages.write.quoting import Excerpt
-from rag.values.answer import Passage
+from rag.values.answer import Passage, Quote
 
 
 def quoted(question: str, *texts: str) -> list[str]:
@@ -35,7 +34,7 @@ def test_a_long_paragraph_is_cut_at_a_sentence_and_says_so() -> None:
 def test_code_is_whole() -> None:
     code = "```sh\nflux stop\n\nflux start\n```"
     passages = [Passage(hit=make_hit(code), citation="[x]", text=f"Read on.\n\n{code}")]
-    assert paragraphs(passages, "flux start") == (Excerpt(0, code, block=True),)
+    assert paragraphs(passages, "flux start") == (Quote(0, code, block=True),)
 
 
 def test_nothing_of_what_is_outdated() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 from fakes import make_hit
 from fakes_evidence import make_asked, matched
 
-from rag.stages.write.quoting import Excerpt, excerpts
-from rag.values.answer import Passage
+from rag.stages.write.quoting import excerpts
+from rag.values.answer import Passage, Quote
 
 
-def quoted(question: str, *texts: str) -> list[Excerpt]:
+def quoted(question: str, *texts: str) -> list[Quote]:
     """The excerpts of passages of ``texts``, each a document of its own, the best first."""
     passages = []
     for number, text in enumerate(texts):
@@ -56,7 +56,7 @@ def test_an_item_comes_with_what_introduces_its_list() -> None:
 
 def test_a_row_comes_with_its_header_and_ends_a_block() -> None:
     table = "| Zone | Fee |\n|---|---|\n| North | 40 |\n| South | 60 |\n"
-    assert quoted("fee South", table) == [Excerpt(0, "| Zone | Fee |\n|---|---|\n| South | 60 |", block=True)]
+    assert quoted("fee South", table) == [Quote(0, "| Zone | Fee |\n|---|---|\n| South | 60 |", block=True)]
 
 
 def test_code_comes_with_the_sentence_before_it() -> None:
@@ -65,7 +65,7 @@ def test_code_comes_with_the_sentence_before_it() -> None:
         "It takes a while.\n"
     )
     assert quoted("restart force", code) == [
-        Excerpt(0, "You restart it at any time with:\n\n```sh\nflux restart --force\n```", block=True)
+        Quote(0, "You restart it at any time with:\n\n```sh\nflux restart --force\n```", block=True)
     ]
 
 

@@ -1,0 +1,128 @@
+"""rag.answer.check: statements held against what they cite, cited anew, marked or taken out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakes import FakeIndex, make_hit
+
+from rag.answer.check import Checked, SupportCheck
+from rag.answer.forms import CitationForm, IdForm
+from rag.answer.growing import read_answer
+from rag.answer.markdown import markdown
+from rag.answer.source_form import SourceForm
+from rag.answer.statements import cut
+from rag.answer.title_form import TitleForm
+from rag.answer.write import cited_chunks, nodes_of
+from rag.values.answer import Context, Hit, Passage
+
+DAYS = make_hit("The import permit takes five working days.", number=1, url="https://example.org/1")
+FEES = make_hit(
+    "Ninety dollars are charged for each application, in cash or by card.", number=2, url="https://example.org/2"
+)
+TRUE, COSTS = "The permit takes five working days", "Ninety dollars are charged for each application"
+FALSE = "Officers never answer phone calls on Sundays"
+
+
+def check(
+    answer: str,
+    *,
+    unsupported: str = "mark",
+    hits: tuple[Hit, ...] = (DAYS, FEES),
+    late: bool = True,
+    form: CitationForm | None = None,
+) -> Checked:
+    form = form or IdForm()
+    context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
+    slot = SupportCheck(index=FakeIndex(hits, late=late), form=form, unsupported=unsupported)  # type: ignore[arg-type]
+    made = cut(read_answer(answer, form, context).tree)
+    return slot(made.tree, made.units, context)
+
+
+def text(checked: Checked) -> str:
+    return markdown(checked.tree).text
+
+
+def said(checked: Checked) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(one.text, one.citations, one.support) for one in checked.statements]
+
+
+def supports(checked: Checked) -> list[str]:
+    """The support of each statement that a page shows."""
+
+    def of(nodes: list[Any]) -> list[str]:
+        inner = [node for node in nodes if isinstance(node, dict)]
+        return [one for node in inner for one in ([node["support"]] if "support" in node else of(node["children"]))]
+
+    return of(nodes_of(checked.tree, lambda chunk: (chunk, "")))
+
+
+def test_what_its_own_passage_says_stays_as_it_is() -> None:
+    checked = check(f"{TRUE} [id_1]. {COSTS} [id_2].")
+    assert text(checked) == f"{TRUE} [id_1]. {COSTS} [id_2]."
+    assert said(checked) == [(f"{TRUE}.", ("[id_1]",), "supported"), (f"{COSTS}.", ("[id_2]",), "supported")]
+    assert (checked.doubt, checked.notes, supports(checked)) == (0.0, (), ["supported", "supported"])
+
+
+def test_what_another_passage_says_is_cited_to_that_one() -> None:
+    checked = check(f"{COSTS} [id_1].")
+    assert text(checked) == f"{COSTS} [id_2]."
+    assert said(checked) == [(f"{COSTS}.", ("[id_2]",), "supported")]
+    assert checked.notes == ("statement 1 is now cited to [id_2]: what it cited does not support it",)
+    assert checked.doubt == 0.0
+
+
+def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it() -> None:
+    checked = check(f"{COSTS} ([page](https://example.org/1)).", form=SourceForm(0.5))
+    assert "[page](https://example.org/1)" in text(checked)
+    assert checked.statements[0].chunks == (2,)
+
+
+def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_statement_out() -> None:
+    checked = check(f"{COSTS} [Import permits]. {TRUE} [Import permits].", form=TitleForm(0.5, 3))
+    assert cited_chunks(checked.tree) == (2, 1)
+    assert text(checked) == f"{COSTS} [Import permits]. {TRUE} [Import permits]."
+
+
+def test_what_cites_nothing_and_could_is_cited_and_counts_half() -> None:
+    checked = check(f"{TRUE} [id_1].\n\n{COSTS}.")
+    assert text(checked) == f"{TRUE} [id_1].\n\n{COSTS}. [id_2]"
+    assert [one.support for one in checked.statements] == ["supported", "supported"]
+    assert checked.doubt == 0.25
+
+
+@pytest.mark.parametrize(
+    ("mode", "left"),
+    [
+        ("mark", f"{TRUE} [id_1]. {FALSE} [id_2]. *(not found in the sources)*"),
+        ("remove", f"{TRUE} [id_1]."),
+        ("keep", f"{TRUE} [id_1]. {FALSE} [id_2]."),
+    ],
+)
+def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str) -> None:
+    checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
+    assert text(checked).rstrip() == left
+    assert said(checked)[1] == (f"{FALSE}.", ("[id_2]",), "unsupported")
+    assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
+    assert checked.doubt == 0.5
+
+
+def test_a_note_stands_inside_a_row_and_below_code() -> None:
+    answer = "| Permit | Fee |\n|---|---|\n| aardvark zoology quota | 12345 |\n\n1. ```\n   rm aardvark zoology tax\n   ```\n"  # noqa: E501
+    checked = check(answer)
+    assert "| 12345 *(not found in the sources)* |" in text(checked)
+    assert [line.strip() for line in text(checked).split("\n")[-3:]] == ["```", "", "*(not found in the sources)*"]
+    assert supports(checked) == ["uncited"] * 3
+
+
+def test_a_list_or_a_quotation_without_anything_left_goes_with_its_lead() -> None:
+    rules = "Other aardvark rules:\n\n- Zoology quota applies yearly\n- Officers refuse calls\n\n> Officers never call"
+    answer = f"{TRUE} [id_1].\n\n{rules}\n\n{COSTS} [id_2]."
+    assert text(check(answer, unsupported="remove")) == f"{TRUE} [id_1].\n\n{COSTS} [id_2]."
+
+
+def test_without_token_vectors_nothing_is_checked_and_the_trail_says_so() -> None:
+    checked = check(f"{FALSE} [id_1].", late=False)
+    assert (text(checked), checked.statements) == (f"{FALSE} [id_1].", ())
+    assert checked.notes == ("the statements were not checked: the index has no token vectors",)

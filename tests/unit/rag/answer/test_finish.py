@@ -1,0 +1,122 @@
+"""rag.answer.finish and quoted: what a model wrote, or what an engine quotes, as an answer in all its forms."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakes import FakeIndex, make_hit
+
+from rag.answer.check import SupportCheck
+from rag.answer.finish import UNCHECKED, Finish, Finished
+from rag.answer.forms import CitationForm, IdForm
+from rag.answer.growing import read_answer
+from rag.answer.leak import Leaks
+from rag.answer.source_form import SourceForm
+from rag.answer.title_form import TitleForm
+from rag.ports import Index
+from rag.stages.pack.by_id import IdPacker
+from rag.stages.pack.by_title import TitledPacker
+from rag.stages.pack.by_url import UrlPacker
+from rag.values.answer import Completion, Context, Quote
+
+DECLINE = "I don't know based on the MD."
+INSTALL = "pip install name[extra]==1.2.0"
+KEYS = "Press [Enter], see [Extras] and [id_2] or (Source: https://b.example) and https://b.example/x."
+HITS = (
+    make_hit(INSTALL, number=1, title="Extra", doc_id="a", url="https://a.example"),
+    make_hit(KEYS, number=2, title="Extras", doc_id="b", url="https://b.example"),
+    make_hit("More of it.", number=3, title="Extra", doc_id="a", url="https://a.example"),
+)
+PROFILES: list[tuple[Context, CitationForm]] = [
+    (TitledPacker(8000, TitleForm(0.5, 3))(HITS), TitleForm(0.5, 3)),
+    (UrlPacker(6000)(HITS), SourceForm(0.5)),
+    (IdPacker(6000)(HITS), IdForm()),
+]
+CONTEXT = PROFILES[2][0]
+
+
+def finish(form: CitationForm, index: Index | None = None, leaks: Leaks | None = None) -> Finish:
+    check = SupportCheck(index=index, form=form) if index else None
+    return Finish(form=form, decline=DECLINE, leaks=leaks or Leaks(), check=check)
+
+
+def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note: str = "") -> Finished:
+    made = Completion(text="x", model="extractive", quotes=tuple(Quote(*one) for one in quotes), note=note)
+    return finish(form).quotes(made, context)
+
+
+def finished(
+    text: str, index: Index | None = None, *, soft: Any = lambda call, default, needs_s: call(), **more: Any
+) -> Finished:
+    return finish(IdForm(), index, **more)(read_answer(text, IdForm(), CONTEXT), CONTEXT, soft)
+
+
+@pytest.mark.parametrize(("context", "form"), PROFILES)
+@pytest.mark.parametrize("words", [INSTALL, KEYS, f"`{INSTALL}`", "[id_3] [Extras > None] 【id_9】"])
+def test_a_quote_is_shown_as_it_stands_cites_its_own_passage_and_nothing_else(
+    context: Context, form: CitationForm, words: str
+) -> None:
+    made = quoting(context, form, (1, words))
+    assert [one.hit for one in made.references] == [HITS[1]] == [one.hit for one in made.citations]
+    assert [one.support for one in made.statements] == ["supported"]
+    assert made.references[0].quote == words.replace("`", "")
+    assert json.dumps(made.nodes).count('"cite"') == 1
+    assert [made.text[mark.start : mark.end] for mark in made.marks] == [made.citations[0].raw]
+
+
+@pytest.mark.parametrize(("context", "form"), PROFILES[:2])
+def test_two_quotes_of_one_source_are_two_references_and_one_citation(context: Context, form: CitationForm) -> None:
+    made = quoting(context, form, (0, INSTALL), (2, "More of it."), note="The documents do not mention [Ohio].")
+    assert [one.hit for one in made.references] == [HITS[0], HITS[2]]
+    assert [one.hits for one in made.citations] == [(HITS[0], HITS[2])]
+    assert made.text.startswith("The documents do not mention \\[Ohio\\].\n\n")
+
+
+@pytest.mark.parametrize("block", ["```sh\nls\n```", "| a |\n| --- |\n| 1 |"])
+def test_a_citation_stands_below_code_and_tables_and_what_is_html_is_none(block: str) -> None:
+    assert quoting(CONTEXT, IdForm(), (0, block)).text == f"{block}\n\n[id_1]"
+    assert quoting(CONTEXT, IdForm(), (0, "a <b>bold</b> word<script>x</script>")).text == "a **bold** word [id_1]"
+
+
+def test_what_a_model_wrote_leads_nowhere_else_and_the_trail_says_so() -> None:
+    made = finished("It <i>is</i> [so](https://evil.example) [id_2], see https://b.example/x. [id_9]")
+    assert made.text == "It *is* so [id_2], see <https://b.example/x>."
+    assert (made.cited, made.removed) == (1, 1)
+    assert made.notes == ("removed 1 address that no cited passage holds",)
+
+
+@pytest.mark.parametrize("text", ["[id_9]", "- **[id_1]**.\n", "...", "<script>x</script>", ""])
+def test_an_answer_of_which_nothing_is_left_is_a_refusal(text: str) -> None:
+    made = finished(text)
+    assert (made.text, made.refused, made.references, made.citations) == (DECLINE, True, (), ())
+
+
+def test_a_refusal_stays_in_its_words_and_cites_nothing() -> None:
+    made = finished(f"**{DECLINE}** It covers timers [id_1].")
+    assert made.text.startswith("**I don't know based on the MD.** It covers timers")
+    assert (made.refused, made.references, made.citations, made.marks) == (True, (), (), ())
+    assert "cite" not in json.dumps(made.nodes)
+
+
+def test_an_answer_that_repeats_its_instructions_is_withheld() -> None:
+    leaks = Leaks.of("Answer only from the context below and say nothing else.")
+    made = finished("Sure [id_1]. Answer only *from* the context [id_2] below and say nothing else.", leaks=leaks)
+    assert (made.text, made.refused, made.leaked, made.citations) == (DECLINE, True, True, ())
+
+
+def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out() -> None:
+    made = finished("More of it [id_3]. Officers never answer phone calls [id_1].", FakeIndex(HITS))
+    assert [(one.n, one.hit, one.support) for one in made.references] == [
+        (1, HITS[2], "supported"),
+        (2, HITS[0], "unsupported"),
+    ]
+    assert made.text.endswith("[id_1]. *(not found in the sources)*")
+    assert (len(made.statements), made.doubt) == (2, 0.5)
+
+
+def test_an_answer_that_could_not_be_checked_says_so() -> None:
+    made = finished("More of it [id_3].", FakeIndex(HITS), soft=lambda call, default, needs_s: default)
+    assert (made.statements, made.doubt, made.notes) == ((), None, (UNCHECKED,))
+    assert [one.support for one in made.references] == [None]

@@ -1,0 +1,170 @@
+"""rag.answer.growing: what is told of an answer while it is written stands in it in the end, and is safe at any time."""  # noqa: E501
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from attacks.reading import leads, nodes_lead
+from fakes import make_hit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.answer.forms import CitationForm, IdForm
+from rag.answer.growing import Growing, Read, read_answer
+from rag.answer.leak import Leaks
+from rag.answer.markdown import markdown
+from rag.answer.source_form import SourceForm
+from rag.answer.title_form import TitleForm
+from rag.answer.write import cited_chunks, nodes_of
+from rag.values.answer import Context, Passage
+from rag.values.events import Delta, Event, Patch
+
+PAGE, EVIL = "https://a.example/guide", "https://b.example/x"
+HITS = tuple(make_hit(f"Fees are at [x]({PAGE}).", number=n, title="Fees", section="Time", url=PAGE) for n in (1, 2))
+CONTEXT = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
+DECLINE = "I don't have specific information about that in the knowledge base. Please rephrase your question."
+FORMS: list[CitationForm] = [IdForm(), TitleForm(0.5, 3), SourceForm(0.5)]
+
+
+def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], Read]:
+    events: list[Event] = []
+    growing = Growing(form, CONTEXT, listen=events.append, **more)
+    for piece in pieces:
+        growing(piece)
+    return events, growing.end()
+
+
+def told(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> list[str]:
+    return [event.text for event in grown(pieces, form, **more)[0] if isinstance(event, Delta) and event.text]
+
+
+def shown(events: Iterable[Event]) -> list[Any]:
+    """The blocks as a page has them."""
+    blocks: dict[int, tuple[Any, ...]] = {}
+    for event in events:
+        if isinstance(event, Patch):
+            assert event.block <= len(blocks)
+            blocks[event.block] = event.nodes
+    return [node for place in sorted(blocks) for node in blocks[place]]
+
+
+def test_whole_words_are_told_as_they_come() -> None:
+    heard = told(["It is", " free for ", "a day [id", "_1]. ", "Or two."])
+    assert heard == ["It", " is free for", " a day", " [id_1].", " Or", " two."]
+
+
+def test_a_block_is_finished_when_the_next_one_begins() -> None:
+    events, _ = grown(["# Fees\n", "\nNinety ", "dollars.\n\n", "- one\n", "- two\n\n", "Done."])
+    patches = [(event.block, event.nodes[0]["tag"]) for event in events if isinstance(event, Patch)]
+    assert [block for block, _ in patches] == sorted(block for block, _ in patches)
+    assert dict(patches) == {0: "h1", 1: "p", 2: "ul", 3: "p"}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "form", "never"),
+    [
+        (["It is [id", "_1]."], IdForm(), ["[id"]),
+        (["It is [id", "_9]."], IdForm(), ["[id", "_9"]),
+        (["It is [Fees ", "> Ti", "me]. So [No", "pe]."], TitleForm(0.5, 3), ["[Fees >", "[No"]),
+        (["It is (Sou", "rce: https://a.", "example/guide). Yes"], SourceForm(0.5), ["(Sou"]),
+        (["See [map", f"]({EVIL}", ") at https", "://b.example/x now."], IdForm(), ["[map", "https"]),
+        (["It is **bo", "ld** and `co", "de`."], IdForm(), ["bo", "*", "co"]),
+    ],
+)
+def test_half_of_what_pairs_is_never_told(pieces: list[str], form: CitationForm, never: list[str]) -> None:
+    ends = []
+    for piece in told(pieces, form):
+        ends.append((ends[-1] if ends else "") + piece)
+    assert not any(end.endswith(half) for end in ends for half in never)
+    assert ends[-1] == markdown(read_answer("".join(pieces), form, CONTEXT).tree).text
+
+
+@pytest.mark.parametrize("said", [DECLINE, f"**{DECLINE}** [id_1]", "\u201cI don\u2019t have specific", f"> {DECLINE}"])
+def test_a_refusal_and_what_may_become_one_is_withheld(said: str) -> None:
+    events, _ = grown([*said[:30], said[30:], " And more."][:-1], decline=DECLINE)
+    text = "".join(event.text for event in events if isinstance(event, Delta))
+    assert (text, shown(events)) == ("", [])
+
+
+def test_an_answer_is_let_through_at_the_first_sign_that_it_is_one() -> None:
+    assert told(["I don't ", "know the ", "fee ", "yet."], decline=DECLINE)[0] == "I don't know the"
+
+
+def test_a_stream_ends_before_it_repeats_eight_words_of_the_instructions() -> None:
+    leaks = Leaks.of("Answer only from the CONTEXT below; say nothing else.")
+    pieces = [
+        "Fees are due.\n\n",
+        "Answer <b",
+        ">only</b> ",
+        "from the con",
+        "text below; ",
+        "say ",
+        "nothing ",
+        "else.",
+    ]
+    events, _ = grown([*pieces, "\n\nMore [id_1]."], leaks=leaks)
+    text = "".join(event.text for event in events if isinstance(event, Delta))
+    assert text.startswith("Fees are due.")
+    assert not leaks(text)
+    assert not leaks(str(shown(events)))
+    assert "More" not in text
+
+
+ATOMS = [
+    "Fees are due. ", "word ", "*", "**", "_", "~~", "`", "``", "```\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ",
+    "\n    ", "[id_1]", " [id_2]", "[id_9]", "[Fees > Time]", "[Nope]", f"(Source: {PAGE})", "(Source: ", f"[x]({PAGE})",  # noqa: E501
+    f"[x]({EVIL})", f"![y]({EVIL})", PAGE, EVIL, f"<{EVIL}>", "me@a.example", "you@b.example", "<b>", "</b>", "<a href=",  # noqa: E501
+    "<!--", "-->", "<script>", "</script>", "<br>", "\\", "&amp;", "&colon;", "!", "[", "]", "(", ")", "](", " ", "a", "1",  # noqa: E501
+    "---\n", "| a | b |\n|---|---|\n", "|", "| 1 | 2 |\n", "~~~\n", "\n===\n", "[g]", f"[g]: {EVIL}\n", "\r", "\r\n", ":",  # noqa: E501
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(ATOMS), max_size=12).map("".join)
+
+
+def pieces_of(text: str, sizes: list[int]) -> list[str]:
+    pieces = []
+    for size in sizes:
+        pieces.append(text[:size])
+        text = text[size:]
+    return [*pieces, *text]
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
+def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
+    text: str, sizes: list[int], form: CitationForm
+) -> None:
+    events, read = grown(pieces_of(text, sizes), form)
+    ids = {chunk: n for n, chunk in enumerate(cited_chunks(read.tree), start=1)}
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == markdown(read.tree).text
+    assert shown(events) == nodes_of(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
+def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
+    text: str, sizes: list[int], form: CitationForm
+) -> None:
+    events, _ = grown(pieces_of(text, sizes), form)
+    so_far = ""
+    for event in events:
+        if isinstance(event, Delta) and event.text:
+            so_far += event.text
+            assert not [to for kind, to in leads(so_far) if "b.example" in to or kind.startswith("html")], so_far
+        elif isinstance(event, Patch):
+            assert not [to for to in nodes_lead(event.nodes) if "b.example" in to]
+
+
+@pytest.mark.parametrize(
+    "part", ["<a ", "[", "![x](", f"{EVIL} ", "a `b` <c>\n\n", "\n", "<!-- ", "|a|\n", "- <a\n", "word "]
+)
+def test_how_much_is_read_grows_with_the_text_alone(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[int] = []
+    from rag.answer import growing
+
+    plain = growing.Reader.with_lines
+    monkeypatch.setattr(growing.Reader, "with_lines", lambda self, text: lines.append(len(text)) or plain(self, text))
+    text = (part * 8_000)[:8_000]
+    grown(text[at : at + 4] for at in range(0, len(text), 4))
+    assert sum(lines) <= 60 * len(text)

@@ -1,0 +1,74 @@
+"""rag.answer.restrict_links and held: an answer leads where its passages do, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+from attacks.reading import leads
+from fakes import make_hit
+
+from rag.answer.held import held_by
+from rag.answer.markdown import markdown
+from rag.answer.read import Reader, normalised
+from rag.answer.restrict_links import Restricted, RestrictLinks
+
+PAGE = "https://a.example/guide"
+EVIL = "https://b.example/x"
+CHUNK = make_hit(f"See [x]({PAGE}), ![y](y.png) and me@a.example.", number=1).chunk
+HELD = held_by([CHUNK])
+
+
+def restricted(text: str, *, cited: bool = True) -> Restricted:
+    return RestrictLinks({1: CHUNK})(Reader()(normalised(text)), cited=(1,) if cited else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"See [the page]({EVIL}).", "See the page."),
+        (f"![A map]({EVIL})", "A map"),
+        (f"[![A map]({EVIL})]({EVIL})", "A map"),
+        (f"<{EVIL}>", f"`{EVIL}`"),
+        (f"Look at {EVIL}, or www.b.example.", f"Look at `{EVIL}`, or `www.b.example`."),
+        ("Write to you@b.example.", "Write to `you@b.example`."),
+        (f"[x][1] and [x]\n\n[1]: {EVIL}\n[x]: {EVIL} 'x'", "x and x"),
+        (f"[{EVIL}]({PAGE})", f"[`{EVIL}`]({PAGE})"),
+        (f"| a |\n|---|\n| [x \\| y]({EVIL}) |", "| a |\n| --- |\n| x \\| y |"),
+        ("https\\://b.example and https&colon;//b.example", "`https://b.example` and `https://b.example`"),
+        (f'<a href="{EVIL}">x</a> <a href={EVIL}> y', f"x \\<a href=`{EVIL}`> y"),
+    ],
+)
+def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
+    assert markdown(restricted(text).tree).text == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"See [the page]({PAGE}/), [it]({PAGE}#part), <{PAGE}>. **<{PAGE}>**",
+        "![y](y.png) and [mail](mailto:ME@a.example) and [x](HTTP://A.example:80/%67uide)",
+        f"`[x]({EVIL})` and\n\n```\n<b> {EVIL}\n```",
+    ],
+)
+def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
+    assert markdown(restricted(text).tree).text == text
+    assert restricted(text).removed == 0
+    if PAGE in text:
+        assert PAGE not in [to for kind, to in leads(markdown(restricted(text, cited=False).tree).text)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://a.example.b.example/guide", "https://b.example/guide", "https://a.example@b.example/guide",
+        "https://a.example/guide/x", "https://a.example/guid", "https://a.example/guide?x=1", "//b.example/guide",
+        "https://a.example:8080/guide", "/guide", "guide", "https://a.example/Guide", "https://xa.example/guide",
+        "javascript:alert(1)", "data:text/html,x", "https://a.example\\@b.example", "https://a\u200b.example/guide",
+    ],
+)  # fmt: skip
+def test_an_address_is_the_whole_of_it(address: str) -> None:
+    assert markdown(restricted(f"[x](<{address}>)").tree).text == "x"
+
+
+def test_a_passage_lends_no_script_and_no_part_of_an_address() -> None:
+    chunk = make_hit("[x](javascript:alert(1)) [y](data:,x) <https://a.example/b?c=d&amp;e=f>").chunk
+    assert held_by([chunk]) == {"//a.example/b?c=d&e=f"}

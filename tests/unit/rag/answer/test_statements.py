@@ -1,0 +1,160 @@
+"""rag.answer.statements: an answer cut into what it states, each statement with its own citations."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import make_hit
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.answer.forms import CitationForm, IdForm
+from rag.answer.markdown import markdown
+from rag.answer.read import Reader
+from rag.answer.references import References
+from rag.answer.source_form import SourceForm
+from rag.answer.statements import Cut, cut
+from rag.answer.tree import Cite, Statement
+from rag.answer.walk import all_nodes
+from rag.values.answer import Hit
+
+HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
+
+
+def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> Cut:
+    form = form or IdForm()
+    return cut(References(form, hits)(Reader(form)(answer)).tree)
+
+
+def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
+    """Each statement with the chunks that it cites."""
+    return [(unit.text, [cite.chunk for cite in unit.cites]) for unit in made(answer, form).units]
+
+
+def shared(answer: str) -> list[list[int]]:
+    return [[cite.chunk for cite in unit.cites or unit.shared] for unit in made(answer).units]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The import permit takes five working days [id_1]. It costs ninety dollars and is paid in cash [id_2].",
+        "The import permit takes five working days. [id_1] It costs ninety dollars and is paid in cash. [id_2]",
+        "The import permit takes five working days\n[id_1].\n\nIt costs ninety dollars and is paid in cash [id_2].",
+        "[id_1] The import permit takes five working days.\n\nIt costs ninety dollars and is paid in cash. [id_2]",
+    ],
+)
+def test_a_mark_belongs_to_the_statement_that_it_stands_in_or_behind(answer: str) -> None:
+    assert stated(answer) == [
+        ("The import permit takes five working days.", [1]),
+        ("It costs ninety dollars and is paid in cash.", [2]),
+    ]
+
+
+def test_a_mark_that_a_full_stop_follows_ends_its_sentence() -> None:
+    assert stated("Order 5 kg [id_1]. less is not enough [id_2].") == [
+        ("Order 5 kg.", [1]),
+        ("less is not enough.", [2]),
+    ]
+
+
+def test_code_and_links_are_cut_nowhere() -> None:
+    answer = "Set `a. B = 1` in [the file. Its name](https://x.org) is known to everybody in the office [id_1]."
+    assert len(stated(answer)) == 1
+
+
+def test_what_introduces_a_list_is_part_of_its_items_and_a_question_states_nothing() -> None:
+    answer = (
+        "To renew a permit [id_1]:\n\n1. Open the renewal form [id_2].\n2. Pay ninety dollars.\n\nWould you like more?"
+    )
+    assert stated(answer) == [
+        ("To renew a permit: Open the renewal form.", [1, 2]),
+        ("To renew a permit: Pay ninety dollars.", [1]),
+    ]
+    nested = made("1. **Kicking:**\n   - The pitcher rolls the ball.\n2. Out:\n   - A caught ball.")
+    assert [unit.claim for unit in nested.units] == ["Kicking: The pitcher rolls the ball.", "Out: A caught ball."]
+
+
+def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None:
+    cut_up = made("## Fees\n\n| Permit | Fee |\n|---|---|\n| import | 90 [id_1] |\n| export | 40 |")
+    assert [(unit.text, unit.claim, [cite.chunk for cite in unit.cites]) for unit in cut_up.units] == [
+        ("Permit Fee import 90", "import 90", [1]),
+        ("Permit Fee export 40", "export 40", []),
+    ]
+    assert [node.number for node in all_nodes(cut_up.tree) if isinstance(node, Statement)] == [0, 0, 1, 1]
+
+
+def test_a_block_of_code_is_a_statement() -> None:
+    assert [(unit.kind, unit.claim) for unit in made("```\nrm x\nls\n```\n").units] == [("code", "rm x\nls")]
+
+
+@pytest.mark.parametrize("alone", ["# The import permit takes five days", "Does the permit take five days?"])
+def test_a_heading_and_a_question_state_nothing_beside_other_words(alone: str) -> None:
+    assert [text for text, _ in stated(f"{alone} [id_1]\n\nBring the invoice and a photo.")] == [
+        "Bring the invoice and a photo."
+    ]
+
+
+def test_a_line_in_bold_is_a_heading_and_a_question_alone_is_held_to_account() -> None:
+    opens = "The office opens at half past eight."
+    assert [text for text, _ in stated(f"**Weekdays**\n\n{opens}")] == [opens]
+    assert stated("Does the permit take five days? [id_1]") == [("Does the permit take five days?", [1])]
+
+
+def test_what_cites_nothing_means_what_its_neighbours_cite() -> None:
+    prose = "It takes five working days in most cases. It costs ninety dollars and is paid in cash. Pay at the port"
+    assert shared(f"{prose} or at home [id_3].\n\nBring your passport.") == [[3], [3], []]
+    rows = "| What | Days |\n|---|---|\n| Air | 2 |\n| Sea | 9 [id_3] |\n"
+    assert shared(f"Bring these:\n\n- the signed invoice\n- the packing list [id_2]\n\n{rows}") == [[2], [2], [3], [3]]
+
+
+@pytest.mark.parametrize(
+    "sources",
+    ["[id_1] [id_2]", "Sources:\n- [id_1]\n- [id_2]", "**Sources:** [id_1], [id_2]", "Sources: [id_1] [id_2]"],
+)
+def test_sources_named_in_the_end_are_meant_by_all_before_and_state_nothing(sources: str) -> None:
+    answer = f"It costs ninety dollars and is paid in cash.\n\n- Bring the invoice [id_3]\n\n{sources}"
+    assert shared(answer) == [[1, 2], [3]]
+
+
+def test_a_link_is_read_as_what_it_says_and_a_list_of_links_names_sources() -> None:
+    page = "[the fee table](https://example.org/1)"
+    (unit,) = made(f"See {page} of the office.", SourceForm(0.5)).units
+    assert (unit.claim, unit.cites[0].chunk) == ("See the fee table of the office.", 1)
+    (unit,) = made(f"It costs ninety dollars and is paid in cash.\n\nSources:\n- {page}", SourceForm(0.5)).units
+    assert (unit.claim, unit.shared[0].chunk) == ("It costs ninety dollars and is paid in cash.", 1)
+
+
+def test_a_short_answer_is_held_up_with_its_question() -> None:
+    asked = "Does the import permit take five days?"
+    (unit,) = cut(Reader()("Yes."), question=asked).units
+    assert (unit.text, unit.claim) == ("Yes.", f"{asked} Yes.")
+
+
+PIECES = [
+    "Pay. ",
+    "Is it so",
+    "[id_1]",
+    " [id_2]",
+    "\n\n",
+    "\n",
+    "- ",
+    "Open it",
+    "| a |\n|---|\n",
+    "# ",
+    "```\n",
+    "?",
+    "**",
+    ":",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
+    tree = References(IdForm(), HITS)(Reader(IdForm())(answer)).tree
+    found = cut(tree)
+    assert markdown(found.tree).text == markdown(tree).text
+    assert [n.chunk for n in all_nodes(found.tree) if isinstance(n, Cite)] == [
+        n.chunk for n in all_nodes(tree) if isinstance(n, Cite)
+    ]
+    numbers = {node.number for node in all_nodes(found.tree) if isinstance(node, Statement)}
+    assert {unit.number for unit in found.units} <= numbers
