@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
@@ -98,7 +99,9 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
         ours = chunk.number == TRUSTED.chunk.number
         names = ("[refunds", "ours.example/refunds", "id_1]") if ours else ("[blog", "blog.example/a", "id_2]")
         raw = re.sub(r"\s*\u2020[^\]\u3011]*", "", citation["raw"].casefold()).replace("\u3010", "[")
-        drawn_on = set(_WORD.findall(raw)) <= set(_WORD.findall(f"{chunk.title} {chunk.section} {chunk.text}".lower()))
+        drawn_on = set(_WORD.findall(raw)) <= set(
+            _WORD.findall(normalize("NFKC", f"{chunk.title} {chunk.section} {chunk.text}").lower())
+        )
         if not (any(name in raw for name in names) or (one.case.profile == "gacounts" and drawn_on)):
             return citation
         if ours and citation["support"] == "supported":

@@ -50,6 +50,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     FeedbackReply,
     ChunkReply,
     SuggestionsReply,
+    HealthReply,
     ChatRequest,
     ErrorReply,
 )

@@ -32,6 +32,7 @@ from rag.values.answer import (
     SearchQuery,
     Usage,
 )
+from rag.values.events import Delta, Event, Patch, Reading, Status
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
@@ -306,3 +307,25 @@ def test_a_completion_that_repeats_its_instructions_is_a_refusal(mark: str) -> N
     assert (answer.text, answer.refused, answer.events) == (waypoint.DECLINE, True, ("prompt_leak",))
     assert (answer.citations, answer.statements, answer.confidence.score) == ((), (), 0)
     assert f"Answer only from{mark} the context below. Never fill" not in "".join(heard) or mark
+
+
+def test_a_stream_tells_what_becomes_true_in_its_order_and_the_answers_own_text() -> None:
+    events: list[Event] = []
+    line = pipeline(FakeChat("Five days [Import permits].\n\nNoon [Carriers]."), FakeIndex(HITS))
+    answer = line.run(Question(text="Which permit?"), deadline=deadline(), listen=events.append)
+    kinds = [event.stage if isinstance(event, Status) else type(event).__name__ for event in events]
+    told = ["searching", "reading", "Reading", "writing", "Patch", "Delta", "checking"]
+    assert list(dict.fromkeys(kinds)) == [*told, *(["StatementChecked"] if answer.statements else [])]
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == answer.text
+    (reading,) = (event for event in events if isinstance(event, Reading))
+    assert [passage.hit.chunk.number for passage in reading.passages] == [1, 2, 3]
+    patches = {event.block: event.nodes for event in events if isinstance(event, Patch)}
+    assert [node for place in sorted(patches) for node in patches[place]] == list(answer.nodes)
+
+
+@pytest.mark.parametrize("reason", ["length", "interrupted", "stopped"])
+def test_part_of_an_answer_is_cited_at_most_medium_and_said_to_be_part(reason: str) -> None:
+    answer = ask(FakeChat(Completion(text="Five days [Import permits]. Noon [Carr", model="m", finish_reason=reason)))
+    assert (answer.partial, [citation.hit.chunk.number for citation in answer.citations]) == (True, [1])
+    assert (answer.confidence.level, answer.confidence.score) == ("Medium", 74.0)
+    assert "the answer broke off" in answer.confidence.reason

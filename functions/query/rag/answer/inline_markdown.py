@@ -150,21 +150,19 @@ class InlineWriter:
         return self._linked[0] if self._linked[1] == self._length else self._stated
 
     def _mark(self, raw: str) -> None:
-        found = BARE.search(raw)
-        if found is None:
-            self._put(f"{raw[0]}{_escaped(raw[1:-1])}{raw[-1]}")
-            return
-        address = bare_address(found) or found[0]
-        bare = _PLAIN_ADDRESS.fullmatch(address)
-        before, behind = raw[: found.start()], raw[found.start() + len(address) :]
-        self._put(before[:1] + _escaped(before[1:]))
-        if bare:
-            self._put(address)
-        else:
-            self._link(t.Link(address, (t.Text(address),)))
-        self._address = bare is not None
-        self._put(_escaped(behind[:-1]))
-        self._put(behind[-1:])
+        self._put(raw[:1])
+        at = 1
+        for found in BARE.finditer(raw, 1, len(raw) - 1):
+            address = bare_address(found) or found[0]
+            self._put(_escaped(raw[at : found.start()]))
+            if _PLAIN_ADDRESS.fullmatch(address):
+                self._put(address)
+                self._address = True
+            else:
+                self._link(t.Link(address, (t.Text(address),)))
+            at = found.start() + len(address)
+        self._put(_escaped(raw[at:-1]))
+        self._put(raw[-1:])
 
     def _calm(self) -> None:
         """No image begins where a link or a mark follows an exclamation mark."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from fakes import make_hit
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rag.answer.forms import IdForm
 from rag.answer.inline_markdown import inline_markdown
@@ -13,7 +15,7 @@ from rag.answer.markdown import markdown
 from rag.answer.read import Reader, normalised
 from rag.answer.references import References
 from rag.answer.tree import Cite, Code, Link, Paragraph, Text, Tree
-from rag.answer.write import nodes_of
+from rag.answer.write import nodes_of, plain_text
 
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 
@@ -72,6 +74,25 @@ def test_a_mark_makes_no_link_and_no_image_of_what_stands_beside_it() -> None:
 
 def test_a_line_alone_without_its_citations() -> None:
     assert inline_markdown((Text("a*b "), Code("x"), Cite(3, (3,), "[id_3]", "T", ""))) == "a\\*b `x`"
+
+
+PIECES = [
+    "Fees are due. ", "*", "**", "_", "~~", "`", "``", "```\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "\n    ",
+    "[id_1]", "[x](https://a.example/b)", "![x](y.png)", "https://a.example/b", "<https://a.example>", "<b>", "</b>",
+    "<b>Note: </b>", "<p>", "<br>", "<h2>", "<code>", "</code>", "<pre>", "</pre>", "<table>", "<tr>", "<td>", "\\",
+    "&amp;", "&lt;", "!", "[", "]", "(", ")", " ", "a", "1", "---\n", "| a | b |\n|---|---|\n", "|", "| 1 | 2 |\n",
+    "~~~\n", "\n===\n",
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalised))
+def test_what_was_written_renders_as_what_was_read_and_is_written_the_same_again(text: str) -> None:
+    """But for blanks side by side, at the edges of what they stand in, and at the ends of lines."""
+    once = written(text)
+    assert _nodes(once) == _nodes(text)
+    assert plain_text(read(once)).split() == plain_text(read(text)).split()
+    assert [line.split() for line in written(once).split("\n")] == [line.split() for line in once.split("\n")]
 
 
 def _nodes(text: str) -> list[Any]:
