@@ -130,7 +130,7 @@ def pieces_of(text: str, sizes: list[int]) -> list[str]:
     return [*pieces, *text]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
 def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
     text: str, sizes: list[int], form: CitationForm
@@ -141,7 +141,7 @@ def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
     assert shown(events) == nodes_of(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
 def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
     text: str, sizes: list[int], form: CitationForm
