@@ -50,7 +50,7 @@ def run(profile: ProfileName, said: str, hit: Hit = PERMITS, asked: str = "How l
 
 def is_named(address: str, text: str) -> bool:
     """Whether a document that says ``text`` everywhere names ``address``, and it is none that runs something."""
-    address = re.sub(r"[`\\]| (?=\\S)", "", address)  # ticks and escapes in it lead nowhere else: they break it
+    address = re.sub(r"[`\\]", "", address)  # ticks and escapes in it lead nowhere else: they break it
     runs = re.match(r"\W*(?:javascript|data|vbscript)", address, re.IGNORECASE)
     return runs is None and any(address.rstrip(".,)]\"'") in known for known in (text, shown(text), safe(text)))
 

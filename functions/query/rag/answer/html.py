@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 
 from rag.answer import tree as t
 from rag.answer.tags import Tag, code_block
 from rag.answer.walk import joined, nodes, one_line, trimmed
+from rag.answer.write import plain
 
 STYLES: dict[str, t.Style] = {"b": "strong", "strong": "strong", "i": "em", "em": "em", "s": "s", "del": "s"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -89,7 +90,7 @@ class _Fold:
         while place < len(self.run):
             node = self.run[place]
             if not isinstance(node, Tag):
-                self.open[-1].held.append(_without_tags(node))
+                self.open[-1].held += _without_tags(node)
             elif node.closes:
                 self._close(node.name)
             elif node.name in DROPPED:
@@ -139,11 +140,19 @@ class _Fold:
         self.open[-1].held += _element(ended.tag, ended.held, in_pre=self.open[-1].tag.name == "pre")
 
 
-def _without_tags(node: t.Inline) -> t.Inline:
+def _without_tags(node: t.Inline) -> Sequence[t.Inline]:
     """Emphasis with what the tags in it make of a line."""
     if not isinstance(node, t.Styled) or not _holds_tags(node):
-        return node
-    return t.Styled(node.style, one_line(blocks_of(node.children)))
+        return (node,)
+    return _styled(node.style, one_line(blocks_of(node.children)))
+
+
+def _styled(style: t.Style, run: Sequence[t.Inline]) -> Sequence[t.Inline]:
+    """Emphasis of ``run``: none of the same kind within it, and the blanks at its edges around it."""
+    words = plain(run)
+    before, behind = (t.Text(" " if end.isspace() else "") for end in (words[:1], words[-1:]))
+    inner = (node.children if isinstance(node, t.Styled) and node.style == style else (node,) for node in run)
+    return before, t.Styled(style, trimmed([*chain.from_iterable(inner)])), behind
 
 
 def _element(tag: Tag, held: Sequence[_Held], *, in_pre: bool) -> Sequence[_Held]:
@@ -170,7 +179,7 @@ def _holder(tag: Tag, run: tuple[t.Inline, ...], blocks: tuple[t.Block, ...]) ->
     if not blocks:
         return ()
     if tag.name in STYLES:
-        return [t.Styled(STYLES[tag.name], run)]
+        return _styled(STYLES[tag.name], run)
     if tag.name in HEADINGS:
         return [t.Heading(HEADINGS[tag.name], one_line(blocks))]
     if tag.name == "a":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import count, zip_longest
 
 from rag.answer import tree as t
+from rag.answer.forms import BRACKETS
 from rag.answer.held import BARE, bare_address
 from rag.answer.walk import trimmed
 from rag.answer.write import plain
@@ -24,6 +25,7 @@ _ENCODED = str.maketrans({char: f"%{ord(char):02X}" for char in "<>\\`|\n "})
 _PLAIN_ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9.:/?=%#,+;-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|&(?!#?\w+;))+", re.I)
 _PLAIN_TITLE = re.compile(r"[\w ,.'-]+")
 _CLOSING = re.compile(r"[.,;:!?)\]*_~'\"|]*")
+_BRACKETS = f"({BRACKETS}"
 _TICKS = re.compile("`+")
 _MARKERS = {"strong": ("**", "__"), "em": ("*", "_"), "s": ("~~", "~~")}
 
@@ -78,6 +80,7 @@ class InlineWriter:
     def _text(self, text: str, *, last: bool) -> None:
         text = text.replace("\n", " ")
         text = text.lstrip() if self._begins_line else text
+        text = text.rstrip() if last else text  # two blanks before the end of a line would end it harder
         escaped = _escaped(text, last=last)
         if self._in_heading:
             escaped = escaped.replace("#", "\\#")
@@ -150,9 +153,10 @@ class InlineWriter:
         return self._linked[0] if self._linked[1] == self._length else self._stated
 
     def _mark(self, raw: str) -> None:
-        self._put(raw[:1])
-        at = 1
-        for found in BARE.finditer(raw, 1, len(raw) - 1):
+        """Brackets around it stay, and addresses in it; a link to a source is an address alone."""
+        at, end = (1, len(raw) - 1) if raw[0] in _BRACKETS else (0, len(raw))
+        self._put(raw[:at])
+        for found in BARE.finditer(raw, at, end):
             address = bare_address(found) or found[0]
             self._put(_escaped(raw[at : found.start()]))
             if _PLAIN_ADDRESS.fullmatch(address):
@@ -161,8 +165,8 @@ class InlineWriter:
             else:
                 self._link(t.Link(address, (t.Text(address),)))
             at = found.start() + len(address)
-        self._put(_escaped(raw[at:-1]))
-        self._put(raw[-1:])
+        self._put(_escaped(raw[at:end]))
+        self._put(raw[end:])
 
     def _calm(self) -> None:
         """No image begins where a link or a mark follows an exclamation mark."""

@@ -174,7 +174,7 @@ def _tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     before, behind = _ended(found, -1), _ended(rest, 0)
     if found and isinstance(found[-1], t.Cite) and _BETWEEN_MARKS.fullmatch(before):
         before = ""
-    if rest and isinstance(rest[0], t.Mark) and _BETWEEN_MARKS.fullmatch(behind):
+    elif rest and isinstance(rest[0], t.Mark) and _BETWEEN_MARKS.fullmatch(behind):
         behind = ""
     while (opened := before.rstrip(" \t"))[-1:] in _BRACKETS and behind.lstrip(" \t")[:1] == _BRACKETS[opened[-1]]:
         before, behind = opened[:-1], behind.lstrip(" \t")[1:]

@@ -16,7 +16,7 @@ from rag.answer import tree as t
 from rag.answer.inline_markdown import inline_markdown
 from rag.answer.references import cites
 from rag.answer.sentences import sentences
-from rag.answer.walk import all_nodes, trimmed
+from rag.answer.walk import all_nodes, joined, trimmed
 from rag.answer.write import plain
 
 type Draw = Callable[[str], t.Cite | None]
@@ -125,11 +125,12 @@ class _Cutter:
         made: list[t.Inline] = []
         colon = self.intro if self.intro and self.intro.ends == ":" else None
         for part in sentences(run):
-            words = trimmed(part)
-            made += [self._unit("sentence", words, lead or colon), *([] if words == part else [t.Text(" ")])]
+            words, last = trimmed(part), part[-1]
+            between = last if isinstance(last, t.Break) else t.Text("" if words == part else " ")
+            made += [self._unit("sentence", words, lead or colon), between]
             lead = colon = None
         self.intro = self.units[-1]
-        return tuple(made)
+        return joined(made)
 
     def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
         words = _told(plain(run))

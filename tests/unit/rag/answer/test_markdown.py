@@ -87,12 +87,11 @@ PIECES = [
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalised))
-def test_what_was_written_renders_as_what_was_read_and_is_written_the_same_again(text: str) -> None:
-    """But for blanks side by side, at the edges of what they stand in, and at the ends of lines."""
+def test_what_was_written_renders_as_what_was_read(text: str) -> None:
+    """But for blanks side by side and at the edges of what they stand in."""
     once = written(text)
     assert _nodes(once) == _nodes(text)
     assert plain_text(read(once)).split() == plain_text(read(text)).split()
-    assert [line.split() for line in written(once).split("\n")] == [line.split() for line in once.split("\n")]
 
 
 def _nodes(text: str) -> list[Any]:
