@@ -63,7 +63,9 @@ def dynamodb() -> Iterator[str]:
 
 
 def _session(artefacts: Artefacts, endpoint: str) -> Session:
-    environment = {"RAG_PROFILE": "gacounts", "TABLE_NAME": TABLE, "TABLE_ENDPOINT": endpoint, "AWS_REGION": REGION}
+    table = {"TABLE_NAME": TABLE, "TABLE_ENDPOINT": endpoint, "AWS_REGION": REGION}
+    # This DynamoDB runs beside all other tests: it may be slow.
+    environment = {"RAG_PROFILE": "gacounts", "STORE_WAIT_S": "30", **table}
     return Session(artefacts, environment=environment, network=True)
 
 

@@ -112,7 +112,7 @@ def _quoted(index: Index, text: str, *before: Turn) -> str:
     found = index.look([View(text), *query.views], k=10)
     context = replace(TitledPacker(8000, TitleForm(0.5, 3))(found.hits), evidence=found.evidence)
     made = ExtractiveWriter()(Question(text=text), context, deadline=Deadline.after(60, time.monotonic))
-    return " ".join(made.text[quote.start : quote.end] for quote in made.quotes)
+    return " ".join(quote.text for quote in made.quotes)
 
 
 def _within(qrels: Qrels, doc_ids: set[str]) -> Qrels:

@@ -108,8 +108,8 @@ class Growing:
         text = sure_lines(self._source)
         blocks = self._read.with_lines(text)
         first = blocks[-1][1] if blocks else 0
-        if done := [block for block, line in blocks if line < first]:
-            self._finish(done)
+        if first:
+            self._finish([block for block, line in blocks if line < first])
             self._source, text = ("\n".join(one.split("\n")[first:]) for one in (self._source, text))
         self._looked = len(self._source)
         last = [block for block, line in blocks if line == first]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag.answer import tree as t
-from rag.answer.walk import nodes, trimmed
+from rag.answer.walk import all_nodes, nodes, trimmed
 
 _MARKERS = r"(?:[ \t>]|[-*+](?=\s)|\d{1,9}[.)](?=\s))*"
 _UNSURE_LINE = re.compile(rf"{_MARKERS}(?:(?:```|~~~).*|[-*+#=_>`~\d.) \t]*|\|.*)")
@@ -45,10 +45,12 @@ def _is_row(lines: Sequence[str]) -> bool:
 def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.Block | None:
     """The part of ``block`` that is certain; ``source`` is what it was read from, ``held`` says which links stay.
 
-    Nothing is, of what is no code and holds a tag: that may make several blocks of one.
+    Nothing is, of what holds a tag outside of code: that may make several blocks of one.
     """
-    if not isinstance(block, t.CodeBlock) and _TAG.search(source):
-        return None
+    if not isinstance(block, t.CodeBlock):
+        in_code = sum(_tags(node.text) for node in all_nodes((block,)) if isinstance(node, t.Code))
+        if _tags(source) > in_code:
+            return None
     match block:
         case t.Paragraph() | t.Heading():
             children = _safe_run(block.children, held, ended=source[-1:].isspace())
@@ -64,6 +66,10 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
             return _safe_code(block, source)
         case _:
             return block
+
+
+def _tags(text: str) -> int:
+    return sum(1 for _ in _TAG.finditer(text))
 
 
 def _safe_list(block: t.Listing, source: str, held: Callable[[t.Link], bool]) -> t.Listing | None:
