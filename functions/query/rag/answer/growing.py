@@ -5,6 +5,7 @@ What was told of it never has to be taken back, and the answer is this tree: not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ class Growing:
         """All of it; what had to wait is told now. ``text`` is the whole, for a writer that told nothing of it."""
         if not self._length:
             self._source = self._taken(text)
-        self._finish([block for block, _ in self._read.with_lines(self._source)])
+        self._finish(self._read(self._source))
         self._source = ""
         if self.listen is not None:
             self._tell(None)
@@ -106,17 +107,17 @@ class Growing:
 
     def _look(self) -> None:
         text = sure_lines(self._source)
-        blocks = self._read.with_lines(text)
-        first = blocks[-1][1] if blocks else 0
+        blocks = self._read(text)
+        first = blocks[-1].line if blocks else 0
         if first:
-            self._finish([block for block, line in blocks if line < first])
+            self._finish([block for block in blocks if block.line < first])
             self._source, text = ("\n".join(one.split("\n")[first:]) for one in (self._source, text))
         self._looked = len(self._source)
-        last = [block for block, line in blocks if line == first]
+        last = [block for block in blocks if block.line == first]
         whole = len(text) < len(self._source)  # a line that was left out ends the one before it
         self._tell(self._open(last[0], f"{text}\n" if whole else text) if len(last) == 1 else None)
 
-    def _finish(self, blocks: list[Block]) -> None:
+    def _finish(self, blocks: Sequence[Block]) -> None:
         made = self._references(tuple(blocks))
         restricted = self._restrict(made.tree)
         self._valid += made.valid

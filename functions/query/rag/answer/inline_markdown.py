@@ -119,7 +119,7 @@ class InlineWriter:
             self._put(" ")
 
     def _link(self, link: t.Link) -> None:
-        if link.children == (t.Text(link.href),) and not link.image:
+        if link.bare:
             if _AUTO.fullmatch(link.href):
                 self._put(f"<{link.href}>")
             else:

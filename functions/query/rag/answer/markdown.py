@@ -35,10 +35,10 @@ def markdown(tree: t.Tree, *, before: t.Block | None = None) -> Written:
 
 
 class _BlockWriter(InlineWriter):
-    def blocks(self, blocks: Sequence[t.Block], gaps: Sequence[bool] = (), *, before: t.Block | None = None) -> None:
+    def blocks(self, blocks: Sequence[t.Block], *, before: t.Block | None = None) -> None:
         for place, block in enumerate(blocks):
             if place:
-                self._line(empty=gaps[place] if gaps else True)
+                self._line(empty=block.gap)
             again = (
                 isinstance(before, t.Listing)
                 and isinstance(block, t.Listing)
@@ -64,27 +64,27 @@ class _BlockWriter(InlineWriter):
                 self._within("> ", "> ", block.children)
             case t.Table():
                 self._table(block)
-            case t.Ruler():
+            case _:
                 self._put("___" if self._prefix else "---")
 
-    def _within(self, first: str, others: str, blocks: Sequence[t.Block], gaps: Sequence[bool] = ()) -> None:
+    def _within(self, first: str, others: str, blocks: Sequence[t.Block]) -> None:
         """``blocks`` behind what their lines begin with."""
         outside = self._prefix
         self._put(first)
         self._prefix, self._begins_line = outside + others, True
-        self.blocks(blocks, gaps)
+        self.blocks(blocks)
         self._prefix = outside
 
     def _list(self, block: t.Listing, *, again: bool) -> None:
         """``again``: right behind another list, from which other markers tell it apart."""
-        for place, item in enumerate(block.items):
+        for place, item in enumerate(block.children):
             if place:
-                self._line(empty=item.gaps[0])
+                self._line(empty=item.gap)
             if block.start is None:
                 marker = "* " if again else "- "
             else:
                 marker = f"{block.start + place}{')' if again else '.'} "
-            self._within(marker, " " * len(marker), item.children, item.gaps)
+            self._within(marker, " " * len(marker), item.children)
 
     def _code_block(self, block: t.CodeBlock) -> None:
         self._put(f"{block.fence}{block.language}")
@@ -94,24 +94,24 @@ class _BlockWriter(InlineWriter):
         if block.closed:
             self._line(empty=False)
             self._put(block.fence)
-        if any(not isinstance(node, t.Statement) or node.children or node.note for node in block.below):
+        if any(not isinstance(node, t.Statement) or node.children or node.note for node in block.children):
             self._line(empty=True)
-            self.run(block.below)
+            self.run(block.children)
 
     def _table(self, table: t.Table) -> None:
-        width = len(table.head)
-        self._row(table.head)
+        head, *rows = table.children
+        self._row(head)
         self._line(empty=False)
-        self._put(f"| {' | '.join(_RULES.get(align, '---') for align in table.aligns)} |")
-        for row in table.rows:
+        self._put(f"| {' | '.join(_RULES.get(cell.align, '---') for cell in head.children)} |")
+        for row in rows:
             self._line(empty=False)
-            self._row((*row, *(() for _ in range(width - len(row)))))
+            self._row(row)
 
     def _row(self, row: t.Row) -> None:
         self._in_row = True
         self._put("|")
-        for cell in row:
+        for cell in row.children:
             self._put(" ")
-            self.run(cell)
-            self._put(" |" if cell else "|")
+            self.run(cell.children)
+            self._put(" |" if cell.children else "|")
         self._in_row = False

@@ -53,7 +53,7 @@ def _stated(blocks: t.Tree, number: int) -> t.Tree:
         return (t.Statement(children, number, "supported"),)
 
     return tuple(
-        replace(block, below=run(())) if isinstance(block, t.CodeBlock) else block for block in mapped(blocks, run)
+        replace(block, children=run(())) if isinstance(block, t.CodeBlock) else block for block in mapped(blocks, run)
     )
 
 
@@ -63,12 +63,7 @@ def _cited(blocks: t.Tree, cite: t.Cite) -> t.Tree:
     match last:
         case t.Paragraph() | t.Heading():
             return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
-        case t.Listing():
-            *items, item = last.items
-            children = _cited(item.children, cite)
-            gaps = (*item.gaps, *(True for _ in children[len(item.children) :]))
-            return (*others, replace(last, items=(*items, t.Item(children, gaps))))
-        case t.Quotation():
-            return (*others, t.Quotation(_cited(last.children, cite)))
+        case t.Listing() | t.Item() | t.Quotation():
+            return (*others, replace(last, children=_cited(last.children, cite)))  # type: ignore[arg-type]
         case _:
             return (*others, last, t.Paragraph((cite,)))

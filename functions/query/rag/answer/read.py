@@ -1,37 +1,36 @@
 """Reading: the Markdown of an answer or a passage, by one parse, as a tree.
 
 markdown-it reads it, the library that cuts documents too. A profile's form of citations is one of its inline rules, so
-that nothing in code is ever taken for a mark; tags become nodes (``rag.answer.html``); an address that stands bare is
-a link, as nearly every renderer makes one of it.
+that nothing in code is ever taken for a mark. Its tokens and the tags of HTML between them are the same to us: what
+opens, what closes, and what stands alone. An address that stands bare is a link, as nearly every renderer makes one of
+it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag.answer import html
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
 from rag.answer.held import linked
-from rag.answer.html import blocks_of
 from rag.answer.parser import parser
-from rag.answer.tags import Tag, raw_block, tag_of
-from rag.answer.walk import joined, one_line
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_CHARS = 100_000
 """No answer to a question is longer; what follows is not read."""
+MAX_DEPTH = 40
+"""So deep elements may stand within each other; tags that would go deeper are left out."""
 
 _UNREAD = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
 """What parsers read each in a way of its own."""
 _READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
-_STYLES: dict[str, t.Style] = {"strong_open": "strong", "em_open": "em", "s_open": "s"}
 _LANGUAGE = re.compile(r"[\w+#.,=-]{1,60}")
-_ALIGN = re.compile(r"left|right|center")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,10 @@ class Reader:
 
     def __call__(self, text: str) -> t.Tree:
         """``text`` as a tree."""
-        return tuple(block for block, _ in self.with_lines(text))
-
-    def with_lines(self, text: str) -> list[tuple[t.Block, int]]:
-        """The top-level blocks of ``text``, each with the line (from 0) that it begins in."""
-        tokens = parser(self.form, self.growing).parse(text)
-        blocks, _ = _Walk(tokens, text.split("\n")).blocks(0)
-        return [(block, first) for block, first, _ in blocks]
+        builder = _Builder(text.split("\n"))
+        for token in parser(self.form, self.growing).parse(text):
+            builder.add(token)
+        return html.blocks_of(builder.open[0].held)
 
 
 def warm() -> None:
@@ -70,152 +66,124 @@ def normalised(text: str, *, began: bool = False) -> str:
     return _UNREAD.sub(lambda one: _READ_AS.get(one[0][0], " "), kept[:MAX_CHARS])
 
 
-type _Placed = tuple[t.Block, int, int]
-"""A block, its first line, and the one after its last."""
+class _Builder:
+    """Makes nodes of what opens and closes in a text of ``lines``; ``open`` are the elements that are not closed."""
 
-
-class _Walk:
-    """Makes nodes of the flat list of markdown-it's ``tokens`` for a text of ``lines``."""
-
-    def __init__(self, tokens: Sequence[Token], lines: Sequence[str]) -> None:
-        self.tokens = tokens
+    def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
+        self.line = 0
+        self.open = [html.Element("")]
+        self._dropped = ""  # the element that is left out with all that it holds
 
-    def blocks(self, at: int) -> tuple[list[_Placed], int]:
-        """The blocks from token ``at`` to the end of what holds them, and the place of that end."""
-        found: list[_Placed] = []
-        while at < len(self.tokens) and self.tokens[at].nesting >= 0:
-            token = self.tokens[at]
-            first, last = token.map or (0, 0)
-            made, at = self._block(token, at)
-            found += [(block, first, last) for block in made]
-        return found, at
-
-    def _block(self, token: Token, at: int) -> tuple[Sequence[t.Block], int]:
+    def add(self, token: Token) -> None:
+        """The next token of Markdown."""
+        self.line = token.map[0] if token.map else self.line
         match token.type:
-            case "paragraph_open":
-                return blocks_of(inline(self.tokens[at + 1])), at + 3
-            case "heading_open":
-                return _heading(int(token.tag[1]), inline(self.tokens[at + 1])), at + 3
+            case "inline":
+                self._run(token.children or ())
             case "fence" | "code_block":
-                return (_code(token),), at + 1
-            case "bullet_list_open" | "ordered_list_open":
-                return self._list(token, at)
-            case "blockquote_open":
-                return self._quotation(at)
-            case "table_open":
-                return self._table(at)
+                self._put(_code(token, self.line))
+            case "html_block":
+                self._put(*html.raw_block(token.content, self.line))
+            case "hr":
+                self._put(t.Ruler(line=self.line))
             case _:
-                return (t.Ruler(),) if token.type == "hr" else raw_block(token.content), at + 1
+                self._own(token)
 
-    def _quotation(self, at: int) -> tuple[Sequence[t.Block], int]:
-        inner, end = self.blocks(at + 1)
-        return (t.Quotation(tuple(block for block, _, _ in inner)),) if inner else (), end + 1
-
-    def _list(self, token: Token, at: int) -> tuple[Sequence[t.Block], int]:
-        items: list[t.Item] = []
-        at += 1
-        while self.tokens[at].type == "list_item_open":
-            first, _ = self.tokens[at].map or (0, 0)
-            inner, at = self.blocks(at + 1)
-            starts = [start for _, start, _ in inner]
-            gaps = (one == other or self._gap(one) for one, other in zip(starts[1:], starts, strict=False))
-            items += [t.Item(tuple(block for block, _, _ in inner), (self._gap(first), *gaps))] if inner else []
-            at += 1
-        numbered, start = token.type == "ordered_list_open", token.attrGet("start")
-        number = 1 if start is None else int(start)
-        return (t.Listing(tuple(items), number if numbered else None),) if items else (), at + 1
-
-    def _gap(self, line: int) -> bool:
-        """Whether an empty line stands before that one."""
-        return line > 0 and not self.lines[line - 1].strip(" \t>")
-
-    def _table(self, at: int) -> tuple[Sequence[t.Block], int]:
-        rows: list[list[tuple[t.Inline, ...]]] = []
-        aligns: list[str] = []
-        while self.tokens[at].type != "table_close":
-            token = self.tokens[at]
-            if token.type == "tr_open":
-                rows.append([])
-            elif token.type in {"th_open", "td_open"}:
-                if token.type == "th_open":
-                    align = _ALIGN.search(str(token.attrGet("style") or ""))
-                    aligns.append(align[0] if align else "")
-                rows[-1].append(one_line(blocks_of(inline(self.tokens[at + 1]))))
-            at += 1
-        head, *others = map(tuple, rows)
-        return (t.Table(head, tuple(others), tuple(aligns)),), at + 1
-
-
-def _heading(level: int, run: tuple[t.Inline | Tag, ...]) -> Sequence[t.Block]:
-    children = one_line(blocks_of(run))
-    return (t.Heading(level, children),) if children else ()
-
-
-def inline(token: Token) -> tuple[t.Inline | Tag, ...]:
-    """The nodes of an inline token."""
-    nodes, _ = _inline(token.children or (), 0)
-    return nodes
-
-
-def _inline(tokens: Sequence[Token], at: int) -> tuple[tuple[t.Inline | Tag, ...], int]:
-    """The nodes from ``at`` to the end of what holds them, and the place of that."""
-    found: list[t.Inline | Tag] = []
-    while at < len(tokens) and tokens[at].nesting >= 0:
-        token = tokens[at]
+    def _own(self, token: Token) -> None:
+        """What Markdown opens nothing but Markdown closes."""
         if token.nesting == 1:
-            children, at = _inline(tokens, at + 1)
-            if token.type == "link_open":
-                title = str(token.attrGet("title") or "")
-                found.append(t.Link(str(token.attrGet("href") or ""), _within_link(children), title))
-            else:
-                found.append(t.Styled(_STYLES[token.type], children))  # type: ignore[arg-type]  # tags are folded later
-        else:
-            found += _leaf(token)
-        at += 1
-    return _texts_split(found), at
+            attributes = {name: str(value) for name, value in token.attrs.items()}
+            self.open.append(html.Element(token.tag, attributes, self.line, own=True))
+            return
+        while not self.open[-1].own:
+            self._end()
+        self._end()
+
+    def _end(self) -> None:
+        ended = self.open.pop()
+        made = html.made(ended)
+        self._put(*(map(self._gapped, made) if ended.name == "li" else made))
+
+    def _put(self, *nodes: t.Inline | t.Block) -> None:
+        self.open[-1].held += nodes
+
+    def _gapped(self, item: t.Item) -> t.Item:
+        before, found = None, list[t.Block]()
+        for block in item.children:
+            apart = isinstance(block, t.Paragraph) if block.line == before else self._is_empty(block.line - 1)
+            found.append(replace(block, gap=apart))
+            before = block.line
+        return replace(item, children=tuple(found), gap=self._is_empty(item.line - 1))
+
+    def _is_empty(self, line: int) -> bool:
+        return line >= 0 and not self.lines[line].strip(" \t>")
+
+    def _run(self, tokens: Sequence[Token]) -> None:
+        """The tokens of lines; what a tag opened in them ends with them."""
+        tags = [html.tag_of(token.content) if token.type == "html_inline" else None for token in tokens]
+        closing = {tag.name: place for place, tag in enumerate(tags) if tag and tag.closes}
+        for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
+            if tag:
+                self._tag(tag, closed=closing.get(tag.name, -1) > place, beside=tokens[max(0, place - 1) : place + 2])
+            elif token.nesting:
+                self._own(token)
+            elif not self._dropped:
+                self._put(*_leaf(token, in_link=any(one.name == "a" for one in self.open)))
+        while not self.open[-1].own:
+            self._end()
+        self._dropped = ""
+
+    def _tag(self, tag: html.Tag, *, closed: bool, beside: Sequence[Token]) -> None:
+        """A tag; one that nothing closes is a mention of it, unless it is there for what it does to what follows."""
+        if self._dropped or tag.closes:
+            self._close(tag)
+        elif tag.name in html.VOID:
+            self._put(html.VOID[tag.name](tag))
+        elif tag.name in html.DROPPED and closed:
+            self._dropped = tag.name
+        elif tag.name in html.KNOWN and (closed or tag.name in html.LEFT_OPEN):
+            self._begin(tag)
+        elif tag.name and not closed and not (tag.name in html.BLOCKS and _is_at_an_edge(beside)):
+            self._put(t.Text(tag.raw))
+
+    def _begin(self, tag: html.Tag) -> None:
+        while not self.open[-1].own and self.open[-1].name in html.ENDED_BY.get(tag.name, ()):
+            self._end()
+        if len(self.open) < MAX_DEPTH:
+            self.open.append(html.Element(tag.name, tag.attributes, self.line))
+
+    def _close(self, tag: html.Tag) -> None:
+        if self._dropped:
+            self._dropped = "" if tag.closes and tag.name == self._dropped else self._dropped
+            return
+        names = [one.name for one in reversed(self.open)]
+        own = next(place for place, one in enumerate(reversed(self.open)) if one.own or not one.name)
+        for _ in range(names.index(tag.name) + 1 if tag.name in names[:own] else 0):
+            self._end()
 
 
-def _leaf(token: Token) -> Iterator[t.Inline | Tag]:
+def _is_at_an_edge(beside: Sequence[Token]) -> bool:
+    """Whether a tag begins or ends a line, or stands beside another one; ``beside`` are it and its neighbours."""
+    return len(beside) < 3 or any(one.type in {"html_inline", "softbreak", "hardbreak"} for one in beside[::2])
+
+
+def _leaf(token: Token, *, in_link: bool) -> Iterator[t.Inline]:
     match token.type:
         case "text":
-            yield t.Text(token.content)
+            yield from (t.Text(token.content),) if in_link else linked(token.content)
         case "code_inline":
             yield t.Code(token.content)
         case "softbreak" | "hardbreak":
             yield t.Break(hard=token.type == "hardbreak")
         case "mark":
             yield t.Mark(token.content)
-        case "html_inline":
-            yield tag_of(token.content)
         case "image":
-            yield _image(token)
+            alt = t.Text("".join(child.content for child in token.children or ()))
+            yield t.Link(str(token.attrGet("src") or ""), (alt,), str(token.attrGet("title") or ""), image=True)
 
 
-def _image(token: Token) -> t.Link:
-    alt = t.Text("".join(child.content for child in token.children or ()))
-    return t.Link(str(token.attrGet("src") or ""), (alt,), str(token.attrGet("title") or ""), image=True)
-
-
-def _within_link(run: tuple[t.Inline | Tag, ...]) -> tuple[t.Inline, ...]:
-    """A link's own words: an address in them is one of them."""
-    plain = (t.Text(node.href) if isinstance(node, t.Link) and not node.image else node for node in run)
-    return joined(node for node in plain if not isinstance(node, Tag))
-
-
-def _texts_split(run: Sequence[t.Inline | Tag]) -> tuple[t.Inline | Tag, ...]:
-    """``run`` with links for the addresses that stand bare in its texts."""
-    found: list[t.Inline | Tag] = []
-    for node in run:
-        if isinstance(node, t.Text):
-            found += linked(node.text)
-        else:
-            found.append(node)
-    return tuple(found)
-
-
-def _code(token: Token) -> t.CodeBlock:
+def _code(token: Token, line: int) -> t.CodeBlock:
     language = _LANGUAGE.match(token.info.strip())
     text = token.content.removesuffix("\n")
-    fence = token.markup or "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return t.CodeBlock(text, language[0] if language else "", fence)
+    return t.CodeBlock(text, language[0] if language else "", token.markup or html.fence_of(text), line=line)

@@ -68,8 +68,7 @@ class References:
             if isinstance(node, t.Link) and (named := self._form.linked(node, self._hits)):
                 self._valid += 1
                 self._said += plain(node.children)
-                bare = node.children == (t.Text(node.href),)
-                found += [self._cite(named, named.raw)] if bare else [node, self._cite(named, "")]
+                found += [self._cite(named, named.raw)] if node.bare else [node, self._cite(named, "")]
                 continue
             self._said += plain((node,))
             if not isinstance(node, t.Styled | t.Link):

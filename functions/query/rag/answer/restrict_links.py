@@ -81,8 +81,8 @@ def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
         case t.Text(text):
             yield from (made for one in linked(text) for made in _addressed(one, held))
         case t.Link() if leads_to(node.href, held):
-            yield node if is_bare(node) else replace(node, children=_label(node.children, held))
-        case t.Link() if is_bare(node):
+            yield node if node.bare else replace(node, children=_label(node.children, held))
+        case t.Link() if node.bare:
             yield t.Code(node.href)
         case t.Link():
             yield from _label(node.children, held)
@@ -94,11 +94,6 @@ def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
 
 def _addressed(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
     return iter((node,)) if isinstance(node, t.Text) else _restricted(node, held)
-
-
-def is_bare(link: t.Link) -> bool:
-    """Whether ``link`` says nothing but where it leads."""
-    return not link.image and link.children == (t.Text(link.href),)
 
 
 def leads_to(href: str, held: Container[str]) -> bool:

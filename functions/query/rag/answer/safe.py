@@ -60,8 +60,8 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
         case t.Quotation():
             blocks = _safe_last(block.children, source, held)
             return t.Quotation(blocks) if blocks else None
-        case t.Table():
-            return block if source.endswith("\n") else replace(block, rows=block.rows[:-1])
+        case t.Table() if not source.endswith("\n"):
+            return replace(block, children=block.children[:-1])
         case t.CodeBlock():
             return _safe_code(block, source)
         case _:
@@ -73,10 +73,10 @@ def _tags(text: str) -> int:
 
 
 def _safe_list(block: t.Listing, source: str, held: Callable[[t.Link], bool]) -> t.Listing | None:
-    *items, last = block.items
+    *items, last = block.children
     if kept := _safe_last(last.children, source, held):
-        items.append(t.Item(kept, last.gaps[: len(kept)]))
-    return replace(block, items=tuple(items)) if items else None
+        items.append(replace(last, children=kept))
+    return replace(block, children=tuple(items)) if items else None
 
 
 def _safe_last(blocks: Sequence[t.Block], source: str, held: Callable[[t.Link], bool]) -> tuple[t.Block, ...]:

@@ -111,7 +111,7 @@ class _Cutter:
             case t.Listing():
                 return self._list(block)
             case t.Quotation():
-                return t.Quotation(tuple(map(self.block, block.children)))
+                return replace(block, children=tuple(map(self.block, block.children)))
             case t.Table():
                 return self._table(block)
             case _:
@@ -152,17 +152,17 @@ class _Cutter:
     def _list(self, block: t.Listing) -> t.Listing:
         intro, group = self.intro, self.group
         items: list[t.Item] = []
-        for item in block.items:
+        for item in block.children:
             self.intro, children = intro, list[t.Block]()
-            for place, child in enumerate(item.children):
+            for child in item.children:
                 self.group = group
-                if isinstance(child, t.Paragraph) and not place:
-                    children.append(t.Paragraph(self._item(child.children, intro)))
-                else:
-                    children.append(self.block(child))
+                own = isinstance(child, t.Paragraph) and not children
+                children.append(
+                    replace(child, children=self._item(child.children, intro)) if own else self.block(child)
+                )
             items.append(replace(item, children=tuple(children)))
         self.intro = None
-        return replace(block, items=tuple(items))
+        return replace(block, children=tuple(items))
 
     def _item(self, run: tuple[t.Inline, ...], intro: Unit | None) -> tuple[t.Inline, ...]:
         """An item's own words whole; long ones by their sentences."""
@@ -178,28 +178,31 @@ class _Cutter:
 
     def _table(self, block: t.Table) -> t.Table:
         self.intro = None
-        head = " ".join(plain(cell) for cell in block.head)
-        return replace(block, rows=tuple(self._row(row, head) for row in block.rows))
+        head, *rows = block.children
+        header = " ".join(plain(cell.children) for cell in head.children)
+        return replace(block, children=(head, *(self._row(row, header) for row in rows)))
 
     def _row(self, row: t.Row, head: str) -> t.Row:
         run: list[t.Inline] = []
-        for cell in row:
-            run += [*([t.Text(" ")] if run else []), *cell]
+        for cell in row.children:
+            run += [*([t.Text(" ")] if run else []), *cell.children]
         if not any(map(str.isalnum, plain(run))):
             return row
         made = self._unit("row", run, None)
         self.units[made.number] = replace(
             self.units[made.number], text=f"{head} {self.units[made.number].text}".strip()
         )
-        drawn = made.children[len(run) :]
-        return tuple((t.Statement(cell, made.number),) for cell in (*row[:-1], (*row[-1], *drawn)))
+        *cells, last = row.children
+        cells.append(replace(last, children=(*last.children, *made.children[len(run) :])))
+        stated = (replace(cell, children=(t.Statement(cell.children, made.number),)) for cell in cells)
+        return replace(row, children=tuple(stated))
 
     def _code(self, block: t.CodeBlock) -> t.CodeBlock:
         number = len(self.units)
         self.units.append(
-            Unit(number, "code", inline_markdown((t.Code(block.text),)), block.text, cites(block.below), self.group)
+            Unit(number, "code", inline_markdown((t.Code(block.text),)), block.text, cites(block.children), self.group)
         )
-        return replace(block, below=(t.Statement(block.below, number),))
+        return replace(block, children=(t.Statement(block.children, number),))
 
 
 def _introduced(unit: Unit, lead: Unit) -> Unit:

@@ -1,12 +1,13 @@
 """The tree of an answer: blocks of inline nodes, all frozen.
 
 One parse makes it (``rag.answer.read``), functions from tree to tree change it, three printers write it
-(``rag.answer.write``). Nothing else reads an answer's text.
+(``rag.answer.write``, ``rag.answer.markdown``). Nothing else reads an answer's text. Whatever holds something holds it
+in ``children``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 type Support = Literal["supported", "partial", "unsupported"]
@@ -39,7 +40,7 @@ class Styled:
     """Emphasis, strong emphasis, or what is struck out."""
 
     style: Style
-    children: tuple[Inline, ...]
+    children: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,14 @@ class Link:
     """What leads to ``href``; of an ``image`` the children stand for it."""
 
     href: str
-    children: tuple[Inline, ...]
+    children: Run
     title: str = ""
     image: bool = False
+
+    @property
+    def bare(self) -> bool:
+        """Whether it says nothing but where it leads."""
+        return not self.image and self.children == (Text(self.href),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +90,48 @@ class Statement:
     was not looked at: an introduction, a question. ``note`` was put behind it by the check.
     """
 
-    children: tuple[Inline, ...]
+    children: Run
     number: int
     support: Support | Literal["", "uncited"] = ""
     note: str = ""
 
 
 type Inline = Text | Code | Break | Styled | Link | Mark | Cite | Statement
+type Run = tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """``line`` (from 0) of the text is where a block begins; ``gap``: within an item, an empty line is before it."""
+
+    line: int = field(default=0, compare=False)
+    gap: bool = field(default=True, compare=False)
+
+
+class Words(_Placed):
+    """A block whose children are a run of inline nodes; those of other blocks are blocks."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Words):
     """A paragraph."""
 
-    children: tuple[Inline, ...]
+    children: Run
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Words):
     """A heading of ``level`` 1 to 6."""
 
+    children: Run
     level: int
-    children: tuple[Inline, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """Lines of code in ``language`` between two lines of ``fence``; ``below`` is the statement's that it is.
+class CodeBlock(Words):
+    """Lines of code in ``language`` between two lines of ``fence``; the children stand below it, as its statement.
 
     One that is not ``closed`` is still being written.
     """
@@ -118,50 +139,60 @@ class CodeBlock:
     text: str
     language: str = ""
     fence: str = "```"
-    below: tuple[Inline, ...] = ()
+    children: Run = ()
     closed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """An item of a list. ``gaps`` tell, for each of its blocks, whether an empty line stands before it."""
+class Item(_Placed):
+    """An item of a list."""
 
-    children: tuple[Block, ...]
-    gaps: tuple[bool, ...]
+    children: Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(_Placed):
     """A list; ``start`` is its first number, None where it has bullets."""
 
-    items: tuple[Item, ...]
+    children: tuple[Item, ...]
     start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
+class Quotation(_Placed):
     """A quotation."""
 
-    children: tuple[Block, ...]
-
-
-type Cell = tuple[Inline, ...]
-type Row = tuple[Cell, ...]
+    children: Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table; ``aligns`` has ``""``, ``left``, ``right`` or ``center`` for each column."""
+class Cell(Words):
+    """A cell of a row; ``align`` is ``""``, ``left``, ``right`` or ``center``."""
 
-    head: Row
-    rows: tuple[Row, ...]
-    aligns: tuple[str, ...]
+    children: Run = ()
+    align: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class Row(_Placed):
+    """A row of a table."""
+
+    children: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(_Placed):
+    """A table of rows as long as the first one, its head."""
+
+    children: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler(_Placed):
     """A thematic break."""
 
+    children: tuple[()] = ()
 
-type Block = Paragraph | Heading | CodeBlock | Listing | Quotation | Table | Ruler
+
+type Block = Paragraph | Heading | Cell | CodeBlock | Item | Listing | Quotation | Row | Table | Ruler
 type Tree = tuple[Block, ...]

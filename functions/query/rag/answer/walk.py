@@ -7,66 +7,37 @@ from dataclasses import replace
 
 from rag.answer import tree as t
 
-type Change = Callable[[tuple[t.Inline, ...]], tuple[t.Inline, ...]]
+type Change = Callable[[t.Run], t.Run]
 
 
 def mapped(blocks: Iterable[t.Block], change: Change) -> t.Tree:
     """``blocks`` with each run of inline nodes (a paragraph's, a heading's, a cell's) as ``change`` makes it.
 
-    Paragraphs of which nothing is left go, and items and quotations of nothing.
+    What holds nothing any more goes; of tables rows without a word, and never the head.
     """
-    return tuple(made for block in blocks if (made := _mapped(block, change)) is not None)
+    return tuple(made for block in blocks if (made := _mapped(block, change)))
 
 
 def _mapped(block: t.Block, change: Change) -> t.Block | None:
-    match block:
-        case t.Paragraph() | t.Heading():
-            children = change(block.children)
-            return replace(block, children=children) if children else None
-        case t.Listing():
-            return _list(block, change)
-        case t.Quotation():
-            inner = mapped(block.children, change)
-            return t.Quotation(inner) if inner else None
-        case t.Table():
-            head, *rows = (tuple(map(change, row)) for row in (block.head, *block.rows))
-            return replace(block, head=head, rows=tuple(filter(any, rows)))
-        case t.CodeBlock(below=(_, *_)):
-            below = change(block.below)
-            return replace(block, below=below) if below else None
-        case _:
-            return block
+    if not block.children:
+        return block
+    if isinstance(block, t.Words):
+        words = change(block.children)
+        return replace(block, children=words) if words or isinstance(block, t.Cell) else None
+    made = mapped(block.children, change)
+    if isinstance(block, t.Table):
+        head, *rows = made
+        made = (head, *(row for row in rows if any(cell.children for cell in row.children)))
+    return replace(block, children=made) if made else None  # type: ignore[arg-type]  # the same kinds as before
 
 
-def _list(block: t.Listing, change: Change) -> t.Listing | None:
-    items = tuple(item for one in block.items if (item := _item(one, change)).children)
-    return replace(block, items=items) if items else None
-
-
-def _item(item: t.Item, change: Change) -> t.Item:
-    made = [(_mapped(block, change), gap) for block, gap in zip(item.children, item.gaps, strict=True)]
-    kept = [(block, gap) for block, gap in made if block is not None]
-    return t.Item(tuple(block for block, _ in kept), tuple(gap for _, gap in kept))
-
-
-def runs(blocks: Iterable[t.Block]) -> Iterator[tuple[t.Inline, ...]]:
+def runs(blocks: Iterable[t.Block]) -> Iterator[t.Run]:
     """Each run of inline nodes, in the order of the text."""
     for block in blocks:
-        match block:
-            case t.Paragraph() | t.Heading():
-                yield block.children
-            case t.Listing():
-                for item in block.items:
-                    yield from runs(item.children)
-            case t.Quotation():
-                yield from runs(block.children)
-            case t.Table():
-                for row in (block.head, *block.rows):
-                    yield from row
-            case t.CodeBlock():
-                yield block.below
-            case _:
-                pass
+        if isinstance(block, t.Words):
+            yield block.children
+        else:
+            yield from runs(block.children)
 
 
 def nodes(run: Iterable[t.Inline]) -> Iterator[t.Inline]:
@@ -82,7 +53,7 @@ def all_nodes(blocks: Iterable[t.Block]) -> Iterator[t.Inline]:
     return (node for run in runs(blocks) for node in nodes(run))
 
 
-def joined(run: Iterable[t.Inline]) -> tuple[t.Inline, ...]:
+def joined(run: Iterable[t.Inline]) -> t.Run:
     """``run`` with neighbouring texts as one, and without empty ones."""
     found: list[t.Inline] = []
     for node in run:
@@ -99,17 +70,13 @@ def _is_empty(node: t.Inline) -> bool:
     return isinstance(node, t.Styled | t.Link) and not node.children
 
 
-def one_line(blocks: Sequence[t.Block]) -> tuple[t.Inline, ...]:
+def one_line(blocks: Iterable[t.Block]) -> t.Run:
     """The words of ``blocks`` on one line."""
-    found: list[t.Inline] = []
-    for block in blocks:
-        if isinstance(block, t.Paragraph | t.Heading):
-            found += [t.Text(" "), *block.children] if found else block.children
-    spaced: list[t.Inline] = [t.Text(" ") if isinstance(node, t.Break) else node for node in found]
-    return joined(spaced)
+    spaced = (node for run in runs(blocks) for node in (t.Text(" "), *run))
+    return trimmed([t.Text(" ") if isinstance(node, t.Break) else node for node in spaced])
 
 
-def trimmed(run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
+def trimmed(run: Sequence[t.Inline]) -> t.Run:
     """``run`` without the blanks and the ends of lines around it, and with one end of a line where several are."""
     whole = joined(run)
     pairs = zip((None, *whole), whole, strict=False)

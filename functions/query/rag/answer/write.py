@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 from rag.answer import tree as t
@@ -40,23 +41,15 @@ def _plain(node: t.Inline) -> str:
 
 def plain_text(tree: Iterable[t.Block]) -> str:
     """What a reader sees of ``tree``, a line a block, an item, or a row, citations left out."""
-    return "\n".join(_plain_block(block) for block in tree)
+    return "\n".join(map(_plain_block, tree))
 
 
 def _plain_block(block: t.Block) -> str:
-    match block:
-        case t.Paragraph() | t.Heading():
-            return plain(block.children)
-        case t.CodeBlock():
-            return "\n".join(filter(None, (block.text, plain(block.below))))
-        case t.Listing():
-            return "\n".join(plain_text(item.children) for item in block.items)
-        case t.Quotation():
-            return plain_text(block.children)
-        case t.Table():
-            return "\n".join(" | ".join(plain(cell) for cell in row) for row in (block.head, *block.rows))
-        case t.Ruler():
-            return ""
+    if isinstance(block, t.CodeBlock):
+        return "\n".join(filter(None, (block.text, plain(block.children))))
+    if isinstance(block, t.Words):
+        return plain(block.children)
+    return (" | " if isinstance(block, t.Row) else "\n").join(map(_plain_block, block.children))
 
 
 def nodes_of(tree: Iterable[t.Block], number: Number) -> list[Node]:
@@ -66,35 +59,35 @@ def nodes_of(tree: Iterable[t.Block], number: Number) -> list[Node]:
 
 def _block(block: t.Block, number: Number) -> Node:
     match block:
-        case t.Paragraph():
-            return _element("p", inline_nodes(block.children, number))
-        case t.Heading():
-            return _element(f"h{block.level}", inline_nodes(block.children, number))
         case t.CodeBlock():
             return _code(block, number)
-        case t.Listing():
-            return _list(block, number)
-        case t.Quotation():
-            return _element("blockquote", nodes_of(block.children, number))
+        case t.Item():
+            return _item(block, number)
         case t.Table():
-            return _table(block, number)
-        case t.Ruler():
-            return _element("hr", [])
+            head, *rows = ([_row(row, number, "td" if place else "th")] for place, row in enumerate(block.children))
+            bodies = [_element("tbody", [*chain(*rows)])] if rows else []
+            return _element("table", [_element("thead", head), *bodies])
+        case t.Words():
+            return _element(
+                f"h{block.level}" if isinstance(block, t.Heading) else "p", inline_nodes(block.children, number)
+            )
+        case t.Listing() if block.start is not None:
+            return _element("ol", nodes_of(block.children, number), start=block.start)
+        case _:
+            tag = {t.Listing: "ul", t.Quotation: "blockquote"}.get(type(block), "hr")
+            return _element(tag, nodes_of(block.children, number))
 
 
-def _list(block: t.Listing, number: Number) -> Node:
-    items = [_item(item, number) for item in block.items]
-    return _element("ul", items) if block.start is None else _element("ol", items, start=block.start)
+def _element(tag: str, children: list[Node], **attributes: Any) -> dict[str, Any]:
+    return {"tag": tag, "children": children, **attributes}
 
 
-def _table(block: t.Table, number: Number) -> Node:
-    head = _row(block.head, "th", block.aligns, number)
-    rows = [_row(row, "td", block.aligns, number) for row in block.rows]
-    return _element("table", [_element("thead", [head]), *([_element("tbody", rows)] if rows else [])])
-
-
-def _element(tag: str, children: Sequence[Node], **attributes: Any) -> Node:
-    return {"tag": tag, "children": list(children), **attributes}
+def _row(row: t.Row, number: Number, tag: str) -> Node:
+    more = [{"align": cell.align} if cell.align else {} for cell in row.children]
+    cells = [
+        _element(tag, inline_nodes(cell.children, number), **one) for cell, one in zip(row.children, more, strict=True)
+    ]
+    return _element("tr", cells)
 
 
 def _item(item: t.Item, number: Number) -> Node:
@@ -102,24 +95,14 @@ def _item(item: t.Item, number: Number) -> Node:
     bare = sum(isinstance(block, t.Paragraph) for block in item.children) == 1
     children: list[Node] = []
     for block in item.children:
-        if isinstance(block, t.Paragraph) and bare:
-            children += inline_nodes(block.children, number)
-        else:
-            children.append(_block(block, number))
+        alone = bare and isinstance(block, t.Paragraph)
+        children += inline_nodes(block.children, number) if alone else [_block(block, number)]  # type: ignore[arg-type]
     return _element("li", children)
-
-
-def _row(row: t.Row, tag: str, aligns: Sequence[str], number: Number) -> Node:
-    cells = []
-    for place, cell in enumerate(row):
-        align = aligns[place] if place < len(aligns) else ""
-        cells.append(_element(tag, inline_nodes(cell, number), **({"align": align} if align else {})))
-    return _element("tr", cells)
 
 
 def _code(block: t.CodeBlock, number: Number) -> Node:
     code = _element("pre", [_element("code", [block.text])])
-    below = inline_nodes(block.below, number)
+    below = inline_nodes(block.children, number)
     if not below:
         return code
     inner = below[0]
@@ -144,7 +127,7 @@ def _inline(node: t.Inline, number: Number) -> list[Node]:
         case t.Cite(chunk):
             n, chunk_id = number(chunk)
             return [_element("cite", [], n=n, chunkId=chunk_id)]
-        case t.Styled() | t.Link() | t.Statement():
+        case _:
             return _holder(node, inline_nodes(node.children, number))
 
 

@@ -163,8 +163,8 @@ def test_how_much_is_read_grows_with_the_text_alone(part: str, monkeypatch: pyte
     lines: list[int] = []
     from rag.answer import growing
 
-    plain = growing.Reader.with_lines
-    monkeypatch.setattr(growing.Reader, "with_lines", lambda self, text: lines.append(len(text)) or plain(self, text))
+    plain = growing.Reader.__call__
+    monkeypatch.setattr(growing.Reader, "__call__", lambda self, text: lines.append(len(text)) or plain(self, text))
     text = (part * 8_000)[:8_000]
     grown(text[at : at + 4] for at in range(0, len(text), 4))
     assert sum(lines) <= 60 * len(text)

@@ -11,7 +11,7 @@ from fakes import make_hit
 from rag.answer.forms import IdForm
 from rag.answer.read import Reader
 from rag.answer.references import References
-from rag.answer.tree import CodeBlock, Inline, Paragraph, Statement, Table, Text
+from rag.answer.tree import Cell, CodeBlock, Inline, Paragraph, Row, Statement, Table, Text
 from rag.answer.write import nodes_of, plain_text
 
 HITS = tuple(make_hit(number=number) for number in (7, 8))
@@ -56,8 +56,8 @@ def test_what_was_checked_is_a_node_in_tables_and_around_code_too() -> None:
 
     tree = (
         Paragraph(said(Text("It is free."))),
-        Table(((Text("a"),),), ((said(Text("1")),),), ("",)),
-        CodeBlock("rm x", below=said()),
+        Table((Row((Cell((Text("a"),)),)), Row((Cell(said(Text("1"))),)))),
+        CodeBlock("rm x", children=said()),
     )
     note = node("note", "not found in the sources")
     paragraph, table, code = nodes_of(tree, lambda chunk: (chunk, ""))
