@@ -124,10 +124,11 @@ class Growing:
         self._removed += made.removed
         self._links += restricted.removed
         for block in restricted.tree:
-            self._written = self._with(block)
+            if self.listen is not None:
+                self._written = self._with(block)
+                self._plain = f"{self._plain}\n{plain_text((block,))}"[-TAIL:]
+                self._cited |= dict.fromkeys(cited_chunks((block,)))
             self._done.append(block)
-            self._plain = f"{self._plain}\n{plain_text((block,))}"[-TAIL:]
-            self._cited |= dict.fromkeys(cited_chunks((block,)))
 
     def _with(self, block: Block) -> str:
         before = self._done[-1] if self._done else None

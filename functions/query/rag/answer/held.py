@@ -14,7 +14,7 @@ from rag.values.answer import Chunk
 _BEGINS = r"(?:(?:https?|ftp)://|(?<![A-Za-z0-9])(?:www\.|(?:mailto|xmpp):(?=[^\s@]+@))|(?<![\w:/])//(?=[^\s/<]+\.\S))"
 _MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 BARE = re.compile(rf"{_BEGINS}[^\s<>\[\]`\"|*\\^{{}}]*|{_MAIL}", re.IGNORECASE)
-_HINT = re.compile(r"//|@|www\.|mailto:|xmpp:", re.IGNORECASE)
+HINT = re.compile(r"//|@|www\.|mailto:|xmpp:", re.IGNORECASE)
 """No text without any of these holds an address: most hold none."""
 _TRAILING = ".,;:!?_'~"
 _TARGETS = re.compile(
@@ -61,10 +61,10 @@ def _addresses(text: str) -> Iterator[str]:
         yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), "")).strip().replace(" ", "%20")
 
 
-def linked(text: str) -> Iterator[t.Inline]:
+def linked(text: str) -> Iterator[t.Text | t.Link]:
     """``text`` with links for its addresses."""
     at = 0
-    for match in BARE.finditer(text) if _HINT.search(text) else ():
+    for match in BARE.finditer(text) if HINT.search(text) else ():
         address = bare_address(match) or match[0]
         if at < match.start():
             yield t.Text(text[at : match.start()])

@@ -106,8 +106,9 @@ def _holder(one: Element, blocks: t.Tree) -> Sequence[Node]:
         return ()
     if _HEADING.fullmatch(one.name):
         return (t.Heading(one_line(blocks), int(one.name[1]), line=one.line),)
-    kind = {"li": t.Item, "blockquote": t.Quotation}.get(one.name)
-    return (kind(blocks, line=one.line),) if kind else blocks
+    if one.name == "li":
+        return (t.Item(blocks, line=one.line),)
+    return (t.Quotation(blocks, line=one.line),) if one.name == "blockquote" else blocks
 
 
 def _words(held: Sequence[Node]) -> t.Run:

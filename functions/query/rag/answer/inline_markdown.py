@@ -11,7 +11,7 @@ from itertools import count, zip_longest
 
 from rag.answer import tree as t
 from rag.answer.forms import BRACKETS
-from rag.answer.held import BARE, bare_address
+from rag.answer.held import BARE, linked
 from rag.answer.walk import trimmed
 from rag.answer.write import plain
 
@@ -156,16 +156,14 @@ class InlineWriter:
         """Brackets around it stay, and addresses in it; a link to a source is an address alone."""
         at, end = (1, len(raw) - 1) if raw[0] in _BRACKETS else (0, len(raw))
         self._put(raw[:at])
-        for found in BARE.finditer(raw, at, end):
-            address = bare_address(found) or found[0]
-            self._put(_escaped(raw[at : found.start()]))
-            if _PLAIN_ADDRESS.fullmatch(address):
-                self._put(address)
+        for node in linked(raw[at:end]):
+            if isinstance(node, t.Text):
+                self._put(_escaped(node.text))
+            elif _PLAIN_ADDRESS.fullmatch(node.href):
+                self._put(node.href)
                 self._address = True
             else:
-                self._link(t.Link(address, (t.Text(address),)))
-            at = found.start() + len(address)
-        self._put(_escaped(raw[at:end]))
+                self._link(node)
         self._put(raw[end:])
 
     def _calm(self) -> None:

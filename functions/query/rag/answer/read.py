@@ -102,8 +102,7 @@ class _Builder:
 
     def _end(self) -> None:
         ended = self.open.pop()
-        made = html.made(ended)
-        self._put(*(map(self._gapped, made) if ended.name == "li" else made))
+        self._put(*(self._gapped(node) if isinstance(node, t.Item) else node for node in html.made(ended)))
 
     def _put(self, *nodes: t.Inline | t.Block) -> None:
         self.open[-1].held += nodes
@@ -125,7 +124,7 @@ class _Builder:
         closing = {tag.name: place for place, tag in enumerate(tags) if tag and tag.closes}
         for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
             if tag:
-                self._tag(tag, closed=closing.get(tag.name, -1) > place, beside=tokens[max(0, place - 1) : place + 2])
+                self._tag(tag, closed=closing.get(tag.name, -1) > place, edges=_edges(tokens, place))
             elif token.nesting:
                 self._own(token)
             elif not self._dropped:
@@ -134,8 +133,8 @@ class _Builder:
             self._end()
         self._dropped = ""
 
-    def _tag(self, tag: html.Tag, *, closed: bool, beside: Sequence[Token]) -> None:
-        """A tag; one that nothing closes is a mention of it, unless it is there for what it does to what follows."""
+    def _tag(self, tag: html.Tag, *, closed: bool, edges: int) -> None:
+        """A tag; one that nothing closes is a mention of it, unless a line is its own; of blocks, an end of one."""
         if self._dropped or tag.closes:
             self._close(tag)
         elif tag.name in html.VOID:
@@ -144,7 +143,7 @@ class _Builder:
             self._dropped = tag.name
         elif tag.name in html.KNOWN and (closed or tag.name in html.LEFT_OPEN):
             self._begin(tag)
-        elif tag.name and not closed and not (tag.name in html.BLOCKS and _is_at_an_edge(beside)):
+        elif tag.name and not closed and edges < (1 if tag.name in html.BLOCKS else 2):
             self._put(t.Text(tag.raw))
 
     def _begin(self, tag: html.Tag) -> None:
@@ -163,9 +162,10 @@ class _Builder:
             self._end()
 
 
-def _is_at_an_edge(beside: Sequence[Token]) -> bool:
-    """Whether a tag begins or ends a line, or stands beside another one; ``beside`` are it and its neighbours."""
-    return len(beside) < 3 or any(one.type in {"html_inline", "softbreak", "hardbreak"} for one in beside[::2])
+def _edges(tokens: Sequence[Token], place: int) -> int:
+    """On how many sides of the tag at ``place`` its line ends or another tag stands."""
+    beside = (tokens[max(0, place - 1) : place], tokens[place + 1 : place + 2])
+    return sum(not one or one[0].type in {"html_inline", "softbreak", "hardbreak"} for one in beside)
 
 
 def _leaf(token: Token, *, in_link: bool) -> Iterator[t.Inline]:

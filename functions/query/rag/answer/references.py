@@ -43,8 +43,9 @@ class References:
         self._form = form
         self._words = Words(hits)
         self._hits = tuple(hits)
-        self._said = ""
-        self._before = ""
+        self._meanings: dict[str, Meaning] = {}
+        self._said = ""  # the words since the last mark
+        self._before: tuple[str, ...] = ()  # those before the last marks that had any
 
     def __call__(self, tree: t.Tree) -> Referenced:
         """``tree`` with citations in place of its marks."""
@@ -54,6 +55,9 @@ class References:
 
     def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._said += "\n"
+        if not any(isinstance(node, t.Mark | t.Link) for node in nodes(run)):
+            self._said += plain(run)
+            return run
         found = self._resolved(run)
         return found if found == run else trimmed(found)
 
@@ -81,7 +85,8 @@ class References:
 
     def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
         """Add what ``mark`` is to ``found``; where it goes, blanks and brackets around it do too."""
-        meaning = self._form.meaning(mark.raw, self._hits)
+        meaning = self._meanings.get(mark.raw) or self._form.meaning(mark.raw, self._hits)
+        self._meanings[mark.raw] = meaning
         if not meaning.named and _is_glued(found):  # as in "list[str]": it is no mark
             found.append(t.Text(mark.raw))
             return
@@ -99,12 +104,17 @@ class References:
         return list(joined(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
 
     def _cite(self, named: Named, raw: str) -> t.Cite:
-        self._before = self._said if len(content_stems(self._said)) >= MIN_WORDS else self._before
+        hit = named.hits[0] if len(named.hits) == 1 else self._words.nearest(self._sentence(), named.hits)
+        self._before = (*self._before[-MIN_WORDS:], self._said) if self._said.strip() else self._before
         self._said = ""
-        sentences = [one for one in _SENTENCE.split(self._before) if len(content_stems(one)) >= MIN_WORDS]
-        hit = self._words.nearest(sentences[-1] if sentences else self._before, named.hits)
         among = tuple(one.chunk.number for one in named.hits)
         return t.Cite(hit.chunk.number, among, raw, named.title, named.section)
+
+    def _sentence(self) -> str:
+        """The last words before a mark that are enough to tell by."""
+        before = (self._said, *reversed(self._before))
+        enough = (one for said in before for one in reversed([said, *_SENTENCE.split(said)]))
+        return next((one for one in enough if len(content_stems(one)) >= MIN_WORDS), "")
 
 
 def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
@@ -136,9 +146,8 @@ class Words:
 
     def nearest(self, said: str, among: Sequence[Hit]) -> Hit:
         """The one of ``among`` with the largest share of the words of ``said``, the best ranked of equals."""
-        if len(among) == 1:
-            return among[0]
-        return max(among, key=lambda hit: self._share(content_stems(said), hit))
+        words = content_stems(said)
+        return max(among, key=lambda hit: self._share(words, hit))
 
     def drawn_on(self, said: str, least: float) -> Hit | None:
         """The hit with the largest share of the words of ``said``, if that is ``least`` (0..1) or more of their weight.

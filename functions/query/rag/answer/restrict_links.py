@@ -11,8 +11,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.held import BARE, bare_address, held_by, key_of, linked
-from rag.answer.walk import all_nodes, joined, mapped
+from rag.answer.held import HINT, held_by, key_of, linked
+from rag.answer.walk import all_nodes, joined, mapped, nodes
+from rag.answer.write import plain
 from rag.text.addresses import address_key
 from rag.values.answer import Chunk
 
@@ -67,51 +68,38 @@ class RestrictLinks:
             self._held = self._held | held_by(self._chunks[number] for number in new)
         return self._held
 
-    def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        return restricted(run, self._addresses())
+    def _run(self, run: t.Run) -> t.Run:
+        may_lead = any(
+            isinstance(node, t.Link) or (isinstance(node, t.Text) and HINT.search(node.text)) for node in nodes(run)
+        )
+        return restricted(run, self._addresses()) if may_lead else run
 
 
-def restricted(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline, ...]:
-    """A run of nodes in which nothing leads elsewhere than to ``held`` (keys of addresses)."""
-    return joined(made for node in run for made in _restricted(node, held))
+def restricted(run: Iterable[t.Inline], held: Container[str], *, in_link: bool = False) -> t.Run:
+    """A run of nodes in which nothing leads elsewhere than to ``held`` (keys of addresses).
+
+    An address ``in_link``, among its words, is code: a reader might link it once more.
+    """
+    return joined(made for node in run for made in _restricted(node, held, in_link))
 
 
-def _restricted(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
+def _restricted(node: t.Inline, held: Container[str], in_link: bool) -> Iterator[t.Inline]:
     match node:
         case t.Text(text):
-            yield from (made for one in linked(text) for made in _addressed(one, held))
-        case t.Link() if leads_to(node.href, held):
-            yield node if node.bare else replace(node, children=_label(node.children, held))
+            for one in linked(text):
+                foreign = isinstance(one, t.Link) and (in_link or not leads_to(one.href, held))
+                yield t.Code(plain((one,))) if foreign else one
         case t.Link() if node.bare:
-            yield t.Code(node.href)
+            yield node if leads_to(node.href, held) else t.Code(node.href)
         case t.Link():
-            yield from _label(node.children, held)
+            words = restricted(node.children, held, in_link=True)
+            yield from (replace(node, children=words),) if leads_to(node.href, held) else words
         case t.Styled() | t.Statement():
-            yield replace(node, children=restricted(node.children, held))
+            yield replace(node, children=restricted(node.children, held, in_link=in_link))
         case _:
             yield node
-
-
-def _addressed(node: t.Inline, held: Container[str]) -> Iterator[t.Inline]:
-    return iter((node,)) if isinstance(node, t.Text) else _restricted(node, held)
 
 
 def leads_to(href: str, held: Container[str]) -> bool:
     """Whether ``href`` is a held address, as a link and as it reads."""
     return key_of(href) in held and (("@" in href and ":" not in href) or address_key(href) in held)
-
-
-def _label(run: Iterable[t.Inline], held: Container[str]) -> tuple[t.Inline, ...]:
-    """The words of a link: an address in them is code, since a reader might link it once more."""
-    return joined(
-        made for node in run for made in (_coded(node.text) if isinstance(node, t.Text) else _restricted(node, held))
-    )
-
-
-def _coded(text: str) -> Iterator[t.Inline]:
-    at = 0
-    for match in BARE.finditer(text):
-        address = bare_address(match) or match[0]
-        yield from (t.Text(text[at : match.start()]), t.Code(address))
-        at = match.start() + len(address)
-    yield t.Text(text[at:])

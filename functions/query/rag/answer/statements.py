@@ -156,10 +156,10 @@ class _Cutter:
             self.intro, children = intro, list[t.Block]()
             for child in item.children:
                 self.group = group
-                own = isinstance(child, t.Paragraph) and not children
-                children.append(
-                    replace(child, children=self._item(child.children, intro)) if own else self.block(child)
-                )
+                if isinstance(child, t.Paragraph) and not children:
+                    children.append(replace(child, children=self._item(child.children, intro)))
+                else:
+                    children.append(self.block(child))
             items.append(replace(item, children=tuple(children)))
         self.intro = None
         return replace(block, children=tuple(items))

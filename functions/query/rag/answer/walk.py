@@ -23,11 +23,13 @@ def _mapped(block: t.Block, change: Change) -> t.Block | None:
         return block
     if isinstance(block, t.Words):
         words = change(block.children)
+        if words is block.children:
+            return block
         return replace(block, children=words) if words or isinstance(block, t.Cell) else None
     made = mapped(block.children, change)
     if isinstance(block, t.Table):
         head, *rows = made
-        made = (head, *(row for row in rows if any(cell.children for cell in row.children)))
+        made = (head, *(row for row in rows if any(runs((row,)))))
     return replace(block, children=made) if made else None  # type: ignore[arg-type]  # the same kinds as before
 
 

@@ -78,8 +78,8 @@ def _block(block: t.Block, number: Number) -> Node:
             return _element(tag, nodes_of(block.children, number))
 
 
-def _element(tag: str, children: list[Node], **attributes: Any) -> dict[str, Any]:
-    return {"tag": tag, "children": children, **attributes}
+def _element(tag: str, children: Iterable[Node], **attributes: Any) -> dict[str, Any]:
+    return {"tag": tag, "children": [*children], **attributes}
 
 
 def _row(row: t.Row, number: Number, tag: str) -> Node:
