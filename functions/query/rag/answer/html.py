@@ -19,7 +19,6 @@ type Node = t.Inline | t.Block
 
 _NAME = re.compile(r"</?([A-Za-z][\w:-]*)")
 _LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]{1,30})")
-_HEADING = re.compile("h[1-6]")
 _ALIGN = re.compile(r"left|right|center")
 _ATTRIBUTE = re.compile(r"\b(href|alt|start)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)", re.IGNORECASE)
 _PRE = re.compile(r"<pre\b[^>]*>(.*?)(?:</pre\s*>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -43,7 +42,7 @@ DROPPED = frozenset(_DROPPED.split())
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag as it stands in a line: ``name`` in lower case, ``""`` of a comment or a declaration."""
+    """A tag as it stands in a line, its ``name`` in lower case; of a comment or a declaration nothing."""
 
     raw: str
     name: str = ""
@@ -73,42 +72,27 @@ def tag_of(raw: str) -> Tag:
     """The tag that ``raw`` is."""
     name = _NAME.match(raw)
     attributes = {one[1].lower(): unescape(one[2].strip("\"' ")) for one in _ATTRIBUTE.finditer(raw)}
-    return Tag(raw, name[1].lower(), raw.startswith("</"), attributes) if name else Tag(raw)
+    return Tag(raw, name[1].lower(), raw.startswith("</"), attributes) if name else Tag("")
 
 
 def made(one: Element) -> Sequence[Node]:
     """The nodes that ``one`` is."""
-    name, line, held = one.name, one.line, one.held
-    match name:
-        case "a":
-            words = _flat(_words(held), lambda node: isinstance(node, t.Link) and not node.image)
-            return (t.Link(one.attributes.get("href", ""), words, one.attributes.get("title", "")),)
-        case "sup":
-            return t.Text("^"), *held
-        case "code":
-            return (t.Code(plain(_words(held))),)
-        case "pre":
-            return (_code_block(plain(_words(held)), "", line),)
-        case "strong" | "b" | "em" | "i" | "s" | "del":
-            style = STYLES[name]
-            words = _flat(_words(held), lambda node: isinstance(node, t.Styled) and node.style == style)
-            return (t.Styled(style, words),) if words else ()
-        case "ul" | "ol":
-            return _listing(one)
-        case "table" | "thead" | "tbody" | "tr" | "th" | "td":
-            return _part_of_table(one)
-        case _:
-            return _holder(one, blocks_of(held, line))
+    return _MADE.get(one.name, _unwrapped)(one)
 
 
-def _holder(one: Element, blocks: t.Tree) -> Sequence[Node]:
-    if not blocks:
-        return ()
-    if _HEADING.fullmatch(one.name):
-        return (t.Heading(one_line(blocks), int(one.name[1]), line=one.line),)
-    if one.name == "li":
-        return (t.Item(blocks, line=one.line),)
-    return (t.Quotation(blocks, line=one.line),) if one.name == "blockquote" else blocks
+def _unwrapped(one: Element) -> t.Tree:
+    return blocks_of(one.held, one.line)
+
+
+def _link(one: Element) -> Sequence[Node]:
+    words = _flat(one.held, lambda node: isinstance(node, t.Link) and not node.image)
+    return (t.Link(one.attributes.get("href", ""), words, one.attributes.get("title", "")),)
+
+
+def _styled(one: Element) -> Sequence[Node]:
+    style = STYLES[one.name]
+    words = _flat(one.held, lambda node: isinstance(node, t.Styled) and node.style == style)
+    return (t.Styled(style, words),) if words else ()
 
 
 def _words(held: Sequence[Node]) -> t.Run:
@@ -116,36 +100,68 @@ def _words(held: Sequence[Node]) -> t.Run:
     return joined(held) if all(map(_is_inline, held)) else one_line(blocks_of(held))  # type: ignore[arg-type]
 
 
-def _flat(run: t.Run, is_same: Callable[[t.Inline], bool]) -> t.Run:
-    """``run`` without elements of the kind that it stands in."""
-    return joined(chain.from_iterable(node.children if is_same(node) else (node,) for node in run))  # type: ignore[union-attr]
+def _flat(held: Sequence[Node], is_same: Callable[[t.Inline], bool]) -> t.Run:
+    """``held`` as a run without elements of the kind that it stands in."""
+    return joined(chain.from_iterable(node.children if is_same(node) else (node,) for node in _words(held)))  # type: ignore[union-attr]
 
 
-def _listing(one: Element) -> Sequence[t.Block]:
-    items = [
-        node if isinstance(node, t.Item) else t.Item((node,), line=one.line)
-        for node in blocks_of(one.held, one.line, within_list=True)
-    ]
+def _heading(one: Element) -> Sequence[Node]:
+    words = one_line(_unwrapped(one))
+    return (t.Heading(words, int(one.name[1]), line=one.line),) if words else ()
+
+
+def _quotation(one: Element) -> Sequence[Node]:
+    blocks = _unwrapped(one)
+    return (t.Quotation(blocks, line=one.line),) if blocks else ()
+
+
+def _item(one: Element) -> Sequence[Node]:
+    blocks = _unwrapped(one)
+    return (t.Item(blocks, line=one.line),) if blocks else ()
+
+
+def _listing(one: Element) -> Sequence[Node]:
+    blocks = blocks_of(one.held, one.line, within_list=True)
+    items = tuple(block if isinstance(block, t.Item) else t.Item((block,), line=one.line) for block in blocks)
     start = one.attributes.get("start", "1")
     number = int(start) if start.isdecimal() and len(start) < 10 else 1
-    return (t.Listing(tuple(items), number if one.name == "ol" else None, line=one.line),) if items else ()
+    return (t.Listing(items, number if one.name == "ol" else None, line=one.line),) if items else ()
 
 
-def _part_of_table(one: Element) -> Sequence[Node]:
-    line, held = one.line, one.held
-    match one.name:
-        case "th" | "td":
-            align = _ALIGN.search(one.attributes.get("style", ""))
-            return (t.Cell(one_line(blocks_of(held)), align[0] if align else "", line=line),)
-        case "tr":
-            return (t.Row(tuple(cell for cell in held if isinstance(cell, t.Cell)), line=line),)
-        case "table":
-            rows = [row.children for row in held if isinstance(row, t.Row)]
-            width = max(map(len, rows), default=0)
-            even = tuple(t.Row((*row, *(t.Cell(),) * (width - len(row)))) for row in rows)
-            return (t.Table(even, line=line),) if width else ()
-        case _:
-            return held
+def _cell(one: Element) -> Sequence[Node]:
+    align = _ALIGN.search(one.attributes.get("style", ""))
+    return (t.Cell(one_line(blocks_of(one.held)), align[0] if align else "", line=one.line),)
+
+
+def _row(one: Element) -> Sequence[Node]:
+    return (t.Row(tuple(cell for cell in one.held if isinstance(cell, t.Cell)), line=one.line),)
+
+
+def _table(one: Element) -> Sequence[Node]:
+    rows = [row.children for row in one.held if isinstance(row, t.Row)]
+    width = max(map(len, rows), default=0)
+    even = tuple(t.Row((*row, *(t.Cell(),) * (width - len(row)))) for row in rows)
+    return (t.Table(even, line=one.line),) if width else ()
+
+
+_MADE: Mapping[str, Callable[[Element], Sequence[Node]]] = {
+    **dict.fromkeys(STYLES, _styled),
+    **{f"h{level}": _heading for level in range(1, 7)},
+    "a": _link,
+    "sup": lambda one: (t.Text("^"), *one.held),
+    "code": lambda one: (t.Code(plain(_words(one.held))),),
+    "pre": lambda one: (_code_block(plain(_words(one.held)), "", one.line),),
+    "blockquote": _quotation,
+    "ul": _listing,
+    "ol": _listing,
+    "li": _item,
+    "table": _table,
+    "thead": lambda one: one.held,
+    "tbody": lambda one: one.held,
+    "tr": _row,
+    "th": _cell,
+    "td": _cell,
+}
 
 
 def blocks_of(held: Sequence[Node], line: int = 0, *, within_list: bool = False) -> t.Tree:
@@ -165,15 +181,9 @@ def blocks_of(held: Sequence[Node], line: int = 0, *, within_list: bool = False)
 
 
 def _kind(node: Node) -> str:
-    return (
-        "inline"
-        if _is_inline(node)
-        else "item"
-        if isinstance(node, t.Item)
-        else "row"
-        if isinstance(node, t.Row | t.Cell)
-        else ""
-    )
+    if _is_inline(node):
+        return "inline"
+    return {t.Item: "item", t.Row: "row", t.Cell: "row"}.get(type(node), "")
 
 
 def _is_inline(node: Node) -> bool:

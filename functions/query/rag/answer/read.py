@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rag.answer import html
@@ -72,7 +73,7 @@ class _Builder:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.line = 0
-        self.open = [html.Element("")]
+        self.open = [html.Element("", own=True)]
         self._dropped = ""  # the element that is left out with all that it holds
 
     def add(self, token: Token) -> None:
@@ -120,45 +121,49 @@ class _Builder:
 
     def _run(self, tokens: Sequence[Token]) -> None:
         """The tokens of lines; what a tag opened in them ends with them."""
-        tags = [html.tag_of(token.content) if token.type == "html_inline" else None for token in tokens]
-        closing = {tag.name: place for place, tag in enumerate(tags) if tag and tag.closes}
-        for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
-            if tag:
+        tags = {at: html.tag_of(token.content) for at, token in enumerate(tokens) if token.type == "html_inline"}
+        closing = {tag.name: place for place, tag in tags.items() if tag.closes}
+        for place, token in enumerate(tokens):
+            if tag := tags.get(place):
                 self._tag(tag, closed=closing.get(tag.name, -1) > place, edges=_edges(tokens, place))
             elif token.nesting:
                 self._own(token)
-            elif not self._dropped:
-                self._put(*_leaf(token, in_link=any(one.name == "a" for one in self.open)))
+            else:
+                self._leaf(token)
+        self._dropped = ""
         while not self.open[-1].own:
             self._end()
-        self._dropped = ""
+
+    def _leaf(self, token: Token) -> None:
+        if not self._dropped:
+            self._put(*_leaf(token, in_link=any(one.name == "a" for one in self.open)))
 
     def _tag(self, tag: html.Tag, *, closed: bool, edges: int) -> None:
         """A tag; one that nothing closes is a mention of it, unless a line is its own; of blocks, an end of one."""
-        if self._dropped or tag.closes:
-            self._close(tag)
+        if self._dropped:
+            self._dropped = "" if tag.closes and tag.name == self._dropped else self._dropped
+        elif tag.closes:
+            self._close(tag.name)
         elif tag.name in html.VOID:
             self._put(html.VOID[tag.name](tag))
-        elif tag.name in html.DROPPED and closed:
-            self._dropped = tag.name
-        elif tag.name in html.KNOWN and (closed or tag.name in html.LEFT_OPEN):
+        elif closed or tag.name in html.LEFT_OPEN:
             self._begin(tag)
-        elif tag.name and not closed and edges < (1 if tag.name in html.BLOCKS else 2):
+        elif edges < 2 - (tag.name in html.BLOCKS):
             self._put(t.Text(tag.raw))
 
     def _begin(self, tag: html.Tag) -> None:
         while not self.open[-1].own and self.open[-1].name in html.ENDED_BY.get(tag.name, ()):
             self._end()
-        if len(self.open) < MAX_DEPTH:
+        if tag.name in html.DROPPED:
+            self._dropped = tag.name
+        elif tag.name in html.KNOWN and len(self.open) < MAX_DEPTH:
             self.open.append(html.Element(tag.name, tag.attributes, self.line))
 
-    def _close(self, tag: html.Tag) -> None:
-        if self._dropped:
-            self._dropped = "" if tag.closes and tag.name == self._dropped else self._dropped
-            return
-        names = [one.name for one in reversed(self.open)]
-        own = next(place for place, one in enumerate(reversed(self.open)) if one.own or not one.name)
-        for _ in range(names.index(tag.name) + 1 if tag.name in names[:own] else 0):
+    def _close(self, name: str) -> None:
+        """The end of an element of HTML, if one of that ``name`` is open, and of those in it."""
+        within = list(takewhile(lambda one: not one.own, reversed(self.open)))
+        names = [one.name for one in within]
+        for _ in range(names.index(name) + 1 if name in names else 0):
             self._end()
 
 
@@ -180,7 +185,7 @@ def _leaf(token: Token, *, in_link: bool) -> Iterator[t.Inline]:
             yield t.Mark(token.content)
         case "image":
             alt = t.Text("".join(child.content for child in token.children or ()))
-            yield t.Link(str(token.attrGet("src") or ""), (alt,), str(token.attrGet("title") or ""), image=True)
+            yield t.Link(str(token.attrs["src"]), (alt,), str(token.attrs.get("title", "")), image=True)
 
 
 def _code(token: Token, line: int) -> t.CodeBlock:

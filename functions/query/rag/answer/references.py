@@ -180,17 +180,23 @@ def _is_glued(found: Sequence[t.Inline]) -> bool:
 def _tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
     before, behind = _ended(found, -1), _ended(rest, 0)
-    if found and isinstance(found[-1], t.Cite) and _BETWEEN_MARKS.fullmatch(before):
+    if _BETWEEN_MARKS.fullmatch(before) and isinstance(next(iter(found[-1:]), None), t.Cite):
         before = ""
-    elif rest and isinstance(rest[0], t.Mark) and _BETWEEN_MARKS.fullmatch(behind):
+    elif _BETWEEN_MARKS.fullmatch(behind) and isinstance(next(iter(rest), None), t.Mark):
         behind = ""
-    while (opened := before.rstrip(" \t"))[-1:] in _BRACKETS and behind.lstrip(" \t")[:1] == _BRACKETS[opened[-1]]:
-        before, behind = opened[:-1], behind.lstrip(" \t")[1:]
-    follows = behind[:1]
-    if follows.isspace() or follows in _STOPS or not (follows or rest):
+    before, behind = _without_brackets(before, behind)
+    if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
-    found += [t.Text(before)] if before else []
-    rest[:0] = [t.Text(behind)] if behind else []
+    found += joined((t.Text(before),))
+    rest[:0] = joined((t.Text(behind),))
+
+
+def _without_brackets(before: str, behind: str) -> tuple[str, str]:
+    """What is left of two texts without brackets that would hold nothing between them."""
+    opened, closed = before.rstrip(" \t"), behind.lstrip(" \t")
+    if opened and closed and _BRACKETS.get(opened[-1]) == closed[0]:
+        return _without_brackets(opened[:-1], closed[1:])
+    return before, behind
 
 
 def _ended(run: list[t.Inline], place: int) -> str:

@@ -86,11 +86,9 @@ def restricted(run: Iterable[t.Inline], held: Container[str], *, in_link: bool =
 def _restricted(node: t.Inline, held: Container[str], in_link: bool) -> Iterator[t.Inline]:
     match node:
         case t.Text(text):
-            for one in linked(text):
-                foreign = isinstance(one, t.Link) and (in_link or not leads_to(one.href, held))
-                yield t.Code(plain((one,))) if foreign else one
+            yield from (_bare(one, held, in_link) for one in linked(text))
         case t.Link() if node.bare:
-            yield node if leads_to(node.href, held) else t.Code(node.href)
+            yield _bare(node, held, in_link)
         case t.Link():
             words = restricted(node.children, held, in_link=True)
             yield from (replace(node, children=words),) if leads_to(node.href, held) else words
@@ -98,6 +96,11 @@ def _restricted(node: t.Inline, held: Container[str], in_link: bool) -> Iterator
             yield replace(node, children=restricted(node.children, held, in_link=in_link))
         case _:
             yield node
+
+
+def _bare(node: t.Text | t.Link, held: Container[str], in_link: bool) -> t.Inline:
+    stays = isinstance(node, t.Text) or (leads_to(node.href, held) and not in_link)
+    return node if stays else t.Code(plain((node,)))
 
 
 def leads_to(href: str, held: Container[str]) -> bool:

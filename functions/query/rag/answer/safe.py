@@ -7,7 +7,7 @@ rows but the last.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rag.answer import tree as t
@@ -47,19 +47,16 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
 
     Nothing is, of what holds a tag outside of code: that may make several blocks of one.
     """
-    if not isinstance(block, t.CodeBlock):
-        in_code = sum(_tags(node.text) for node in all_nodes((block,)) if isinstance(node, t.Code))
-        if _tags(source) > in_code:
-            return None
+    if not isinstance(block, t.CodeBlock) and _tags(source) > sum(map(_tags, _codes(block))):
+        return None
     match block:
         case t.Paragraph() | t.Heading():
-            children = _safe_run(block.children, held, ended=source[-1:].isspace())
-            return replace(block, children=children) if children else None
-        case t.Listing():
-            return _safe_list(block, source, held)
-        case t.Quotation():
-            blocks = _safe_last(block.children, source, held)
-            return t.Quotation(blocks) if blocks else None
+            words = _safe_run(block.children, held, ended=source[-1:].isspace())
+            return replace(block, children=words) if words else None
+        case t.Listing() | t.Item() | t.Quotation():
+            *blocks, last = block.children
+            blocks += [part] if (part := safe_part(last, source, held)) else []
+            return replace(block, children=tuple(blocks)) if blocks else None  # type: ignore[arg-type]
         case t.Table() if not source.endswith("\n"):
             return replace(block, children=block.children[:-1])
         case t.CodeBlock():
@@ -68,20 +65,12 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
             return block
 
 
+def _codes(block: t.Block) -> Iterator[str]:
+    return (node.text for node in all_nodes((block,)) if isinstance(node, t.Code))
+
+
 def _tags(text: str) -> int:
     return sum(1 for _ in _TAG.finditer(text))
-
-
-def _safe_list(block: t.Listing, source: str, held: Callable[[t.Link], bool]) -> t.Listing | None:
-    *items, last = block.children
-    if kept := _safe_last(last.children, source, held):
-        items.append(replace(last, children=kept))
-    return replace(block, children=tuple(items)) if items else None
-
-
-def _safe_last(blocks: Sequence[t.Block], source: str, held: Callable[[t.Link], bool]) -> tuple[t.Block, ...]:
-    part = safe_part(blocks[-1], source, held)
-    return (*blocks[:-1], part) if part else tuple(blocks[:-1])
 
 
 def _safe_code(block: t.CodeBlock, source: str) -> t.CodeBlock | None:

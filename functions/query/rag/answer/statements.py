@@ -7,9 +7,8 @@ words are meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Literal
 
 from rag.answer import tree as t
@@ -74,12 +73,12 @@ def cut(tree: t.Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
     return Cut(made, tuple(units))
 
 
-def _stated(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite, ...]]]) -> list[Unit]:
+def _stated(units: Sequence[Unit], apart: Mapping[int, tuple[t.Cite, ...]]) -> list[Unit]:
     leads = {unit.lead for unit in units}
     others = [unit for unit in units if unit.number not in leads]
-    beside = [(unit.number, unit.cites) for unit in others if not unit.states]
+    beside = {unit.number: (*apart.get(unit.number, ()), *unit.cites) for unit in others if not unit.states}
     stated = [unit for unit in others if unit.states] or units
-    return _with_shared(stated, sorted([*apart, *beside], key=itemgetter(0)))
+    return _with_shared(stated, dict(sorted({**apart, **beside}.items())))
 
 
 def _with_question(unit: Unit, question: str) -> Unit:
@@ -94,7 +93,7 @@ class _Cutter:
     def __init__(self, draw: Draw | None) -> None:
         self.draw = draw
         self.units: list[Unit] = []
-        self.apart: list[tuple[int, tuple[t.Cite, ...]]] = []
+        self.apart: dict[int, tuple[t.Cite, ...]] = {}
         self.intro: Unit | None = None
         self.group = 0
 
@@ -119,8 +118,8 @@ class _Cutter:
 
     def _paragraph(self, run: Sequence[t.Inline], lead: Unit | None = None) -> tuple[t.Inline, ...]:
         if not any(map(str.isalnum, plain(run))):
-            if found := cites(run):
-                self.apart.append((len(self.units), found))
+            place = len(self.units)
+            self.apart[place] = (*self.apart.get(place, ()), *cites(run))
             return tuple(run)
         made: list[t.Inline] = []
         colon = self.intro if self.intro and self.intro.ends == ":" else None
@@ -227,17 +226,16 @@ def _told(words: str) -> str:
     return _BEFORE_STOP.sub("", " ".join(words.split()))
 
 
-def _with_shared(units: Sequence[Unit], apart: Sequence[tuple[int, tuple[t.Cite, ...]]]) -> list[Unit]:
+def _with_shared(units: Sequence[Unit], apart: Mapping[int, tuple[t.Cite, ...]]) -> list[Unit]:
     """Each unit without citations with those that it may mean; ``apart`` are those that stand alone, by their place."""
     found = list(units)
     places = range(len(found) - 1)
     for place in reversed(places):
         found[place] = _sharing(found[place], found[place + 1])
     for place, unit in enumerate(found):
+        behind = (marks for at, marks in apart.items() if at > unit.number and marks)
         if not unit.cites and not unit.shared:
-            behind = [(at, marks) for at, marks in apart if at > unit.number and marks]
-            following = tuple(cite for at, marks in behind for cite in marks if at == behind[0][0])
-            found[place] = replace(unit, shared=following)
+            found[place] = replace(unit, shared=next(behind, ()))
     for place in places:
         found[place + 1] = _sharing(found[place + 1], found[place])
     return found
