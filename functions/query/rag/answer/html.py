@@ -61,11 +61,12 @@ class Element:
     own: bool = False
 
 
-VOID: Mapping[str, Callable[[Tag], Node]] = {
-    "br": lambda tag: t.Break(hard=True),
-    "hr": lambda tag: t.Ruler(),
-    "img": lambda tag: t.Text(tag.attributes.get("alt", "")),
+VOID: Mapping[str, Callable[[Tag, int], Node]] = {
+    "br": lambda tag, line: t.Break(hard=True),
+    "hr": lambda tag, line: t.Ruler(line=line),
+    "img": lambda tag, line: t.Text(tag.attributes.get("alt", "")),
 }
+"""What holds nothing, and what it is in a line."""
 
 
 def tag_of(raw: str) -> Tag:

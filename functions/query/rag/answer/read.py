@@ -145,7 +145,7 @@ class _Builder:
         elif tag.closes:
             self._close(tag.name)
         elif tag.name in html.VOID:
-            self._put(html.VOID[tag.name](tag))
+            self._put(html.VOID[tag.name](tag, self.line))
         elif closed or tag.name in html.LEFT_OPEN:
             self._begin(tag)
         elif edges < 2 - (tag.name in html.BLOCKS):

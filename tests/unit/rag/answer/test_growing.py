@@ -116,7 +116,7 @@ ATOMS = [
     "Fees are due. ", "word ", "*", "**", "_", "~~", "`", "``", "```\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ",
     "\n    ", "[id_1]", " [id_2]", "[id_9]", "[Fees > Time]", "[Nope]", f"(Source: {PAGE})", "(Source: ", f"[x]({PAGE})",  # noqa: E501
     f"[x]({EVIL})", f"![y]({EVIL})", PAGE, EVIL, f"<{EVIL}>", "me@a.example", "you@b.example", "<b>", "</b>", "<a href=",  # noqa: E501
-    "<!--", "-->", "<script>", "</script>", "<br>", "\\", "&amp;", "&colon;", "!", "[", "]", "(", ")", "](", " ", "a", "1",  # noqa: E501
+    "<!--", "-->", "<script>", "</script>", "<br>", "<hr>", "\\", "&amp;", "&colon;", "!", "[", "]", "(", ")", "](", " ", "a", "1",  # noqa: E501
     "---\n", "| a | b |\n|---|---|\n", "|", "| 1 | 2 |\n", "~~~\n", "\n===\n", "[g]", f"[g]: {EVIL}\n", "\r", "\r\n", ":",  # noqa: E501
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(ATOMS), max_size=12).map("".join)
