@@ -55,6 +55,10 @@ class ReadingEmbedder(HashingEmbedder):
 
     vocabulary = 1 << 16
 
+    def has(self, word: str) -> bool:
+        """Every word is one piece of its."""
+        return True
+
     def read(self, text: str) -> Reading:
         words = list(_WORDS.finditer(text))
         pieces = [_digest(word[0].lower()) % self.vocabulary for word in words]

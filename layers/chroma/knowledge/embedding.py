@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
 HOW_TO_GET_IT = "Run: make model"
+
+READINGS = 4
+"""A question and what of it is read apart."""
 
 ORT_LOG_ERRORS = 3
 """onnxruntime's severity scale: warnings about the machine are no news to a caller."""
@@ -80,6 +84,7 @@ class MiniLM:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._is_word: dict[int, bool] = {}
+        self._readings = lru_cache(maxsize=READINGS)(self._read)
 
     @property
     def model(self) -> str:
@@ -106,11 +111,19 @@ class MiniLM:
         """How many word pieces it knows: 30,522."""
         return int(self._tokenizer.get_vocab_size())
 
+    def has(self, word: str) -> bool:
+        """Whether ``word``, in lower case, is one piece of its vocabulary."""
+        return self._tokenizer.token_to_id(word) is not None
+
     def read(self, text: str) -> Reading:
         """Read ``text``: its vector as ``embed`` gives it, and that of each of its word pieces.
 
-        What is beyond 256 tokens is read in further runs of as many, which the vector does not know.
+        What is beyond 256 tokens is read in further runs of as many, which the vector does not know. Several stages
+        read the same question: the last ``READINGS`` texts are known, and what is handed out cannot be written to.
         """
+        return self._readings(text)
+
+    def _read(self, text: str) -> Reading:
         encoding = self._tokenizer.encode(_valid(text))
         first, *inner, last = encoding.ids
         room = self._manifest.max_tokens - 2
@@ -118,12 +131,15 @@ class MiniLM:
         tokens = np.concatenate([run[1:-1] for run in runs])
         words = np.array([self._tells(number) for number in inner], dtype=bool)
         spans = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
-        return Reading(
+        reading = Reading(
             vector=_unit_mean(runs[0]),
             tokens=tokens[words],
             pieces=np.array(inner, dtype=np.int32)[words],
             spans=spans[words],
         )
+        for array in (reading.vector, reading.tokens, reading.pieces, reading.spans):
+            array.flags.writeable = False
+        return reading
 
     def verify(self) -> None:
         """Compare the sha256 of each model file with ``model.json``.

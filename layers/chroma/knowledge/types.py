@@ -98,14 +98,16 @@ class View:
     """One way to look at a question: its words, and how much their scores count beside those of the other views.
 
     The first view of a query is the question alone. A view with ``where`` looks inside that filter only; to what is
-    outside it gives the lowest score of the candidates, so that it leans and does not exclude. ``recalled`` is one with
-    words of the conversation before the question.
+    outside it gives the lowest score of the candidates, so that it leans and does not exclude. An ``optional`` one
+    counts where the index knows more of the question with it: with words of the conversation, or acronyms spelt out.
+    ``respelt`` is the question with its words as the index spells them.
     """
 
     text: str
     weight: float = 1.0
     where: Where | None = None
-    recalled: bool = False
+    optional: bool = False
+    respelt: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -127,14 +129,16 @@ class Reading:
 class Asked:
     """The m word pieces of a question that late interaction compares.
 
-    ``spans`` are their first and end character in ``text``, shape (m, 2); pieces of the question's other views come
-    behind its own and have empty ones. ``weights`` are their shares of the whole idf, shape (m,), and sum to 1.
+    ``spans`` are their first and end character in ``text``, shape (m, 2); pieces of the question's other views have
+    empty ones. ``weights`` are their shares of the whole idf, shape (m,), and sum to 1. ``unknown`` are the characters
+    in ``text`` of the words that no chunk of the index has.
     """
 
     text: str
     vector: Vector
     spans: NDArray[np.int32]
     weights: NDArray[np.float32]
+    unknown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -175,15 +179,20 @@ class Evidence:
 
     ``signals`` are the by-products of the search, by name (``knowledge.search.signals``); ``score`` joins them, higher
     where it is more likely that the index holds the answer. ``bar`` is the score that 95 % of questions about nothing
-    stay below in this index, or the one that its owner's labels gave; None where it was not measured. ``odds`` are the
-    slope and the shift that those labels gave the log odds of a confidence.
+    stay below in this index, or the one that its owner's labels gave; None where it was not measured. From ``doubt``
+    on, which is no more than ``bar``, it may. ``odds`` are the slope and the shift that those labels gave the log odds
+    of a confidence. ``foreign`` says whether the question is in another language than the documents, ``language`` what
+    theirs is called in English, ``""`` where nobody knows.
     """
 
     asked: Asked
     signals: Mapping[str, float]
     score: float
     bar: float | None
+    doubt: float | None = None
     odds: tuple[float, float] = (1.0, 0.0)
+    foreign: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,4 +236,8 @@ class TokenEmbedder(Embedder, Protocol):
     @property
     def vocabulary(self) -> int:
         """How many word pieces it knows; they are numbered from 0."""
+        ...
+
+    def has(self, word: str) -> bool:
+        """Whether ``word``, in lower case, is one piece of its vocabulary."""
         ...

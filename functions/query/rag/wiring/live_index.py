@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from knowledge.cut.embedding_text import question_text
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import Index, open_index
 from rag.adapters.embedding.embedders import index_embedder
@@ -36,16 +37,16 @@ class LiveIndex:
             yield index
 
     def embed(self, text: str) -> Vector:
-        """The unit vector of ``text`` in the current index's own space, shape (dimensions,)."""
+        """The unit vector of the question ``text`` in the current index's own space, shape (dimensions,)."""
         with self.lease() as index:
-            vector: Vector = index.embedder.embed([text])[0]
+            vector: Vector = index.embedder.embed([question_text(text)])[0]
             return vector
 
     def embed_ahead(self, text: str) -> None:
         """Begin what ``embed`` will need, where it takes a call to another machine."""
         with self.lease() as index:
             if isinstance(index.embedder, Remembering):
-                index.embedder.ahead(text)
+                index.embedder.ahead(question_text(text))
 
     def fields(self) -> Mapping[str, str]:
         """See ``rag.ports.Index``."""

@@ -136,7 +136,7 @@ class Index:
             )
             for place, chunk in enumerate(self.fetch(seen.numbers.tolist()))
         ]
-        return Found(tuple(hits), seen.evidence)
+        return Found(tuple(hits), seen.evidence, seen.trail)
 
     def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
         """How likely each of ``claims`` is borne out by its own chunks together, else by each of the chunks ``among``.

@@ -14,7 +14,7 @@ from knowledge.errors import IndexDamaged, SearchFailed
 from knowledge.open.collection import Collection
 from knowledge.open.manifest import Manifest
 from knowledge.search.columns import COLUMNS_FOLDER, FIELDS_NAME, Columns
-from knowledge.search.lexical import LEXICAL_FOLDER, LEXICAL_RECIPE, Lexical
+from knowledge.search.lexical import LEXICAL_FOLDER, READABLE, Lexical
 from knowledge.search.vectors import VectorStore
 from knowledge.types import Where
 
@@ -101,7 +101,7 @@ class Sides:
         Raises:
             IndexDamaged: a file cannot be used, or they do not fit each other.
         """
-        if manifest.lexical is None or manifest.lexical.get("recipe") != LEXICAL_RECIPE:
+        if manifest.lexical is None or manifest.lexical.get("recipe") not in READABLE:
             return None
         vectors = VectorStore(data, rows=len(numbers), dimensions=manifest.dimensions)
         has_columns = f"{COLUMNS_FOLDER}/{FIELDS_NAME}" in manifest.files  # not so in one made before there were any

@@ -107,12 +107,12 @@ class CodeStore:
         self.units = Ragged(folder, UNITS_NAME, rows=rows, dtype=np.uint16, width=(COLUMNS,))
         self.titles = load_array(folder / TITLES_NAME, dtype=np.uint16, shape=(rows,))
 
-    def ask(self, text: str, reading: Reading) -> Projected:
-        """The question ``text``, read, as it is compared with codes."""
+    def ask(self, text: str, reading: Reading, unknown: tuple[tuple[int, int], ...] = ()) -> Projected:
+        """The question ``text``, read, as it is compared with codes; ``unknown`` as ``Asked`` has it."""
         idf = self.idf[reading.pieces]
         total = float(idf.sum())
         weights = np.asarray(idf / total if total else idf, dtype=np.float32)
-        asked = Asked(text=text, vector=reading.vector, spans=reading.spans, weights=weights)
+        asked = Asked(text=text, vector=reading.vector, spans=reading.spans, weights=weights, unknown=unknown)
         projected = self.projection(reading.tokens)
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
         unit = projected / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -21,13 +21,18 @@ import Stemmer
 
 from knowledge.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
+from knowledge.search.language import language_of, stop_words_of
+from knowledge.search.words import write_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEXICAL_FOLDER = "lexical"
 
-LEXICAL_RECIPE = 2
+READABLE = (2, 3)
+"""Recipes that can be searched: the second one had no words beside its stems."""
+
+LEXICAL_RECIPE = 3
 """Raise it when ``Terms`` or what is stored changes (PyStemmer's algorithm too): the BM25 side is then built anew."""
 
 METHOD = "lucene"
@@ -53,11 +58,11 @@ class Terms:
     Safe to call from several threads.
     """
 
-    def __init__(self, stop_words: Iterable[str]) -> None:
-        """``stop_words`` are the index's own: they are recorded with it."""
+    def __init__(self, stop_words: Iterable[str], stemmer: str = STEMMER) -> None:
+        """``stop_words`` and the ``stemmer``'s name are the index's own: they are recorded with it."""
         self._stop_words = frozenset(stop_words)
         # Its cache would keep every word that anybody ever asked with, and gains nothing.
-        self._stemmer = Stemmer.Stemmer(STEMMER, 0)
+        self._stemmer = Stemmer.Stemmer(stemmer, 0)
         self._lock = threading.Lock()  # a stemmer object is not thread-safe
 
     def __call__(self, text: str) -> list[str]:
@@ -78,10 +83,11 @@ class Terms:
 def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) -> Mapping[str, object]:
     """Index ``texts``, whose chunk numbers are ``numbers``, into the new ``folder``; returns the manifest's record."""
     import bm25s  # late: see above
-    from bm25s.stopwords import STOPWORDS_EN
 
-    stop_words = sorted({*STOPWORDS_EN, "i"})  # rare in documents and in every other question: it would decide
-    terms = Terms(stop_words)
+    texts = list(texts)
+    language = language_of(texts)
+    stop_words, stemmer = stop_words_of(language), language.lower() or STEMMER
+    terms = Terms(stop_words, stemmer)
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)] for text in texts]
     if not vocabulary:  # of texts without a single word bm25s makes no index
@@ -91,6 +97,7 @@ def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) ->
         index.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     index.save(folder, show_progress=False)
     save_array(folder / NUMBERS_NAME, np.array(numbers, dtype=np.int64))
+    write_words(folder, texts)
     return {
         "recipe": LEXICAL_RECIPE,
         "rows": len(numbers),
@@ -98,7 +105,8 @@ def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) ->
         "method": METHOD,
         "k1": K1,
         "b": B,
-        "stemmer": STEMMER,
+        "stemmer": stemmer,
+        "language": language,
         "stop_words": stop_words,
     }
 
@@ -126,8 +134,10 @@ class Lexical:
         self.numbers: NDArray[np.int64] = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(rows,))
         if len(self._vocabulary) != terms or (postings and int(self._rows.max()) >= rows):
             raise _damaged("its files do not fit each other")
-        self.terms = Terms(map(str, stop_words))
+        self.terms = Terms(map(str, stop_words), str(record.get("stemmer", STEMMER)))
         """How texts become terms in this index."""
+        self.language = str(record.get("language", ""))
+        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -136,6 +146,10 @@ class Lexical:
     def vocabulary_size(self) -> int:
         """How many different terms the chunks hold."""
         return len(self._vocabulary)
+
+    def has(self, word: str) -> bool:
+        """Whether some chunk has the stem of ``word``; a stop word counts as one that it has."""
+        return all(term in self._vocabulary for term in self.terms(word))
 
     def scores(self, text: str) -> NDArray[np.float32]:
         """The BM25 score of every row for the question ``text``: shape (rows,), >= 0, 0 where no term matches.

@@ -10,8 +10,8 @@ constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/retrieval.md has a ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -19,17 +19,19 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.claims import Borne, Claim
-from knowledge.cut.embedding_text import embed_text
+from knowledge.cut.embedding_text import embed_text, question_text
 from knowledge.open.collection import Collection
 from knowledge.search.bearing import support
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore
+from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
 from knowledge.search.ranking import Deep, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import Held, Letters
 from knowledge.search.views import AskedText, Blend, TextScores
 from knowledge.search.windows import WindowStore
+from knowledge.search.words import Words
 from knowledge.types import Chunk, Evidence, Match, TokenEmbedder, View, Where
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ LETTERS = 64
 
 BM25_WEIGHT = 0.05
 
+RESPELT_WEIGHT = 1.5
+"""Of the question with its words as the index spells them, beside the question's own 1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Seen:
@@ -64,6 +69,7 @@ class Seen:
     vectors: Matrix
     matches: tuple[Match, ...]
     evidence: Evidence | None
+    trail: tuple[str, ...] = ()
 
 
 class Looker:
@@ -74,6 +80,7 @@ class Looker:
         sides: Sides,
         codes: CodeStore,
         windows: WindowStore,
+        words: Words,
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> None:
@@ -81,6 +88,7 @@ class Looker:
         self._sides = sides
         self._codes = codes
         self._windows = windows
+        self._words = words
         self._embedder = embedder
         self._calibration = calibration
         # The best chunks of a subject come again with every question about it; 64 of them hold some 5 MB.
@@ -95,7 +103,9 @@ class Looker:
         """
         folder, rows, dimensions = data / TOKENS_FOLDER, len(sides.numbers), embedder.dimensions
         codes = CodeStore(folder, rows=rows, dimensions=dimensions, vocabulary=embedder.vocabulary)
-        return cls(sides, codes, WindowStore(folder, rows=rows, dimensions=dimensions), embedder, calibration)
+        windows = WindowStore(folder, rows=rows, dimensions=dimensions)
+        words = Words(data / LEXICAL_FOLDER, sides.lexical, embedder.has)
+        return cls(sides, codes, windows, words, embedder, calibration)
 
     def look(self, collection: Collection, views: Sequence[View], *, k: int, where: Where | None) -> Seen:
         """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
@@ -106,6 +116,8 @@ class Looker:
         Raises:
             SearchFailed: the filter is malformed, or Chroma failed.
         """
+        views = [replace(view, text=question_text(view.text)) for view in views]
+        views += self._respelt(views[0])
         asked = self._ask(views)
         allowed = self._sides.allowed(collection, where)
         blend = Blend(views, [self._sides.allowed(collection, view.where, within=allowed) for view in views])
@@ -133,7 +145,8 @@ class Looker:
                 self._codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
                 for place in chosen.tolist()
             ),
-            evidence=best.evidence,
+            evidence=self._told_apart(best.evidence, views[0].text),
+            trail=tuple(f"also searched as: {view.text}" for view in views if view.respelt),
         )
 
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], among: Sequence[int]) -> tuple[Borne, ...]:
@@ -148,6 +161,7 @@ class Looker:
         row = int(np.searchsorted(self._sides.numbers, chunk.number))
         if question is None:
             return ChunkView(chunk, units_of(self._codes.units.row(row)))
+        question = question_text(question)
         reading = self._embedder.read(question)
         asked = self._codes.ask(question, reading)
         match = self._codes.match(self._codes.interact(asked, np.array([row])).of(0), row)
@@ -165,13 +179,25 @@ class Looker:
         placed = list(zip(rows, chunks, strict=True))
         return Held(texts, placed, self._codes, self._sides.lexical, self._embedder, self._letters)
 
+    def _told_apart(self, evidence: Evidence | None, question: str) -> Evidence | None:
+        foreign, language = self._words.foreign(question), self._sides.lexical.language
+        return replace(evidence, foreign=foreign, language=language) if evidence else None
+
+    def _respelt(self, asked: View) -> Iterator[View]:
+        text = self._words.respelt(asked.text)
+        if text != asked.text:
+            yield View(text, RESPELT_WEIGHT, respelt=True)
+
     def _ask(self, views: Sequence[View]) -> dict[str, AskedText]:
         """Each different text of ``views``, the question first; a view within a filter adds no weight to its text."""
         weights: dict[str, float] = {}
         for view in views:
             weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)
+        lexical, unknown = self._sides.lexical, self._words.unknown
         return {
-            text: AskedText(self._codes.ask(text, self._embedder.read(text)), self._sides.lexical.scores(text), weight)
+            text: AskedText(
+                self._codes.ask(text, self._embedder.read(text), unknown(text)), lexical.scores(text), weight
+            )
             for text, weight in weights.items()
         }
 

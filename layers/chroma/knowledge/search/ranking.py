@@ -84,4 +84,5 @@ def _evidence(
     question = whole.question(asked)
     if known is None:
         return Evidence(asked=question, signals=signals, score=signals[BEST_COSINE], bar=None)
-    return Evidence(asked=question, signals=signals, score=known.score(signals), bar=known.bar, odds=known.odds)
+    score = known.score(signals)
+    return Evidence(asked=question, signals=signals, score=score, bar=known.bar, doubt=known.doubt, odds=known.odds)

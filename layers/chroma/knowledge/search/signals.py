@@ -19,7 +19,7 @@ from knowledge.errors import IndexDamaged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CALIBRATION_RECIPE = 3
+CALIBRATION_RECIPE = 4
 """Raise it when a signal, a weight (those of the service's confidence too) or a background question changes.
 
 Every index is then measured anew, and what its owner's labels gave is dropped: it was fitted to the old ones.
@@ -45,8 +45,8 @@ FARTHEST = 8.0
 LEAST_STD = 0.03
 """Of every signal: where background questions differ less than this, the index is too small to say by how much."""
 
-QUANTILE = 0.95
-"""Share of the background questions that stay below the bar."""
+QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
+"""Shares of the background questions that stay below the bar, and below the one from which there is doubt."""
 
 
 def measure(
@@ -76,12 +76,15 @@ class Calibration:
     """How the background questions fare in an index: mean and deviation of each signal.
 
     ``bar`` is the score that ``QUANTILE`` of them stay below, or the one that the owner's labelled questions gave.
+    ``doubt``, no higher, is the one that ``DOUBT_QUANTILE`` of them stay below: between the two nobody knows. It is
+    ``bar`` itself where labels gave that, and in an index that was made before there was doubt.
     ``odds`` are the slope (>= 0) and the shift that those gave the log odds of the confidence.
     """
 
     means: Mapping[str, float]
     stds: Mapping[str, float]
     bar: float
+    doubt: float
     odds: tuple[float, float] = (1.0, 0.0)
 
     @classmethod
@@ -91,7 +94,8 @@ class Calibration:
         means = {name: float(values.mean()) for name, values in columns.items()}
         stds = {name: max(float(values.std()), LEAST_STD) for name, values in columns.items()}
         scores = [_score(signals, means, stds) for signals in observed]
-        return cls(means=means, stds=stds, bar=float(np.quantile(scores, QUANTILE)))
+        doubt, bar = np.quantile(scores, [DOUBT_QUANTILE, QUANTILE]).tolist()
+        return cls(means=means, stds=stds, bar=bar, doubt=doubt)
 
     @classmethod
     def load(cls, record: Mapping[str, object] | None) -> Self | None:
@@ -105,15 +109,17 @@ class Calibration:
         try:
             signals: Mapping[str, Mapping[str, float]] = record["signals"]  # type: ignore[assignment]
             labels: Mapping[str, float] = record.get("labels") or {}  # type: ignore[assignment]
+            bar = float(labels.get("bar", record["bar"]))  # type: ignore[arg-type]
             found = cls(
                 means={name: float(signals[name]["mean"]) for name in WEIGHTS},
                 stds={name: max(float(signals[name]["std"]), LEAST_STD) for name in WEIGHTS},
-                bar=float(labels.get("bar", record["bar"])),  # type: ignore[arg-type]
+                bar=bar,
+                doubt=bar if "bar" in labels else min(bar, float(record.get("doubt", bar))),  # type: ignore[arg-type]
                 odds=(float(labels.get("slope", 1)), float(labels.get("shift", 0))),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise IndexDamaged(f"The index's calibration is not whole ({exc!r}). Run: ragctl ingest PATH") from exc
-        if not all(map(math.isfinite, (found.bar, *found.odds))) or found.odds[0] < 0:
+        if not all(map(math.isfinite, (found.bar, found.doubt, *found.odds))) or found.odds[0] < 0:
             said = f"bar {found.bar:g}, slope {found.odds[0]:g}, shift {found.odds[1]:g}"
             raise IndexDamaged(f"The index's calibration is not whole ({said}). Run: ragctl ingest PATH")
         return found
@@ -121,7 +127,8 @@ class Calibration:
     def record(self, questions: int) -> Mapping[str, object]:
         """What ``load`` reads; ``questions`` is how many background questions were asked."""
         signals = {name: {"mean": self.means[name], "std": self.stds[name]} for name in WEIGHTS}
-        return {"recipe": CALIBRATION_RECIPE, "questions": questions, "signals": signals, "bar": self.bar}
+        bars = {"bar": self.bar, "doubt": self.doubt}
+        return {"recipe": CALIBRATION_RECIPE, "questions": questions, "signals": signals, **bars}
 
     def score(self, signals: Mapping[str, float]) -> float:
         """The joined score of a question with ``signals``: log odds, higher where the index more likely answers it."""

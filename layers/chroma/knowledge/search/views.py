@@ -44,11 +44,12 @@ class Blend:
     admitted: Sequence[NDArray[np.int64] | None]
 
     def readings(self) -> Iterator[Blend]:
-        """With all views, and without those that hold words of the conversation, where there are any."""
+        """With all views; without the optional ones; by the respelt one: where there are such."""
         yield self
-        alone = [place for place, view in enumerate(self.views) if not view.recalled]
-        if len(alone) < len(self.views):
-            yield Blend([self.views[place] for place in alone], [self.admitted[place] for place in alone])
+        kinds = ([not view.optional for view in self.views], [view.respelt for view in self.views])
+        for places in ([place for place, kept in enumerate(kind) if kept] for kind in kinds):
+            if 0 < len(places) < len(self.views):
+                yield Blend([self.views[place] for place in places], [self.admitted[place] for place in places])
 
     def __call__(self, scores: Mapping[str, NDArray[np.float32]], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The blended scores of ``rows``; ``scores`` are theirs by the views' texts."""
@@ -101,18 +102,19 @@ class Whole:
         return found
 
     def question(self, texts: Mapping[str, AskedText]) -> Asked:
-        """The first text, with the pieces of the others behind its own, which have no characters in it.
+        """The first text, with the pieces of the others, which have no characters in it.
 
         ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
         """
+        first = next(iter(self.asked.values())).question.asked
         all_asked = {text: one.question.asked for text, one in texts.items()}
-        first, *others = all_asked.values()
         weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in all_asked.items()]
         return Asked(
             text=first.text,
             vector=self.vector / self.length,
-            spans=np.vstack([first.spans, *(np.zeros_like(one.spans) for one in others)]),
+            spans=np.vstack([one.spans if one is first else np.zeros_like(one.spans) for one in all_asked.values()]),
             weights=np.concatenate(weights),
+            unknown=first.unknown,
         )
 
 

@@ -26,7 +26,9 @@ BARE = Manifest(
     fields={},
     sources=(),
     files={},
-    calibration=Calibration(means=dict.fromkeys(WEIGHTS, 0.0), stds=dict.fromkeys(WEIGHTS, 1.0), bar=0.5).record(400),
+    calibration=Calibration(
+        means=dict.fromkeys(WEIGHTS, 0.0), stds=dict.fromkeys(WEIGHTS, 1.0), bar=0.5, doubt=0.5
+    ).record(400),
 )
 GIVEN = {"bar": 1.5, "questions": 60, "older": False}
 

@@ -48,10 +48,20 @@ def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
     calibration = Calibration.of(questions)
 
     assert sum(calibration.score(question) >= calibration.bar for question in questions) == 20
+    assert sum(calibration.score(question) >= calibration.doubt for question in questions) == 80
+
+
+def test_without_a_second_bar_or_with_one_of_labels_there_is_no_doubt() -> None:
+    record = {**Calibration.of(observed()).record(400), "bar": 1.0, "doubt": 0.5}
+    older = {key: value for key, value in record.items() if key != "doubt"}
+
+    found = [Calibration.load(one) for one in (record, older, {**record, "labels": {"bar": 0.2}})]
+
+    assert [(one.bar, one.doubt) for one in found if one] == [(1.0, 0.5), (1.0, 1.0), (0.2, 0.2)]
 
 
 def test_the_score_adds_weighted_deviations() -> None:
-    calibration = Calibration(means=signals(0.2, 0.45, 0.1), stds=signals(0.1, 0.05, 0.2), bar=0.0)
+    calibration = Calibration(means=signals(0.2, 0.45, 0.1), stds=signals(0.1, 0.05, 0.2), bar=0.0, doubt=0.0)
 
     two_above_one_below = INTERCEPT + 2 * WEIGHTS[BEST_COSINE] - WEIGHTS[FIRST_SCORE]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from knowledge.cut.embedding_text import question_text
 from rag.ports import LayeredAnswers
 from rag.stages.cache.frozen_answer import freeze
 from rag.values.answer import Answer, Hit, Question, SearchQuery, Statement
@@ -104,15 +105,10 @@ def _borne_out(statements: tuple[Statement, ...]) -> bool:
     return not supports or ("supported" in supports and "unsupported" not in supports)
 
 
-_SENTENCE_ENDS = ".?!\u2026\u3002\uff0e\uff1f\uff01\u061f"
-"""Full stop, question and exclamation marks and the ellipsis, with those of Chinese, Japanese and Arabic."""
-
-
 def question_key(text: str) -> str:
     """``text`` in NFC and case-folded, white space collapsed, without the punctuation that ends it.
 
     Every other sign counts: "C++" is not "C", "-5" is not "5", "10\u00b2" is not "102". What is kept apart for nothing
     costs a search, what is not a wrong answer.
     """
-    plain = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return plain.rstrip(f" {_SENTENCE_ENDS}") or plain
+    return question_text(" ".join(unicodedata.normalize("NFC", text).casefold().split()))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.cut.embedding_text import question_text
+
 if TYPE_CHECKING:
     from knowledge.types import Vector
     from rag.values.answer import Embedder, SearchQuery
@@ -17,7 +19,7 @@ def blended(query: SearchQuery, embedder: Embedder) -> Vector:
     A cosine with it is, but for a factor, the weighted mean of the views' own. Views within a filter say nothing new.
     """
     views = [view for view in query.views if view.where is None]
-    vectors = embedder.embed([query.text, *(view.text for view in views)])
+    vectors = embedder.embed([question_text(text) for text in (query.text, *(view.text for view in views))])
     if not views:
         return np.asarray(vectors[0])
     mean = np.array([1, *(view.weight for view in views)], dtype=np.float32) @ vectors

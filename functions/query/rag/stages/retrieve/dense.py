@@ -33,7 +33,7 @@ class DenseRetriever:
     def __call__(self, query: SearchQuery) -> Found:
         """See ``rag.ports.Retriever``."""
         with self.index.lease() as index:
-            hits = index.search(blended(query, index.embedder), k=query.top_k, where=query.where)
+            hits = index.search(blended(query, index.embedder), k=query.top_k, where=query.where, with_vectors=True)
         return Found(tuple(self._scaled(hit) for hit in hits))
 
     def _scaled(self, hit: Hit) -> Hit:

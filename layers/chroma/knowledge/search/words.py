@@ -1,0 +1,148 @@
+"""The words of an index as they are written: which of a question's it has, and how it spells one that it has not.
+
+BM25's vocabulary are stems, which no spelling can be held against: the words themselves are in a file beside it, one a
+line. A code, letters and then digits, is one word: "GC-999" is no word of an index that has "GC-409" and "999".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from knowledge.errors import IndexDamaged
+
+if TYPE_CHECKING:
+    from knowledge.search.lexical import Lexical
+
+WORDS_NAME = "words.txt"
+
+SHORTEST, SWAPPED = 3, 3
+"""Letters of a word that is spelt otherwise; one of three is a letter from most others, and must have the same ones."""
+KNOWN, LACKING = 0.25, 3
+"""A question of whose words the index knows less than this share, and lacks so many, is in another language.
+
+So are 0 to .3 % of the questions of SQuAD, ClapNQ, COVID FAQ and CLINC's out-of-scope list each, in any of the three
+indexes; in the samples' small ones .7, .6 and .4 % at most. Of 473 questions in eight languages (ChatterBot corpus) so
+are 67 to 69 % in the samples' indexes and COVID FAQ's; in ClapNQ's and SQuAD's, where many languages are quoted, 28
+and 31."""
+REMEMBERED = 256
+"""So many words stay looked up."""
+
+_GROUP = re.compile(r"[^\W_]+(?:['’](?!s\b)[^\W_]+|[-./][^\W_]+)*")
+_PART = re.compile(r"[^\W_]{2,}")
+_CODE = re.compile(r"[^\W\d_]+(?:[-./]?\d+)+")
+_APART = re.compile(r"[-./]")
+
+type Place = tuple[int, int]
+"""The first character of a word in a text, and the one behind it."""
+
+
+def words_of(text: str) -> Iterator[tuple[Place, str]]:
+    """The words of ``text`` with their places, codes as one; contractions and single letters are left out."""
+    for group in _GROUP.finditer(text):
+        if _CODE.fullmatch(group[0]):
+            yield group.span(), _plain(group[0])
+        elif not {"'", "’"} & set(group[0]):
+            for part in _PART.finditer(text, *group.span()):
+                yield part.span(), _plain(part[0])
+
+
+def write_words(folder: Path, texts: Iterable[str]) -> None:
+    """Write the different words of ``texts`` to ``folder``: codes as one and in their parts."""
+    found: set[str] = set()
+    for text in texts:
+        found.update(word for _, word in words_of(text))
+        found.update(_plain(part) for part in _PART.findall(text))
+    (folder / WORDS_NAME).write_text("\n".join(sorted(found)), encoding="utf-8", errors="replace")
+
+
+class Words:
+    """The words of an open index. Safe to use from several threads."""
+
+    def __init__(self, folder: Path, lexical: Lexical, is_piece: Callable[[str], bool]) -> None:
+        """Those in ``folder``, none where the index is from before there was the file: it is then silent on all words.
+
+        ``is_piece`` says whether the embedding model has a word whole: such a one is not misspelt. Of 844 questions of
+        ClapNQ, SQuAD and COVID FAQ 19 more would be spelt otherwise without it, all wrongly ("fail" as "fall").
+
+        Raises:
+            IndexDamaged: the file cannot be read.
+        """
+        path = folder / WORDS_NAME
+        try:
+            self._text = path.read_text(encoding="utf-8") if path.exists() else ""
+        except (OSError, ValueError) as exc:
+            raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+        self._lexical = lexical
+        self._is_piece = is_piece
+        self._nearly = lru_cache(maxsize=REMEMBERED)(self._spelt_nearly)
+
+    def foreign(self, text: str) -> bool:
+        """Whether ``text`` is in another language: the index has less than ``KNOWN`` of its words, and lacks three.
+
+        Codes and numbers are of no language. Where half of what it lacks is spelt nearly as a word of its own, the text
+        is misspelt.
+        """
+        words = [word for _, word in words_of(text) if word.isalpha()]
+        lacking = [word for word in words if not self._has(word)]
+        if len(lacking) < LACKING or len(lacking) <= (1 - KNOWN) * len(words):
+            return False
+        return 2 * sum(bool(self._nearly(word)) for word in lacking) < len(lacking)
+
+    def unknown(self, text: str) -> tuple[Place, ...]:
+        """Where in ``text`` the words of three letters or more are that the index neither has nor spells otherwise."""
+        words = [(place, word) for place, word in words_of(text) if len(word) >= SHORTEST]
+        return tuple(place for place, word in words if not self._has(word) and not self._nearly(word))
+
+    def respelt(self, text: str) -> str:
+        """``text`` with each word that is a letter from one of the index's spelt as that.
+
+        Of several the one counts with which some chunk scores best by BM25, times how alike the two are in letters.
+        """
+        for (start, end), word in () if self.foreign(text) else reversed(list(words_of(text))):
+            if not self._has(word) and (alike := self._nearly(word)):
+                texts = {near: f"{text[:start]}{near}{text[end:]}" for near in alike}
+                text = texts[max(alike, key=lambda near: alike[near] * float(self._lexical.scores(texts[near]).max()))]
+        return text
+
+    def _has(self, word: str) -> bool:
+        return (word.isalpha() and self._lexical.has(word)) or word in self._all or not self._text
+
+    def _spelt_nearly(self, word: str) -> Mapping[str, float]:
+        """The index's words that a letter put in, left out, replaced or swapped with its neighbour parts from ``word``.
+
+        Each with how alike the two are (Jaro and Winkler, 0..1).
+        """
+        if len(word) < SHORTEST or not word.isalpha() or self._is_piece(word):
+            return {}
+        from jellyfish import damerau_levenshtein_distance, jaro_winkler_similarity  # late: few questions need it
+
+        half = (len(word) - 1) // 2  # a single change leaves the first or the last letters as they are
+        begins, ends = word[:half], word[-half:]
+        near = (
+            other
+            for length in (len(word) - 1, len(word), len(word) + 1)
+            for other in self._by_length.get(length, ())
+            if (other.startswith(begins) or other.endswith(ends)) and damerau_levenshtein_distance(word, other) == 1
+            if len(word) > SWAPPED or sorted(word) == sorted(other)
+        )
+        return {other: jaro_winkler_similarity(word, other) for other in near}
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return frozenset(self._text.split("\n"))
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, Sequence[str]]:
+        found: dict[int, list[str]] = {}
+        for word in sorted(filter(str.isalpha, self._all)):
+            found.setdefault(len(word), []).append(word)
+        return found
+
+
+def _plain(word: str) -> str:
+    return _APART.sub("", unicodedata.normalize("NFKC", word).lower())
