@@ -34,9 +34,6 @@ INDEX ?= .index/$(PROFILE)
 override INDEX := $(if $(filter /%,$(INDEX)),$(INDEX),$(CURDIR)/$(INDEX))
 SAMPLE_INDEX := $(CURDIR)/.index/$(PROFILE)
 OWN_INDEX := $(filter-out $(SAMPLE_INDEX),$(INDEX))
-# The folder of acronyms.json and filters.json: the sample's belong to the sample alone.
-TABLES ?= $(if $(OWN_INDEX),,samples/$(PROFILE))
-override TABLES := $(if $(filter-out /%,$(TABLES)),$(CURDIR)/$(TABLES),$(TABLES))
 # Inside of what `sam build` clears: after one by hand, with whatever it took, this is built anew.
 BUILD := .aws-sam/build
 BUILT := $(BUILD)/.made
@@ -72,9 +69,7 @@ help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The sample's own tables and a file for what is remembered; variables that are set already win.
-run: export ACRONYMS_FILE ?= $(wildcard $(TABLES)/acronyms.json)
-run: export FILTER_RULES_FILE ?= $(wildcard $(TABLES)/filters.json)
+# A file for what is remembered; a variable that is set already wins.
 run: export STORE_PATH ?= .index/$(PROFILE).store.sqlite
 run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
@@ -168,13 +163,13 @@ $(CURDIR)/.index/%/manifest.json: $(TOOLS_DONE) $(MODEL_DONE) FORCE
 
 $(CHOICES): $(if $(OWN_INDEX),,$(SAMPLE_INDEX)/manifest.json) FORCE
 	@mkdir -p $(@D)
-	@{ echo '$(PROFILE) $(ARCH) $(INDEX) $(TABLES)'; for file in manifest.json chroma.sqlite3; do cat "$(INDEX)/$$file"; done; \
-	  for table in acronyms.json filters.json; do cat "$(TABLES)/$$table"; done; } 2>/dev/null | cksum >$@.new
+	@{ echo '$(PROFILE) $(ARCH) $(INDEX)'; for file in manifest.json chroma.sqlite3; do cat "$(INDEX)/$$file"; done; \
+	} 2>/dev/null | cksum >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # MAKEFLAGS would hand on what was said on the command line, in place of what is made of it here.
 $(BUILT): $(CHOICES) .aws-sam/chroma-$(ARCH).made $(call OWN_SOURCES,functions layers/index prompts infra web docs/openapi.json) $(DEV_DONE) $(SAM_DONE)
-	@MAKEFLAGS= PROFILE='$(PROFILE)' INDEX='$(INDEX)' ARCH='$(ARCH)' TABLES='$(TABLES)' SAM_CLI_TELEMETRY=0 \
+	@MAKEFLAGS= PROFILE='$(PROFILE)' INDEX='$(INDEX)' ARCH='$(ARCH)' SAM_CLI_TELEMETRY=0 \
 	  $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
 	@touch $@
 

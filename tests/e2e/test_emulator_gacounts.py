@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
@@ -17,6 +16,7 @@ from moto.server import ThreadedMotoServer
 from emulator.session import Artefacts, Invocation, Session
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.open.manifest import Made
 from knowledge.read.documents import read
 from layerbuilder.index import build
 
@@ -32,14 +32,13 @@ MEALS = "What is the meal allowance in the latest travel policy?"
 
 @pytest.fixture(scope="module")
 def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
-    """The built function with this profile's tables and, as a layer, its index."""
+    """The built function and, as a layer, an index with this profile's tables."""
     require_emulator()
     place = tmp_path_factory.mktemp("gacounts")
     task, index, layer = place / "task", place / "index", place / "layer"
     shutil.copytree(FUNCTION, task)
-    for table in ("acronyms.json", "filters.json"):
-        shutil.copy(SAMPLES / table, task / "prompts" / "gacounts")
-    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2))
+    tables = {name: (SAMPLES / name).read_text(encoding="utf-8") for name in ("acronyms.json", "filters.json")}
+    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), made=Made(tables=tables))
     build(layer, index=index)
     return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
 
@@ -91,7 +90,7 @@ def test_a_conversation_in_two_environments_over_one_table(artefacts: Artefacts,
         first = _ask(here, REPORTING)
         assert (first["metadata"]["profile"], first["metadata"]["skipped"]) == ("gacounts", [])
         assert "expanded 'GaCounts' to 'Georgia Counts (GaCounts)'" in _trail(first)
-        assert "filtered by the word 'gacounts'" in _trail(first)
+        assert "prefers, by the word 'gacounts'" in _trail(first)
         warm = _ask(here, REPORTING.lower())
         assert _trail(warm).endswith("answered from the cache (l1)")
         assert (warm["metadata"]["cached"], warm["answer"]) == (True, first["answer"])
@@ -129,8 +128,7 @@ def test_without_its_table_the_question_is_answered(artefacts: Artefacts) -> Non
     assert set(reply["metadata"]["skipped"]) == {"recall", "cache", "feedback", "memory"}
 
 
-def test_the_tables_lie_beside_the_prompts(artefacts: Artefacts) -> None:
-    assert Path(artefacts.task, "prompts", "gacounts", "acronyms.json").is_file()
+def test_the_tables_are_those_of_the_index(artefacts: Artefacts) -> None:
     with Session(artefacts, environment={"RAG_PROFILE": "gacounts"}) as bare:
         reply = _ask(bare, REPORTING)
     assert "expanded 'GaCounts'" in _trail(reply)

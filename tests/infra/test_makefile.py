@@ -17,7 +17,7 @@ echo "$*" >> calls
 case "$*" in *"layerbuilder chroma"*) mkdir -p "$7";; esac
 """
 SAM = """#!/bin/sh
-echo "sam $* INDEX=$INDEX TABLES=$TABLES PROFILE=$PROFILE ARCH=$ARCH MAKEFLAGS=$MAKEFLAGS" >> calls
+echo "sam $* INDEX=$INDEX PROFILE=$PROFILE ARCH=$ARCH MAKEFLAGS=$MAKEFLAGS" >> calls
 rm -rf .aws-sam/build && mkdir -p .aws-sam/build
 """
 RAGCTL = """#!/bin/sh
@@ -92,8 +92,7 @@ def test_the_sample_is_built_once(project: Project) -> None:
     here = project.folder
     assert calls == [
         "-m layerbuilder chroma --arch x86_64 --out .aws-sam/chroma-x86_64",
-        f"sam build INDEX={here}/.index/waypoint TABLES={here}/samples/waypoint"
-        " PROFILE=waypoint ARCH=x86_64 MAKEFLAGS=",
+        f"sam build INDEX={here}/.index/waypoint PROFILE=waypoint ARCH=x86_64 MAKEFLAGS=",
         "-m layerbuilder chroma --arch arm64 --out .aws-sam/chroma-arm64",
         "-m layerbuilder sizes --build .aws-sam/build --arch x86_64",
         "-m layerbuilder sizes --build .aws-sam/build --arch arm64 --chroma-layer .aws-sam/chroma-arm64",
@@ -118,21 +117,11 @@ def test_new_content_is_built_but_not_the_libraries(project: Project) -> None:
 
 
 @pytest.mark.parametrize("absolute", [False, True])
-def test_an_index_of_one_s_own_may_be_relative_and_ships_no_sample_tables(project: Project, absolute: bool) -> None:
+def test_an_index_of_one_s_own_may_be_relative(project: Project, absolute: bool) -> None:
     project.write(".index/mine/manifest.json", "one")
     given = str(project.folder / ".index/mine") if absolute else ".index/mine"
     (call,) = project.builds("PROFILE=gacounts", f"INDEX={given}")
-    assert f"INDEX={project.folder}/.index/mine TABLES= PROFILE=gacounts" in call
-
-
-def test_tables_are_the_sample_s_or_those_that_are_named(project: Project) -> None:
-    (sample,) = project.builds("PROFILE=gacounts")
-    assert f"TABLES={project.folder}/samples/gacounts " in sample
-    project.write("tables/filters.json", "one")
-    (named,) = project.builds("PROFILE=gacounts", "TABLES=tables")
-    assert f"TABLES={project.folder}/tables " in named
-    project.write("tables/filters.json", "two")
-    assert len(project.builds("PROFILE=gacounts", "TABLES=tables")) == 1
+    assert f"INDEX={project.folder}/.index/mine PROFILE=gacounts" in call
 
 
 @pytest.mark.parametrize("changed", MODULES[:1] + MODULES[2:])

@@ -238,3 +238,33 @@ def test_converted_files_come_from_several_processes(run: Run, docs: Path, index
 
     assert run("ingest", docs, "--index", index)["documents"] == 3
     assert json.dumps(listed(run, index)).count("c.html") == 1
+
+
+def test_tables_beside_the_documents_are_kept_in_the_index_and_serve_its_questions(
+    run: Run, docs: Path, index: Path
+) -> None:
+    write(docs, {"acronyms.json": '{"FD": "Fee Desk"}', "filters.json": '[{"where": {"category": "docs"}}]'})
+    first = run("ingest", docs, "--index", index, "--profile", "gacounts")
+    asked = ("ask", "What does the FD take?", "--index", index)
+
+    trail = run(*asked)["metadata"]["trail"]
+    (docs / "filters.json").unlink()
+    own = write(docs.parent, {"own.csv": "acronym,long form\nFD,Forms Desk\n"}) / "own.csv"
+    second = run("ingest", docs, "--index", index, "--acronyms", own)
+
+    assert (first["documents"], second["unchanged"]) == (2, 2)
+    assert trail[:1] == ["expanded 'FD' to 'Fee Desk (FD)'"]
+    assert run(*asked)["metadata"]["trail"][:1] == ["expanded 'FD' to 'Forms Desk (FD)'"]
+    own.write_text("nothing", encoding="utf-8")
+    assert "must begin with the row" in run("ingest", docs, "--index", index, status=1)["error"]
+
+
+def test_the_seeds_cut_is_remembered(run: Run, docs: Path, index: Path) -> None:
+    write(docs, {"c.md": "# Long\n\n## Text\n\n" + "One more sentence stands here. " * 100})
+    usual = run("ingest", docs, "--index", index)
+    seed = run("ingest", docs, "--index", index, "--cut", "seed")
+    again = run("ingest", docs, "--index", index)
+
+    assert (usual["documents"], seed["documents"], again["unchanged"]) == (3, 3, 3)
+    assert seed["chunks"] == again["chunks"] == 2 + 1 + 4  # "#" and "##" of a.md and c.md, whose text takes three
+    assert "'other'" in run("ingest", docs, "--index", index, "--cut", "other", status=2)["error"]

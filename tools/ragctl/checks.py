@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MIN_PYTHON = (3, 12)
 LLM_TIMEOUT_S = 3.0
+SEED_RULES_OFF = "off: the index's evidence decides"
 IMPORTED = (
     "aws_lambda_powertools", "chromadb", "gunicorn", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers",
 )  # fmt: skip
@@ -50,6 +51,7 @@ def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
         "index": lambda: check_index(settings),
         "manifest": lambda: check_manifest(settings),
         "llm": lambda: check_llm(settings),
+        "seed rules": lambda: check_seed_rules(settings),
         "port": lambda: check_port(port),
     }
     for name, check in checks.items():
@@ -160,6 +162,23 @@ def check_llm(settings: Settings) -> str:
         return f"{base_url} answers, but has no list of models ({reply.status_code})"
     listed = "listed" if knobs.llm_model in _model_ids(reply) else "not listed"
     return f"{base_url} answers; {knobs.llm_model} is {listed}"
+
+
+def check_seed_rules(settings: Settings) -> str:
+    """In what the profile is not its seed, where SEED_RULES=on asks for that."""
+    from knowledge.errors import IndexUnavailable
+    from knowledge.open.place import folder_of, read_manifest
+    from rag.config.settings import load
+    from rag.profiles import PROFILES
+    from rag.wiring.seed_notes import seed_note
+
+    if not load(PROFILES[settings.profile].knobs).seed_rules:
+        return SEED_RULES_OFF
+    try:
+        manifest = read_manifest(folder_of(settings.index_place))
+    except IndexUnavailable:  # which other checks say
+        manifest = None
+    return seed_note(settings.profile, manifest)
 
 
 def check_port(port: int, host: str = "127.0.0.1") -> str:

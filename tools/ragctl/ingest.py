@@ -18,12 +18,14 @@ from ragctl.failures import FAILED, INTERRUPTED, CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
 from ragctl.report import counts, failures, print_problems, print_report, report
 from ragctl.sources import CACHE_NAME, gather, run_documents
+from ragctl.tables import read_tables
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
     from knowledge.read.documents import Reading
     from rag.config.settings import Settings
 
+CUTS = ("", "seed")
 MAX_REMOVED_SHARE = 0.3
 """A run that would remove a larger share of the documents has to be told that it may."""
 
@@ -59,6 +61,19 @@ def ingest(
     max_pages: Annotated[int, typer.Option("--max-pages", metavar="N", min=1, help="Fetch at most so many pages.")] = (
         MAX_PAGES
     ),
+    acronyms: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Acronyms, JSON or CSV. Default: acronyms.json beside the documents."),
+    ] = None,
+    filters: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Filter rules, JSON. Default: filters.json beside the documents.")
+    ] = None,
+    cut: Annotated[
+        str | None,
+        typer.Option(
+            metavar="seed", help="Cut at ## and in runs of 1,600 characters with 200 repeated, as Clockify's seed."
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when anything failed.")] = False,
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Even if it removes more than 30 % of the documents.")
@@ -83,7 +98,12 @@ def ingest(
         drafts=drafts,
         allow_host=tuple(allow_host or ()),
         max_pages=max_pages,
+        acronyms=acronyms or "",
+        filters=filters or "",
+        cut=cut or "",
     )
+    if asked.cut not in CUTS:
+        raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
     asked = _as_last_time(asked, settings, context)
     _check_base_url(asked.base_url)
     for pattern in (*asked.include, *asked.exclude):
@@ -176,7 +196,9 @@ class _Job:
 
     def _ingest(self) -> tuple[Reading, Summary, float]:
         from knowledge.build.ingest import ingest as build
+        from knowledge.build.plan import RECIPE
         from knowledge.errors import SourceUnreadable
+        from knowledge.open.manifest import SEED_RECIPE
         from knowledge.open.source import folder_of
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents
@@ -187,6 +209,9 @@ class _Job:
             cache = Path(nowhere) if self.dry_run else target / CACHE_NAME
             reading = gather(self.asked, cache=cache)
         reading_s = time.perf_counter() - started
+        tables = read_tables(self.asked)
+        if tables:
+            note(f"Kept in the index, for profiles that read them: {', '.join(tables)}")
         try:
             with for_documents(self.settings, target) as embedder, progress("Embedding") as on_progress:
                 summary = build(
@@ -196,7 +221,8 @@ class _Job:
                     collection=self.settings.collection,
                     lost=reading.lost,
                     max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
-                    made=self.asked.made(self.settings.profile),
+                    made=self.asked.made(self.settings.profile, tables),
+                    recipe=SEED_RECIPE if self.asked.cut else RECIPE,
                     dry_run=self.dry_run,
                     run=run_documents,
                     on_progress=on_progress,

@@ -9,7 +9,7 @@ import socket
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ MIN_WORKERS = 2
 """So that health answers while an LLM call is waiting in the other."""
 MAX_WORKERS = 4
 ANY_QUESTION = "What can you tell me?"
+
+if TYPE_CHECKING:
+    from rag.config.settings import Settings
 
 _SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -48,6 +51,7 @@ def serve(
     listener = listen(host, port)
     url = f"http://{host}:{listener.getsockname()[1]}"
     note(f"Starting {count} worker{'s' * (count > 1)} for {settings.profile} (index {settings.index_place}) ...")
+    _tell_seed_rules(settings)
 
     if as_json:
         said = (json.dumps({"url": url, "profile": settings.profile, "workers": count}) + "\n", "")
@@ -81,6 +85,13 @@ def listen(host: str, port: int) -> socket.socket:
             raise CommandFailed(f"Cannot listen on {host!r} port {port}: {exc.strerror}", code="cannot_listen") from exc
         sentence = f"Port {port} on {host} is in use. Choose another: PORT={port + 1} make run"
         raise CommandFailed(sentence, code="port_in_use") from exc
+
+
+def _tell_seed_rules(settings: Settings) -> None:
+    from ragctl.checks import SEED_RULES_OFF, check_seed_rules
+
+    if (said := check_seed_rules(settings)) != SEED_RULES_OFF:
+        note(said)
 
 
 def _welcome(url: str, profile: str) -> str:

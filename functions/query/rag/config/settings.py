@@ -74,12 +74,8 @@ class Settings(Configured):
         gt=0,
         le=60,
     )
-    acronyms_file: str = knob(
-        "", "ACRONYMS_FILE", "Acronym table, JSON or CSV. Empty: acronyms.json beside the prompts, if there is one."
-    )
-    filter_rules_file: str = knob(
-        "", "FILTER_RULES_FILE", "Filter rules, JSON. Empty: filters.json beside the prompts, if there is one."
-    )
+    acronyms_file: str = knob("", "ACRONYMS_FILE", "Acronym table, JSON or CSV, in place of the index's own.")
+    filter_rules_file: str = knob("", "FILTER_RULES_FILE", "Filter rules, JSON, in place of the index's own.")
     request_deadline_s: float = knob(
         27.0,
         "REQUEST_DEADLINE_S",

@@ -1,52 +1,77 @@
-"""A deployment's own tables: acronyms and filter rules, read once at the start."""
+"""A deployment's own tables, acronyms and filter rules: those of the settings, else those that the index keeps."""
 
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag.config.settings import Settings
 from rag.errors import ConfigurationError
 from rag.stages.query.acronyms import AcronymTable, parse_csv, parse_json
 from rag.stages.query.filter_rules import RuleTable, parse_rules
 
+if TYPE_CHECKING:
+    from rag.wiring.live_index import LiveIndex
+
 
 class Tables:
-    """The tables that ``settings`` name, or those that lie beside the profile's prompts; empty where there are none.
+    """The tables that ``settings`` name, read once; else those of the current ``index``; empty where there are none.
 
-    Raises:
-        ConfigurationError: a table that is named cannot be read.
+    Its methods raise IndexUnavailable where the index is asked and there is none.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._acronyms = _place(settings.acronyms_file, settings.prompt_path("acronyms.json"))
-        self._rules = _place(settings.filter_rules_file, settings.prompt_path("filters.json"))
-        self._texts = {path: _read(path) for path in (self._acronyms, self._rules) if path}
+    def __init__(self, settings: Settings, index: LiveIndex) -> None:
+        """Read what the settings name.
+
+        Raises:
+            ConfigurationError: a table that is named cannot be read, or not be used.
+        """
+        named = {"acronyms": settings.acronyms_file, "filters": settings.filter_rules_file}
+        self._named = dict(read_table(option, Path(place)) for option, place in named.items() if place)
+        self._index = index
 
     def acronyms(self) -> AcronymTable:
-        """The acronym table, of JSON or, by the file's ending, CSV."""
-        if self._acronyms is None:
-            return AcronymTable()
-        parse = parse_csv if self._acronyms.suffix.lower() == ".csv" else parse_json
-        return parse(self._texts[self._acronyms])
+        """The acronym table."""
+        return next((_acronyms(name, text) for name, text in self._texts("acronyms")), AcronymTable())
 
     def rules(self) -> RuleTable:
         """The filter rules."""
-        return parse_rules(self._texts[self._rules]) if self._rules else RuleTable(())
+        return next((_rules(text) for _, text in self._texts("filters")), RuleTable())
 
     def digest(self) -> str:
         """A hash (hex) of both tables: their version."""
-        return hashlib.sha256("\0".join(self._texts.values()).encode()).hexdigest()[:16]
+        texts = [text for option in ("acronyms", "filters") for _, text in self._texts(option)]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+    def _texts(self, option: str) -> list[tuple[str, str]]:
+        """The name and the text of a table, none where there is no such table."""
+        with self._index.lease() as index:
+            kept = index.manifest.made.tables if index.manifest else {}
+        tables = [*self._named.items(), *kept.items()]
+        return [(name, text) for name, text in tables if name.partition(".")[0] == option][:1]
 
 
-def _place(named: str, beside_prompts: Path) -> Path | None:
-    if named:
-        return Path(named)
-    return beside_prompts if beside_prompts.is_file() else None
+def read_table(option: str, place: Path) -> tuple[str, str]:
+    """The name of a table (``acronyms.csv``, ``filters.json``) and its text, which can be used.
 
-
-def _read(path: Path) -> str:
+    Raises:
+        ConfigurationError: it cannot be read, or not be used; the message names the file or the entry.
+    """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        name, text = f"{option}{place.suffix.lower()}", place.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigurationError(f"The table {path.name!r} cannot be read") from exc
+        raise ConfigurationError(f"The table {place.name!r} cannot be read") from exc
+    _acronyms(name, text) if option == "acronyms" else _rules(text)
+    return name, text
+
+
+@lru_cache(maxsize=2)
+def _acronyms(name: str, text: str) -> AcronymTable:
+    return (parse_csv if name.endswith(".csv") else parse_json)(text)
+
+
+@lru_cache(maxsize=2)
+def _rules(text: str) -> RuleTable:
+    return parse_rules(text)

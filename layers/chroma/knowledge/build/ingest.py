@@ -11,7 +11,7 @@ from pathlib import Path
 
 from knowledge.build.embed import embed_chunks
 from knowledge.build.lock import locked
-from knowledge.build.plan import Plan, Previous, Run, plan
+from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
 from knowledge.build.previous import Old, old_index, previous_of, settings_now, settings_of
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.write import Settings, remade, remove_data, write_index
@@ -34,6 +34,7 @@ def ingest(
     collection: str = DEFAULT_COLLECTION,
     max_chars: int = MAX_CHARS,
     overlap: int = OVERLAP_CHARS,
+    recipe: int = RECIPE,
     lost: Collection[str] = (),
     max_removed_share: float = 1.0,
     dry_run: bool = False,
@@ -53,6 +54,7 @@ def ingest(
         collection: the name of Chroma's collection.
         max_chars: characters that a chunk has at most.
         overlap: characters that a chunk repeats at most.
+        recipe: how documents are cut, ``RECIPE`` or ``SEED_RECIPE``.
         lost: paths of files and folders that could not be read; what the index holds of them stays.
         max_removed_share: refuse to remove more than this share (0..1) of the documents that the index has.
         dry_run: say what would be done, and do nothing.
@@ -67,7 +69,7 @@ def ingest(
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """
     clock = Clock()
-    job = _Job(documents, target, embedder, collection, max_chars, overlap, lost, max_removed_share, run)
+    job = _Job(documents, target, embedder, collection, max_chars, overlap, recipe, lost, max_removed_share, run)
     if dry_run:
         old = old_index(target)
         planned = job.plan(job.previous(old))
@@ -104,13 +106,20 @@ class _Job:
     collection: str
     max_chars: int
     overlap: int
+    recipe: int
     lost: Collection[str]
     max_removed_share: float
     run: Run
 
     @property
     def settings(self) -> Settings:
-        return settings_now(self.embedder, collection=self.collection, max_chars=self.max_chars, overlap=self.overlap)
+        return settings_now(
+            self.embedder,
+            collection=self.collection,
+            max_chars=self.max_chars,
+            overlap=self.overlap,
+            recipe=self.recipe,
+        )
 
     @property
     def asked(self) -> list[Source]:
@@ -128,6 +137,7 @@ class _Job:
             previous=previous,
             max_chars=self.max_chars,
             overlap=self.overlap,
+            recipe=self.recipe,
             lost=self.lost,
             run=self.run,
         )

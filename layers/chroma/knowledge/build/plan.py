@@ -15,8 +15,9 @@ from urllib.parse import quote
 from knowledge.build.reading import Known
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
+from knowledge.cut.seed import split_seed
 from knowledge.errors import SourceUnreadable, unexpected
-from knowledge.open.manifest import Source
+from knowledge.open.manifest import SEED_RECIPE, Source
 from knowledge.open.metadata import to_metadata
 from knowledge.types import Chunk, Document, Failure
 
@@ -92,10 +93,11 @@ def plan(
     previous: Previous,
     max_chars: int,
     overlap: int,
+    recipe: int = RECIPE,
     lost: Collection[str] = (),
     run: Run = map,
 ) -> Plan:
-    """Cut ``documents`` into chunks of at most ``max_chars`` characters and number them.
+    """Cut ``documents`` into chunks of at most ``max_chars`` characters, in the way of ``recipe``, and number them.
 
     A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Whatever
     cutting a document raises is that document's failure. Documents of the index before stay as they were where they
@@ -115,7 +117,7 @@ def plan(
     errors: dict[str, Failure] = {}
     next_number = previous.next_number
     for given, document, pieces in zip(
-        documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap), stored), strict=True
+        documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), stored), strict=True
     ):
         if owner := theirs.get(document.doc_id):
             pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which cannot be read now"
@@ -183,9 +185,11 @@ def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
         yield document
 
 
-def _cut(document: Document, *, max_chars: int, overlap: int) -> Cut:
+def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cut:
     """The document's pieces, or why there are none."""
     try:
+        if recipe == SEED_RECIPE:
+            return split_seed(document.text, max_chars=max_chars, overlap=overlap)
         return split(
             document.text,
             title=document.title,

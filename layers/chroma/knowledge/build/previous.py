@@ -58,10 +58,12 @@ def old_index(target: Path) -> Old:
     return Old(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
 
 
-def settings_now(embedder: Embedder, *, collection: str, max_chars: int, overlap: int) -> Settings:
+def settings_now(
+    embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int = RECIPE
+) -> Settings:
     """What this program would make an index with."""
     late = (TOKENS_RECIPE, CALIBRATION_RECIPE) if isinstance(embedder, TokenEmbedder) else (0, 0)
-    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, RECIPE, LEXICAL_RECIPE, *late)
+    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, LEXICAL_RECIPE, *late)
 
 
 def settings_of(manifest: Manifest) -> Settings:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from knowledge.build.embed import embed_chunks
 from knowledge.build.lock import locked
-from knowledge.build.plan import Plan
+from knowledge.build.plan import RECIPE, Plan
 from knowledge.build.previous import of_vectors, old_index, previous_of, settings_now, settings_of
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.write import remove_data, write_index
 from knowledge.errors import IndexMismatch, IndexMissing, SourceUnreadable
+from knowledge.open.manifest import SEED_RECIPE
 from knowledge.open.scratch import sweep
 from knowledge.types import Embedder
 
@@ -40,7 +41,11 @@ def remove(
         if before is None:
             raise IndexMissing(f"There is no index, or a damaged one, in {str(target)!r}. Run: ragctl ingest PATH")
         settings = settings_now(
-            embedder, collection=before.collection, max_chars=before.max_chars, overlap=before.overlap
+            embedder,
+            collection=before.collection,
+            max_chars=before.max_chars,
+            overlap=before.overlap,
+            recipe=SEED_RECIPE if before.recipe == SEED_RECIPE else RECIPE,
         )
         if of_vectors(settings) != of_vectors(settings_of(before)):
             raise IndexMismatch(

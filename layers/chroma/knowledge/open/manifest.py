@@ -20,6 +20,8 @@ FORMAT = 2
 OLDER_FORMATS = frozenset({1})
 """A build takes over what an index of these has. Format 1 had no checksum of its own, and not all of the keys."""
 SPACE = "cosine"
+SEED_RECIPE = 105
+"""The recipe of an index that is cut as Clockify's seed does (``knowledge.cut.seed``); raise it when that changes."""
 
 _CHECKSUM = "checksum"
 _ADDED: Object = {"tokens": None, "made": {"profile": "", "base_url": "", "paths": [], "options": {}}}
@@ -50,13 +52,15 @@ class Made:
     """What an index was made for and of; nothing that it holds depends on it.
 
     ``profile`` is "" when nobody said. ``paths`` and ``options`` are those of the last ingest; an option's value is a
-    scalar or a list of them, as JSON has it.
+    scalar or a list of them, as JSON has it. ``tables`` are the texts of its owner's acronyms and filter rules by name
+    (``acronyms.json``).
     """
 
     profile: str = ""
     base_url: str = ""
     paths: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
 
 
 UNKNOWN = Made()
@@ -112,6 +116,7 @@ def dumps(manifest: Manifest) -> str:
             "base_url": m.made.base_url,
             "paths": m.made.paths,
             "options": dict(m.made.options),
+            **({"tables": dict(m.made.tables)} if m.made.tables else {}),
         },
         "embedding": {"model": m.model, "dimensions": m.dimensions, "space": m.space},
         "chunking": {"max_chars": m.max_chars, "overlap": m.overlap, "recipe": m.recipe},
@@ -206,11 +211,13 @@ def salvage(text: str | bytes) -> Salvage:
 
 
 def _made(made: Object) -> Made:
+    tables = strict.an_object(made, "tables") if "tables" in made else {}
     return Made(
         profile=strict.text(made, "profile"),
         base_url=strict.text(made, "base_url"),
         paths=strict.texts(made, "paths"),
         options=strict.an_object(made, "options"),
+        tables={name: strict.text(tables, name) for name in tables},
     )
 
 

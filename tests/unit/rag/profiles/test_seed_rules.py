@@ -15,6 +15,7 @@ from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.dense import DenseRetriever
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Answer, Citation, Confidence, Decline, Found, Hit, Proceed, Question
+from rag.values.draft import Said
 
 SEED = {"SEED_RULES": "on"}
 
@@ -42,7 +43,7 @@ def answered(name: ProfileName, *cosines: float, environ: dict[str, str] = SEED,
 def test_the_seeds_search(name: ProfileName, retriever: type, top_k: int) -> None:
     line = seeded(name)
     assert isinstance(line.retrieve, retriever)
-    assert (line.top_k, line.small_talk) == (top_k, None)
+    assert (line.top_k, line.remarks) == (top_k, None)
 
 
 def test_clockifys_fusion_and_diversity() -> None:
@@ -76,7 +77,7 @@ def confidence(name: ProfileName, cosines: tuple[float, ...], *, words: int = 1,
     if name == "waypoint":
         hits = tuple(replace(hit, score=2 * hit.parts["dense"] - 1) for hit in hits)
     citations = tuple(Citation(raw="", title="", section="", position=0, hit=hits[0]) for _ in range(cited))
-    return line.score("word " * words, Proceed(hits, len(hits)), citations)
+    return line.score(Said("word " * words, citations), Proceed(hits, len(hits)))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
 )
 def test_gacounts_filters_are_walls(question: str, where: object) -> None:
     profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
     line = profile.build(load(profile.knobs, SEED), inputs)
     line.run(Question(text=question), deadline=deadline())
     assert [search.where for search in index.searches] == [where]
@@ -181,7 +182,6 @@ def test_without_seed_rules_one_gate_and_one_scale_for_all(name: ProfileName) ->
     assert type(line.retrieve).__name__ == "LateRetriever"
     assert isinstance(line.gate(Found(found(0.5, 0.1)), Question(text="q")), Proceed)
     assert isinstance(line.gate(Found(found(0.49, 0.49)), Question(text="q")), Decline)
-    assert line.small_talk is not None
     assert line.refine == ((Mmr(0.75, 8),) if name == "clockify" else ())
 
 
@@ -194,7 +194,7 @@ def test_a_retriever_that_somebody_names_is_the_one(name: ProfileName, environ: 
 
 def test_gacounts_detected_filter_leans_by_default() -> None:
     profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=parse_rules(FILTERS))
+    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
     line = profile.build(load(profile.knobs, {}), inputs)
     line.run(Question(text="Where is the logo?"), deadline=deadline())
     search = index.searches[-1]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from knowledge.open.manifest import Made
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.wiring.tables import Tables
@@ -14,9 +18,19 @@ ACRONYMS = '{"ABO": "Administrative Business Office"}'
 RULES = '[{"keywords": ["logo"], "where": {"category": "brand"}, "priority": 1}]'
 
 
-def tables(tmp_path: Path, **env: str) -> Tables:
-    environ = {"RAG_PROFILE": "gacounts", "PROMPTS_DIR": str(tmp_path / "prompts"), **env}
-    return Tables(load(Settings, environ))
+class KeptIndex:
+    """An index that keeps ``tables``, None for one without a manifest."""
+
+    def __init__(self, tables: Mapping[str, str] | None) -> None:
+        self.manifest = None if tables is None else SimpleNamespace(made=Made(tables=tables))
+
+    @contextmanager
+    def lease(self) -> Iterator[KeptIndex]:
+        yield self
+
+
+def tables(kept: Mapping[str, str] | None = None, **env: str) -> Tables:
+    return Tables(load(Settings, {"RAG_PROFILE": "gacounts", **env}), KeptIndex(kept))  # type: ignore[arg-type]
 
 
 def written(path: Path, text: str) -> Path:
@@ -29,9 +43,9 @@ def expanded(found: Tables) -> str:
     return found.acronyms().expand("Ask ABO")[0]
 
 
-def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
-    assert expanded(tables(tmp_path)) == "Ask ABO"
-    assert tables(tmp_path).rules().rules == ()
+def test_without_any_there_is_nothing_to_do() -> None:
+    assert expanded(tables()) == "Ask ABO"
+    assert tables().rules().rules == ()
 
 
 @pytest.mark.parametrize(
@@ -44,34 +58,41 @@ def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
 )
 def test_the_file_that_is_named(tmp_path: Path, name: str, text: str) -> None:
     place = written(tmp_path / name, text)
-    assert expanded(tables(tmp_path, ACRONYMS_FILE=str(place))) == "Ask Administrative Business Office (ABO)"
+    assert expanded(tables(ACRONYMS_FILE=str(place))) == "Ask Administrative Business Office (ABO)"
 
 
-def test_else_the_one_beside_the_prompts(tmp_path: Path) -> None:
-    written(tmp_path / "prompts/gacounts/acronyms.json", ACRONYMS)
-    written(tmp_path / "prompts/gacounts/filters.json", RULES)
-    assert "Administrative" in expanded(tables(tmp_path))
-    assert len(tables(tmp_path).rules().rules) == 1
+def test_else_those_that_the_index_keeps(tmp_path: Path) -> None:
+    kept = {"acronyms.json": ACRONYMS, "filters.json": RULES}
+    assert "Administrative" in expanded(tables(kept))
+    assert "Administrative" in expanded(tables({"acronyms.csv": "acronym,long form\nABO,Administrative Office\n"}))
+    assert len(tables(kept).rules().rules) == 1
     other = written(tmp_path / "other.json", '{"XY": "Extra"}')
-    assert expanded(tables(tmp_path, ACRONYMS_FILE=str(other))) == "Ask ABO"
+    assert expanded(tables(kept, ACRONYMS_FILE=str(other))) == "Ask ABO"
+    assert tables(kept).digest() != tables({"filters.json": RULES}).digest()
+
+
+def test_a_table_that_cannot_be_used_is_known_at_the_start(tmp_path: Path) -> None:
+    place = written(tmp_path / "a.json", "[]")
+    with pytest.raises(ConfigurationError, match="one JSON object"):
+        tables(ACRONYMS_FILE=str(place))
 
 
 @pytest.mark.parametrize("name", ["ACRONYMS_FILE", "FILTER_RULES_FILE"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"'missing\.json'"):
-        tables(tmp_path, **{name: str(tmp_path / "missing.json")})
+        tables(**{name: str(tmp_path / "missing.json")})
     (tmp_path / "latin.json").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ConfigurationError, match=r"'latin\.json'"):
-        tables(tmp_path, **{name: str(tmp_path / "latin.json")})
+        tables(**{name: str(tmp_path / "latin.json")})
 
 
 @pytest.mark.parametrize("name", ["ACRONYMS_FILE", "FILTER_RULES_FILE"])
 def test_the_version_is_that_of_the_texts(tmp_path: Path, name: str) -> None:
     text = ACRONYMS if name == "ACRONYMS_FILE" else RULES
     place = written(tmp_path / "t.json", text)
-    before = tables(tmp_path, **{name: str(place)}).digest()
-    assert before != tables(tmp_path).digest()
+    before = tables(**{name: str(place)}).digest()
+    assert before != tables().digest()
     moved = written(tmp_path / "elsewhere.json", text)
-    assert tables(tmp_path, **{name: str(moved)}).digest() == before
+    assert tables(**{name: str(moved)}).digest() == before
     written(place, text.replace("ABO", "ABX").replace("logo", "logos"))
-    assert tables(tmp_path, **{name: str(place)}).digest() != before
+    assert tables(**{name: str(place)}).digest() != before

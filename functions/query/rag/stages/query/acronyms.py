@@ -16,7 +16,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -161,14 +161,20 @@ ACRONYM_WEIGHT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ExpandAcronyms:
-    """Adds the question with both forms of each acronym of ``table`` as a view; the trail says what was expanded."""
+    """Adds the question with both forms of each acronym of ``table`` as a view; the trail says what was expanded.
 
-    table: AcronymTable
+    The view is optional: where the index knows less of the question with it, it is read without. ``table`` gives the
+    current one.
+    """
+
+    table: Callable[[], AcronymTable]
     weight: float = ACRONYM_WEIGHT
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
         """``query`` with that view, if its (rewritten) text holds an acronym or a long form."""
-        text, trail = self.table.expand(query.text)
+        text, trail = self.table().expand(query.text)
         if not trail:
             return query
-        return replace(query, views=(*query.views, View(text, self.weight)), trail=(*query.trail, *trail))
+        return replace(
+            query, views=(*query.views, View(text, self.weight, optional=True)), trail=(*query.trail, *trail)
+        )

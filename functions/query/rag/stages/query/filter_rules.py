@@ -143,10 +143,11 @@ class RuleFilter:
     """Adds the filter of the matching rules as a view: what is in it counts more, what is not is found all the same.
 
     As a ``wall`` it joins the query's ``where`` instead, and nothing outside it is found (GaCounts' seed). ``fields``
-    gives the index's metadata fields and their types; an index that does not know them gets no rule.
+    gives the index's metadata fields and their types; an index that does not know them gets no rule. ``table`` gives
+    the current rules.
     """
 
-    table: RuleTable
+    table: Callable[[], RuleTable]
     fields: Callable[[], Mapping[str, str]]
     weight: float = FILTER_WEIGHT
     wall: bool = False
@@ -157,13 +158,12 @@ class RuleFilter:
         Raises:
             IndexUnavailable: there is no usable index.
         """
-        if not self.table.rules:
-            return query
-        matched = self.table.match(query.text, self.fields())
+        table = self.table()
+        matched = table.match(query.text, self.fields()) if table.rules else ()
         if not matched:
             return query
         named = [f"{f'the word {match.keyword!r}' if match.keyword else 'default'}: {match.rule}" for match in matched]
-        trail = (*query.trail, f"filtered by {', or by '.join(named)}")
+        trail = (*query.trail, f"{'filtered' if self.wall else 'prefers,'} by {', or by '.join(named)}")
         where = unite(matched)
         if self.wall:
             return replace(query, where=both(query.where, where), trail=trail)

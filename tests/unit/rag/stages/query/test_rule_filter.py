@@ -22,7 +22,7 @@ def filtered(text: str, fields: dict[str, str] = FIELDS, *, wall: bool = False, 
     index = FakeIndex(fields=fields)
     question = Question(text=text, filters=request)
     query = SearchQuery(text=text, top_k=8)
-    for stage in (RuleFilter(TABLE, index.fields, wall=wall), RequestFilter(index.fields)):
+    for stage in (RuleFilter(lambda: TABLE, index.fields, wall=wall), RequestFilter(index.fields)):
         query = stage(query, question)
     return query
 
@@ -35,7 +35,7 @@ def test_the_rule_is_a_view_and_the_requests_own_filter_a_wall() -> None:
     query = filtered("the travel policy", priority=9)
     assert query.views == view("the travel policy", DETECTED)
     assert query.where == {"priority": {"$eq": 9}}
-    assert query.trail[0] == "filtered by the word 'policy': category in abo and priority >= 7"
+    assert query.trail[0] == "prefers, by the word 'policy': category in abo and priority >= 7"
 
 
 def test_as_a_wall_it_stands_beside_the_requests_own() -> None:
@@ -47,19 +47,21 @@ def test_as_a_wall_it_stands_beside_the_requests_own() -> None:
 
 def test_all_the_rules_that_match_are_named() -> None:
     table = parse_rules('[{"keywords": ["x"], "where": {"f": 1}}, {"keywords": ["y"], "where": {"f": 2}}]')
-    query = RuleFilter(table, lambda: {"f": "int"})(SearchQuery(text="x or y", top_k=8), Question(text="x or y"))
+    query = RuleFilter(lambda: table, lambda: {"f": "int"})(
+        SearchQuery(text="x or y", top_k=8), Question(text="x or y")
+    )
     assert query.views == view("x or y", {"$or": [{"f": {"$eq": 1}}, {"f": {"$eq": 2}}]})
-    assert query.trail == ("filtered by the word 'x': f = 1, or by the word 'y': f = 2",)
+    assert query.trail == ("prefers, by the word 'x': f = 1, or by the word 'y': f = 2",)
 
 
 def test_the_default_rule() -> None:
     query = filtered("hello")
     assert query.views == view("hello", {"category": {"$eq": "docs"}})
-    assert query.trail == ("filtered by default: category = docs",)
+    assert query.trail == ("prefers, by default: category = docs",)
 
 
 def test_the_rewritten_question_counts() -> None:
-    stage = RuleFilter(TABLE, lambda: FIELDS)
+    stage = RuleFilter(lambda: TABLE, lambda: FIELDS)
     query = stage(SearchQuery(text="the travel policy", top_k=8), Question(text="and that?"))
     assert query.views == view("the travel policy", DETECTED)
 
@@ -72,8 +74,8 @@ def test_a_missing_index_is_an_error_unless_there_are_no_rules() -> None:
     index = FakeIndex(broken=IndexMissing("none"))
     query, question = SearchQuery(text="policy", top_k=8), Question(text="policy")
     with pytest.raises(IndexMissing):
-        RuleFilter(TABLE, index.fields)(query, question)
-    assert RuleFilter(RuleTable(), index.fields)(query, question) == query
+        RuleFilter(lambda: TABLE, index.fields)(query, question)
+    assert RuleFilter(RuleTable, index.fields)(query, question) == query
 
 
 def test_conditions_are_joined_flat() -> None:

@@ -30,6 +30,15 @@ def test_the_newer_of_two_that_score_alike_comes_first() -> None:
     assert order(hit(1, 0.83, 2023), hit(2, 0.80, 2025)) == [1, 2]
 
 
+def test_of_two_that_score_alike_the_one_of_the_year_that_is_asked_for_comes_first() -> None:
+    titled = replace(hit(1, 0.80, 2025), chunk=replace(hit(1, 0.80, 2025).chunk, title="Policy 2023"))
+    found = NewerFirst(WIDTH)((hit(2, 0.81, 2024), titled), Question(text="The rates of 2023?"))
+    assert found.hits[0] is titled
+    assert found.trail == ("of 2023, then newer first: id_1",)
+    dated = NewerFirst(WIDTH)((hit(2, 0.81, 2024), hit(3, 0.80, 2023)), Question(text="The rates of 2023?"))
+    assert [h.chunk.number for h in dated.hits] == [3, 2]
+
+
 def test_where_pairs_are_alike_in_a_chain_the_top_decides() -> None:
     # .80 ~ .79 ~ .775 but not .80 ~ .775: the seed's comparator has no answer here.
     hits = (hit(1, 0.80, 2021), hit(2, 0.79, 2022), hit(3, 0.775, 2023), hit(4, 0.765, 2024))
