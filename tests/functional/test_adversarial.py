@@ -13,7 +13,7 @@ from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
 from rag.config.settings import PROFILE_NAMES
-from rag.stages.admit.small_talk import NOT_ASKED
+from rag.stages.admit.remarks import NOT_ASKED, REPLIES
 
 pytestmark = pytest.mark.slow
 
@@ -88,8 +88,9 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
         assert not TAG.search(reply.json.get("error", "")), text
         if reply.status == 200:
             answer = reply.json["answer"]
-            assert answer == NOT_ASKED or answer.startswith("You asked:"), (answer, text)
-            answered += answer != NOT_ASKED
+            in_kind = answer in (NOT_ASKED, *REPLIES.values())
+            assert in_kind or answer.startswith("You asked:"), (answer, text)
+            answered += not in_kind
             assert not TAG.search(CODE.sub("", answer)), (answer, text)
     assert answered
 
@@ -100,7 +101,7 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
         ("<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
         ("What does <button class=start> do?", "What does \\<button class=start> do?"),
         ("What does `<button class=start>` do?", "What does `<button class=start>` do?"),
-        ("What goes into <your name>?", "What goes into \\<your name>?"),
+        ("What goes into <your crate>?", "What goes into \\<your crate>?"),
     ],
 )
 @pytest.mark.parametrize("route", ROUTES)

@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BYTES_PER_TOKEN = 4
 RERANKER = "gpt-4o-mini"
 SAID = "So it is."
-TABLES = {"ACRONYMS_FILE": "acronyms.json", "FILTER_RULES_FILE": "filters.json"}
 
 
 @contextmanager
@@ -74,7 +73,6 @@ def measure(profile: str) -> dict[str, Any]:
     asked = [row["question"] for row in rows if row["answerable"]]
     calls: Counter[str] = Counter()
     sent: Counter[str] = Counter()
-    tables = {name: str(samples / file) for name, file in TABLES.items() if (samples / file).is_file()}
     with llm(calls, sent) as url:
         os.environ |= {
             "RAG_PROFILE": profile,
@@ -82,7 +80,6 @@ def measure(profile: str) -> dict[str, Any]:
             "LLM_BASE_URL": url,
             "LLM_API_KEY": "none",
             "RERANK_MODEL": RERANKER,
-            **tables,
         }
         pipeline = build_service(load(Settings)).pipeline
         answers = [pipeline.run(Question(text=text), deadline=Deadline.after(60, pipeline.clock)) for text in asked]

@@ -46,7 +46,7 @@ class Conversation:
 
         A rewriting stands beside the question; where there is none, the question with the turns before does.
         """
-        history = question.turns or self._recalled(question.session_id, ledger)
+        history = self.recalled(question, ledger)
         if not history:
             return query, ()
         rewritten = query
@@ -58,10 +58,12 @@ class Conversation:
         ledger.events.append("reframed")
         return rewritten, history
 
-    def _recalled(self, session: str | None, ledger: Ledger) -> tuple[Turn, ...]:
+    def recalled(self, question: Question, ledger: Ledger) -> tuple[Turn, ...]:
+        """The turns before ``question``, oldest first: those that it brings, else its session's last ones."""
         nothing: tuple[Turn, ...] = ()
-        if (memory := self.memory) is None or session is None:
-            return nothing
+        session = question.session_id
+        if question.turns or (memory := self.memory) is None or session is None:
+            return question.turns
         return ledger.soft("recall", lambda: memory.recall(session, limit=self.turns), nothing)
 
     def remember(self, answer: Answer) -> None:
@@ -81,3 +83,8 @@ class Conversation:
             asked=question.text,
         )
         self.memory.remember(question.session_id, turn)
+
+
+def asked_again(query: SearchQuery, turn: Turn) -> SearchQuery:
+    """The question of ``turn`` in place of a remark on its answer."""
+    return replace(query, text=turn.question, trail=(*query.trail, f"looked up again: {turn.question}"))

@@ -34,7 +34,7 @@ def with_turns(query: SearchQuery, history: Sequence[Turn], *, answer: str) -> S
             break
         joined = longer
     answered = f"{query.text} {answer[:ANSWER_CHARS]}".strip()
-    candidates = (View(joined, QUESTIONS_WEIGHT, recalled=True), View(answered, ANSWER_WEIGHT, recalled=True))
+    candidates = (View(joined, QUESTIONS_WEIGHT, optional=True), View(answered, ANSWER_WEIGHT, optional=True))
     views = tuple(view for view in candidates if len(query.text) < len(view.text) <= MAX_CHARS)
     if not views:
         return query

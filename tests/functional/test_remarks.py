@@ -1,0 +1,76 @@
+"""What asks about nothing, in every profile: a reply in kind, no search, no model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes_llm import LlmServer
+from functional.harness import Start, rest_event
+
+from rag.config.settings import PROFILE_NAMES
+from rag.stages.admit.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
+
+KIND = {
+    "Hi there!": REPLIES["greeting"],
+    "thank you so much": REPLIES["thanks"],
+    "ok, bye": REPLIES["goodbye"],
+    "yes, that is right": REPLIES["assent"],
+    "That is wrong.": REPLIES["dissent"],
+    "Are you a real person?": REPLIES["identity"],
+    "What is it?": NOT_ASKED,
+}
+QUESTION = "How much is a telex release?"
+SESSION = "remarks-on-an-answer-0123456789"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_it_is_answered_in_kind_and_costs_no_model(start: Start, profile: str) -> None:
+    with LlmServer(answer=lambda _: "Yes.") as server:
+        api = start(RAG_PROFILE=profile, LLM_BASE_URL=server.url, RAG_OLLAMA_URL=server.url)
+        replies = {text: api.ask(text) for text in KIND}
+    assert server.requests == []
+    assert {text: reply.json["answer"] for text, reply in replies.items()} == KIND
+    for body in (reply.json for reply in replies.values()):
+        assert (body["refused"], body["citations"], body["metadata"]["model"]) == (True, [], None)
+        assert body["confidence"] == {"level": "Low", "score": 0, "reason": "Nothing was asked", "raw": None}
+        assert body["metadata"]["timings"]["retrievalMs"] == 0
+    assert all(line.get("NoResults", [0]) == [0] for reply in replies.values() for line in reply.metrics)
+
+
+def test_without_a_model_the_passage_is_offered_again(start: Start, tmp_path: Path) -> None:
+    api = start(STORE_PATH=str(tmp_path / "store.sqlite"))
+    answer, again, simpler, wrong = (
+        api.ask(text, sessionId=SESSION).json["answer"]
+        for text in (QUESTION, "Can you repeat that?", "Can you explain that further please?", "That is wrong.")
+    )
+    assert (again, simpler, wrong) == (answer, ONLY_QUOTES + answer, REPLIES["dissent"] + VOTE)
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_model_is_asked_the_question_again_with_the_remark(start: Start, tmp_path: Path, profile: str) -> None:
+    simpler = "Can you explain that further please?"
+    with LlmServer(answer=lambda _: "It costs SGD 45.") as server:
+        store = str(tmp_path / "store.sqlite")
+        api = start(RAG_PROFILE=profile, LLM_BASE_URL=server.url, RAG_OLLAMA_URL=server.url, STORE_PATH=store)
+        before = api.ask(QUESTION, sessionId=SESSION).json
+        asked = len(server.requests)
+        if before["refused"]:
+            pytest.skip("the sample of this profile does not know it")
+        body = api.ask(simpler, sessionId=SESSION).json
+        system, user = (message["content"] for message in server.requests[-1].json["messages"])
+    assert len(server.requests) == asked + 1  # nothing is rewritten
+    assert simpler in user
+    assert QUESTION in user + system
+    assert f"looked up again: {QUESTION}" in body["metadata"]["trail"]
+
+
+def test_nobody_has_to_look_after_it(start: Start) -> None:
+    api = start(RAG_PROFILE="clockify")
+    body = api.call(rest_event("POST", "/v1/query", json.dumps({"question": "Thanks!"}))).json
+    assert (body["refused"], body["routing"]) == (True, {"action": "return", "reason": "Nothing was asked"})
+
+
+def test_the_seeds_know_no_remarks(start: Start) -> None:
+    assert "specific information" in start(SEED_RULES="on").ask("Hello!").json["answer"]
