@@ -6,9 +6,10 @@ similarities s_ij of piece i and token j, a run is worth
     sum_i w_i max(max_{j in run} s_ij, .6 max_{j in its headings} s_ij) + .5 (its chunk's score - the best chunk's)
     - .00007 a character
 
-(.8 of the headings' where it begins right below one), so that of what answers alike the shorter one is quoted. A
-contiguous run reads better than scattered sentences, and is half as long for as many answers (docs/retrieval.md has
-the figures).
+(.8 of the headings' where it begins right below one, and of what introduces a unit), so that of what answers alike the
+shorter one is quoted. A contiguous run reads better than scattered sentences, and is half as long for as many answers
+(docs/retrieval.md has the figures). The items of a list and the rows of a table are alternatives: a run holds one of
+them alone, or all.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 HEADING_SHARE = 0.6
 OPENING_SHARE = 0.8
 """What opens a section is about its heading, whose words it need not repeat. Between .5 and .9 SQuAD moves by .003."""
+LEAD_SHARE = 0.8
+"""What introduces a list, or heads a table, is said of every item and row alike, and tells none from the others."""
 CHUNK_SHARE = 0.5
 CHAR_COST = 0.00007
 LISTED = (Kind.ITEM, Kind.ROW)
@@ -55,9 +58,9 @@ class Units:
     ``table`` has their rows as ``Match.units`` has them, ``passage`` the place of each one's passage; ``goes_on`` says
     which come right after another one of the same chunk, ``opens`` which come right below a heading. ``covers`` are
     each one's best similarities with the m pieces of the question, its lead's included, shape (n, m); ``above`` those
-    of the title and the heading above it. ``opener`` is, of an item or a row that is not the last of its kind, the unit
-    that introduces them with a colon: a run that has that one ends with the last. Of the unit itself it is that unit,
-    so that no run ends there. Else -1.
+    of the title and the heading above it. ``list_first`` and ``list_last`` are the ends of the list or table that an
+    item or a row is in, of any other unit itself. ``announces`` says which end with a colon before another one: no run
+    ends there.
     """
 
     table: NDArray[np.int64]
@@ -66,7 +69,15 @@ class Units:
     covers: NDArray[np.float32]
     above: NDArray[np.float32]
     opens: NDArray[np.bool_]
-    opener: NDArray[np.int64]
+    list_first: NDArray[np.int64]
+    list_last: NDArray[np.int64]
+    announces: NDArray[np.bool_]
+
+    def chars(self, first: NDArray[np.int64] | int, last: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """How long the runs from ``first`` to ``last`` are, with what introduces their first units."""
+        of, to = self.table[first], self.table[last]
+        chars: NDArray[np.int64] = to[..., END] - of[..., START] + of[..., LEAD_END] - of[..., LEAD_START]
+        return chars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +117,9 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     colon = np.array(
         [passages[i].text[end - 1] in COLONS for i, end in zip(passage[kept], table[kept, END], strict=True)]
     )
-    opener = _openers(table[kept, KIND], goes_on, colon)
-    return Units(table[kept], passage[kept], goes_on, covers[kept], above, opens, opener)
+    follows = np.append(goes_on[1:], False)  # which units another one comes right after
+    lists = _lists(table[kept, KIND], goes_on)
+    return Units(table[kept], passage[kept], goes_on, covers[kept], above, opens, *lists, colon & follows)
 
 
 def _met(
@@ -126,18 +138,16 @@ def _met(
     best[bounds[::2] >= bounds[1::2]] = 0
     best = best.clip(0)
     units = best[: 2 * len(table)]
-    return np.maximum(units[::2], units[1::2]), best[2 * len(table) :]
+    return np.maximum(units[::2], np.float32(LEAD_SHARE) * units[1::2]), best[2 * len(table) :]
 
 
-def _openers(kind: NDArray[np.int64], goes_on: NDArray[np.bool_], colon: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """See ``Units.opener``; ``colon`` says which units end with one."""
+def _lists(kind: NDArray[np.int64], goes_on: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last unit of the list or table that each one is in; itself where it is in none."""
     place = np.arange(len(kind))
-    follows = np.append(goes_on[1:], False)  # which units another one comes right after
     same = goes_on & np.isin(kind, LISTED) & (np.diff(kind, prepend=-1) == 0)
-    first = np.maximum.accumulate(np.where(same, 0, place))  # the first of each one's list or table
-    before = np.maximum(first - 1, 0)
-    introduced = goes_on[first] & colon[before] & np.isin(kind, LISTED) & np.append(same[1:], False)
-    return np.where(colon & follows, place, np.where(introduced, before, -1))
+    first = np.maximum.accumulate(np.where(same, 0, place))
+    ends = np.flatnonzero(np.append(~same[1:], True))
+    return first, ends[np.searchsorted(ends, place)]
 
 
 def runs_of(units: Units, weights: NDArray[np.float32], scores: NDArray[np.float32], max_chars: int) -> Runs:
@@ -145,7 +155,6 @@ def runs_of(units: Units, weights: NDArray[np.float32], scores: NDArray[np.float
 
     ``weights`` are those of the question's pieces, ``scores`` those of the passages' chunks.
     """
-    lead = units.table[:, LEAD_END] - units.table[:, LEAD_START]
     first = np.arange(len(units.table))
     covers = units.covers
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = []
@@ -155,12 +164,13 @@ def runs_of(units: Units, weights: NDArray[np.float32], scores: NDArray[np.float
             on = (last < len(units.table)) & units.goes_on[np.minimum(last, len(units.table) - 1)]
             first, last, covers = first[on], last[on], covers[on]
             covers = np.maximum(covers, units.covers[last])
-        chars = units.table[last, END] - units.table[first, START] + lead[first]
+        chars = units.chars(first, last)
         fits = (chars <= max_chars) | (size == 0)
         first, last, chars, covers = first[fits], last[fits], chars[fits], covers[fits]
         if not len(first):
             break
-        whole = units.opener[last] < first
+        whole = (first == last) | ((units.list_first[first] == first) & (units.list_last[last] == last))
+        whole &= ~units.announces[last]
         parts.append((first[whole], last[whole], chars[whole], covers[whole]))
     first, last, chars, covers = (np.concatenate(column) for column in zip(*parts, strict=True))
     share = np.where(units.opens[first], OPENING_SHARE, HEADING_SHARE).astype(np.float32)

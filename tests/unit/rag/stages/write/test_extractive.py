@@ -28,9 +28,9 @@ TEA = make_hit(
 QUESTION = "How many days does an import permit take?"
 
 
-def context_of(question: str, *hits: Hit, **weights: float) -> Context:
+def context_of(question: str, *hits: Hit, unknown: tuple[str, ...] = ()) -> Context:
     found = tuple(matched(hit, question) for hit in hits)
-    return replace(TitledPacker(8000, TitleForm(0.5, 3))(found), evidence=make_evidence(question, **weights))
+    return replace(TitledPacker(8000, TitleForm(0.5, 3))(found), evidence=make_evidence(question, unknown=unknown))
 
 
 def completed(question: str, context: Context) -> Completion:
@@ -40,7 +40,7 @@ def completed(question: str, context: Context) -> Completion:
 def test_what_answers_with_its_citation() -> None:
     context = context_of(QUESTION, PERMITS, TEA)
     completion = completed(QUESTION, context)
-    assert completion.text == "An import permit takes five working days."
+    assert completion.text.startswith("An import permit takes five working days. The fee is **12.50 dollars**")
     assert [context.used[quote.passage].citation for quote in completion.quotes] == ["[Import permits > Fees]"]
 
 
@@ -78,17 +78,12 @@ def test_code_comes_with_what_introduces_it(question: str) -> None:
 OHIO = "What does an import permit cost in Ohio?"
 
 
-def test_a_heavy_word_without_a_match_is_named_first_where_the_evidence_is_weak() -> None:
+def test_a_word_that_no_document_has_is_named_first() -> None:
     weak = replace(PERMITS, score=0.3, parts={"dense": 0.3})
-    completion = completed(OHIO, context_of(OHIO, weak, ohio=0.5))
-    assert completion.note == "The documents found do not mention Ohio. What comes closest:"
+    completion = completed(OHIO, context_of(OHIO, weak, unknown=("Ohio",)))
+    assert completion.note == "The documents do not mention Ohio. What comes closest:"
     assert completion.text.startswith(f"{completion.note}\n\n")
     assert len(completion.quotes) == 1
-
-
-def test_nothing_is_named_where_the_evidence_is_strong() -> None:
-    question = "an import permit takes working days roughly"
-    assert completed(question, context_of(question, PERMITS)).text.startswith("An import permit takes")
 
 
 def test_a_context_without_matches_is_quoted_by_paragraphs() -> None:

@@ -23,8 +23,13 @@ def texts(question: str, *passages: str) -> list[str]:
     return [excerpt.text for excerpt in quoted(question, *passages)]
 
 
+SAID = (
+    "whatever anybody in the queue may have been told by a cousin, a neighbour or the man who sells umbrellas, and "
+    "however loudly everybody else in front of the counter says otherwise"
+)
+"""Makes a sentence long enough to be quoted alone."""
 TEA = "Tea is served in the hall at four."
-PERMIT = "A permit takes five working days."
+PERMIT = f"A permit takes five working days, {SAID}."
 WAITING = "Nobody at all waits longer than that."
 DESK = "The desk for visitors closes at noon."
 TIMES = f"{TEA} {PERMIT} {WAITING} {DESK}"
@@ -40,38 +45,52 @@ def test_neighbours_that_answer_together_are_one_quote() -> None:
 
 
 def test_a_second_quote_adds_what_the_first_one_lacks() -> None:
-    assert texts("permit days dollars", TIMES, f"{TEA} {COST}") == [PERMIT, COST]
+    assert texts("permit takes days dollars", TIMES, f"{TEA} {COST}") == [PERMIT, COST]
 
 
 def test_what_adds_nothing_is_not_quoted_again() -> None:
     assert texts("How many days does a permit take?", TIMES, TIMES) == [PERMIT]
 
 
+def test_a_short_sentence_comes_with_what_goes_on_below_it() -> None:
+    text = f"{TEA} A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n{PERMIT}\n"
+    assert texts("green paper", text) == [
+        "A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n" + PERMIT
+    ]
+    assert texts("green paper", "A permit is a green paper.\n\n## Fees\n\nForty.\n") == ["A permit is a green paper."]
+
+
 LIST = "Intro.\n\nYou need for a permit:\n\n- the form\n- a photo of the llama\n- the fee\n"
 
 
-def test_an_item_comes_with_what_introduces_its_list() -> None:
-    assert texts("photo llama", LIST) == ["You need for a permit:\n- a photo of the llama"]
+def test_a_short_list_is_quoted_whole_with_what_introduces_it() -> None:
+    whole = ["You need for a permit:\n\n- the form\n- a photo of the llama\n- the fee"]
+    assert texts("photo llama", LIST) == texts("need for a permit", LIST) == whole
 
 
-def test_a_row_comes_with_its_header_and_ends_a_block() -> None:
-    table = "| Zone | Fee |\n|---|---|\n| North | 40 |\n| South | 60 |\n"
-    assert quoted("fee South", table) == [Quote(0, "| Zone | Fee |\n|---|---|\n| South | 60 |", block=True)]
+def test_of_a_long_list_one_item_is_quoted_and_never_its_beginning() -> None:
+    text = f"You need for a permit:\n\n- the form, {SAID}\n- a photo of the llama, {SAID}\n- the fee, {SAID}\n"
+    assert texts("permit photo llama", text) == [f"You need for a permit:\n- a photo of the llama, {SAID}"]
+
+
+def test_a_row_of_a_long_table_comes_with_its_header_and_ends_a_block() -> None:
+    table = f"| Zone | Fee |\n|---|---|\n| North | 40, {SAID} |\n| East | 50, {SAID} |\n| South | 60, {SAID} |\n"
+    (only,) = quoted("fee South", table)
+    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n| South | 60, {SAID} |", block=True)
 
 
 def test_code_comes_with_the_sentence_before_it() -> None:
-    code = (
-        "Nobody knows where flux came from. You restart it at any time with:\n\n```sh\nflux restart --force\n```\n\n"
-        "It takes a while.\n"
-    )
+    code = "Nobody knows where flux came from. You restart it at any time with:\n\n```sh\nflux restart --force\n```\n"
     assert quoted("restart force", code) == [
         Quote(0, "You restart it at any time with:\n\n```sh\nflux restart --force\n```", block=True)
     ]
 
 
 def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
-    nested = "- To change the valve you either:\n  - wait for a week or two\n  - restart the flux\n    by force\n"
-    assert texts("restart flux force", nested) == ["- To change the valve you either:\n- restart the flux\n  by force"]
+    others = f"  - wait, {SAID}\n  - pray, {SAID}\n"
+    nested = f"- To change the valve you either:\n{others}  - restart the flux\n    by force, {SAID}\n"
+    quote = f"- To change the valve you either:\n- restart the flux\n  by force, {SAID}"
+    assert texts("restart flux force", nested) == [quote]
 
 
 def test_what_stands_under_a_heading_is_about_it() -> None:
@@ -87,8 +106,8 @@ def test_nothing_beyond_what_was_packed_is_quoted() -> None:
 
 
 def test_brackets_and_markup_stay_as_they_are() -> None:
-    text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute.\n"
-    assert texts("pip install", text) == ["Run `pip install name[extra]==1.2.0` now."]
+    text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute."
+    assert texts("pip install", f"{text}\n") == [text]
 
 
 def test_passages_without_units_give_nothing() -> None:
@@ -103,19 +122,11 @@ def test_nothing_is_quoted_of_what_is_outdated() -> None:
 
 
 def test_what_opens_a_section_is_about_its_heading() -> None:
-    text = (
-        "## Starting a timer\n\nChoose the tracker and press the green button.\n\nThe clock runs on our servers then.\n"
-    )
-    assert texts("starting a timer", text) == ["Choose the tracker and press the green button."]
+    text = f"## Starting a timer\n\nPress the green button, {SAID}.\n\nThe clock runs on our servers then.\n"
+    assert texts("starting a timer", text) == [f"Press the green button, {SAID}."]
 
 
 def test_what_introduces_something_is_not_quoted_without_it() -> None:
     rows = "| Free | 60 |\n| Pro | 300 |"
     text = f"How many requests a key may send depends on the plan:\n\n| Plan | Requests |\n|---|---|\n{rows}\n"
     assert texts("how many requests may a key send", text) == [text.strip()]
-
-
-def test_a_list_is_whole_where_no_part_of_it_says_more_than_its_heading() -> None:
-    text = "## Packing for llamas\n\n- rope\n- a salt lick\n- blankets\n"
-    assert texts("packing for llamas", text) == ["- rope\n- a salt lick\n- blankets"]
-    assert texts("salt lick", text) == ["- a salt lick"]
