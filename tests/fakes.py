@@ -135,7 +135,9 @@ class FakeIndex:
         with self.lease():
             return self._fields
 
-    def search(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+    def search(
+        self, vector: np.ndarray, *, k: int, where: Where | None = None, with_vectors: bool = False
+    ) -> tuple[Hit, ...]:
         return self._found(FakeSearch(k, where, vector))
 
     def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
@@ -267,8 +269,8 @@ def make_inputs(
         index=index,
         writer=writer,
         services=services,
-        acronyms=AcronymTable(),
-        rules=RuleTable(()),
+        acronyms=AcronymTable,
+        rules=RuleTable,
         clock=clock or FakeClock(),
         new_id=new_id,
         instructions=instructions,

@@ -16,20 +16,35 @@ _WORD = re.compile(r"\w+")
 MET, UNMET = 0.9, 0.2
 
 
-def make_asked(question: str, **weights: float) -> Asked:
-    """The words of ``question``; ``weights`` are their shares before they are made to sum to 1, .1 where not said."""
+def make_asked(question: str, *, unknown: tuple[str, ...] = (), **weights: float) -> Asked:
+    """The words of ``question``; ``weights`` are their shares before they are made to sum to 1, .1 where not said.
+
+    The index has all but those that are ``unknown``.
+    """
     words = list(_WORD.finditer(question))
     shares = np.array([weights.get(word[0].casefold(), 0.1) for word in words], dtype=np.float32)
     spans = np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2)
     return Asked(
-        text=question, vector=np.zeros(4, np.float32), spans=spans, weights=shares / max(float(shares.sum()), 1e-9)
+        text=question,
+        vector=np.zeros(4, np.float32),
+        spans=spans,
+        weights=shares / max(float(shares.sum()), 1e-9),
+        unknown=tuple((question.index(word), question.index(word) + len(word)) for word in unknown),
     )
 
 
-def make_evidence(question: str, *, score: float = 0.7, bar: float | None = 0.3, **weights: float) -> Evidence:
-    """What an index knows of ``question``; ``weights`` as in ``make_asked``."""
+def make_evidence(
+    question: str, *, score: float = 0.7, bar: float | None = 0.3, unknown: tuple[str, ...] = (), **weights: float
+) -> Evidence:
+    """What an index knows of ``question``; ``unknown`` and ``weights`` as in ``make_asked``."""
     signals = {"best_cosine": score, "best_window": score, "late": score}
-    return Evidence(asked=make_asked(question, **weights), signals=signals, score=score, bar=bar)
+    return Evidence(
+        asked=make_asked(question, unknown=unknown, **weights),
+        signals=signals,
+        score=score,
+        bar=bar,
+        language="English",
+    )
 
 
 def matched(hit: Hit, question: str, *, near: Mapping[str, float] | None = None) -> Hit:

@@ -32,16 +32,16 @@ class Case:
 
 
 SAMPLES = (
-    Case("waypoint", "right=.5,ndcg=.86,falseRefusals=.22,sureFalseAnswers=.2"),
-    Case("gacounts", "right=.45,ndcg=.81,falseRefusals=.35,sureFalseAnswers=.35"),
-    Case("clockify", "right=.42,ndcg=.81,falseRefusals=.35,sureFalseAnswers=.2"),
+    Case("waypoint", "right=.62,ndcg=.86,falseRefusals=.1,sureFalseAnswers=.2"),
+    Case("gacounts", "right=.62,ndcg=.81,falseRefusals=.16,sureFalseAnswers=.35"),
+    Case("clockify", "right=.5,ndcg=.81,falseRefusals=.14,sureFalseAnswers=.25"),
 )
 """Asked by somebody who has read the documents and not the code: short, misspelt, several at once, near misses."""
 
 PUBLIC = (
-    Case("squad_v11_dev", "right=.78,falseRefusals=.06,falseAnswers=.1,ece=.25"),
-    Case("clapnq_dev", "right=.95,falseRefusals=.04,falseAnswers=.16,ece=.15"),
-    Case("covid_faq", "right=.65,falseRefusals=.04,falseAnswers=.15,ece=.2"),
+    Case("squad_v11_dev", "right=.78,falseRefusals=.06,falseAnswers=.3,ece=.25"),
+    Case("clapnq_dev", "right=.95,falseRefusals=.04,falseAnswers=.4,ece=.15"),
+    Case("covid_faq", "right=.65,falseRefusals=.04,falseAnswers=.35,ece=.2"),
 )
 
 

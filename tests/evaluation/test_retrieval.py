@@ -90,8 +90,8 @@ def test_quotes_hold_the_answer_and_are_short(asked: Asked) -> None:
     answers = {row["_id"]: row["answers"] for row in rows}
     quotes = {query_id: _quoted(asked.index, text) for query_id, text in asked.queries}
     holding = sum(any(answer in quotes[query_id] for answer in answers[query_id]) for query_id in quotes)
-    report("quotes with the words that answer, SQuAD", holding, len(quotes), 0.85)
-    assert statistics.median(map(len, quotes.values())) <= 350
+    report("quotes with the words that answer, SQuAD", holding, len(quotes), 0.88)
+    assert statistics.median(map(len, quotes.values())) <= 400
 
 
 def test_a_change_of_the_subject_is_answered_as_a_question_that_stands_alone(asked: Asked) -> None:
@@ -104,7 +104,7 @@ def test_a_change_of_the_subject_is_answered_as_a_question_that_stands_alone(ask
 
 
 def _passes(index: Index, text: str) -> bool:
-    return isinstance(EvidenceGate()(index.look([View(text)], k=10), Question(text=text)), Proceed)
+    return isinstance(EvidenceGate(doubts=False)(index.look([View(text)], k=10), Question(text=text)), Proceed)
 
 
 def _quoted(index: Index, text: str, *before: Turn) -> str:

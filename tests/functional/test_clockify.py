@@ -64,6 +64,24 @@ def test_an_answer_in_the_help_desks_words(desk: Api) -> None:
     assert {"retrievalMs", "generationMs", "citationMs", "totalMs"} <= set(body["timing"])
 
 
+def test_a_misspelt_question_is_answered_as_the_one_that_was_meant(desk: Api) -> None:
+    meant = "How many languages does it speak"
+    body = desk.ask("How many langauges does it speak").json
+
+    assert f"also searched as: {meant}" in body["metadata"]["trail"]
+    assert body["citations"][0]["id"] == desk.ask(meant).json["citations"][0]["id"]
+    assert "do not mention" not in body["answer"]
+
+
+def test_a_question_in_another_language_is_told_that_of_the_documents(desk: Api) -> None:
+    body = ask(desk, "Wie viele Urlaubstage darf man ins nächste Jahr mitnehmen?")
+
+    assert body["answer"] == "The documents are in English, and your question is not. Please ask in English."
+    assert body["refused"] is True
+    reason = "The question is in another language than the documents"
+    assert body["routing"] == {"action": "return", "reason": reason}
+
+
 def test_the_api_shape_names_ids_and_headings(desk: Api) -> None:
     body = desk.ask(QUESTION).json
     citation = body["citations"][0]

@@ -81,10 +81,10 @@ def test_acronyms_are_expanded_where_there_are_any(spoken: list[tuple[Json, Repl
 def test_filters_are_detected_where_there_are_any(spoken: list[tuple[Json, Reply]]) -> None:
     for turn, reply in spoken:
         if (word := turn["expects"]["filter"]) and not turn["expects"]["followUp"]:
-            assert "filtered by the word" in _trail(reply), turn["question"]
+            assert "prefers, by the word" in _trail(reply), turn["question"]
             assert CATEGORY_OF_FILTER[word] in _trail(reply), turn["question"]
         else:
-            assert "filtered by default: sourceEnvironment = production" in _trail(reply), turn["question"]
+            assert "prefers, by default: sourceEnvironment = production" in _trail(reply), turn["question"]
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, 
     index = api.health().json["index"]
     assert (index["manifest"], index["documents"], index["chunks"], index["builtAt"]) == (False, 2, 2, None)
     # and its scores are on the scale of the seed: 2 cos - 1
-    cosine = float(embedder.embed([CREDIT_QUESTION])[0] @ embedder.embed([texts["Payment terms"]])[0])
+    cosine = float(embedder.embed([CREDIT_QUESTION.rstrip("?")])[0] @ embedder.embed([texts["Payment terms"]])[0])
     assert body["citations"][0]["score"] == pytest.approx(2 * cosine - 1, abs=1e-3)
 
 

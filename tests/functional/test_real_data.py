@@ -61,7 +61,7 @@ def test_a_question_finds_its_page(handbook: Api, question: str, page: str, said
     body = handbook.ask(question).json
     assert body["refused"] is False
     assert page in {citation["docId"] for citation in body["citations"]}
-    assert said in body["answer"]
+    assert said in " ".join(body["answer"].split())
     assert "{%" not in body["answer"]
 
 

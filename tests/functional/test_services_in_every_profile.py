@@ -39,7 +39,7 @@ CASES = (
         "And for food?",
         "Which documents do you need to import food into Singapore?",
         r"\n(\[[^\[\]\n]+\])\n",
-        "What papers do you need for shipping hazardous chemicals?",
+        "What papers do I need to ship dangerous goods?",
     ),
     Case(
         "clockify",

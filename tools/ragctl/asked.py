@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,9 @@ class Asked:
     drafts: bool = False
     allow_host: tuple[str, ...] = ()
     max_pages: int = MAX_PAGES
+    acronyms: str = ""
+    filters: str = ""
+    cut: str = ""
 
     @property
     def options(self) -> dict[str, object]:
@@ -34,8 +37,8 @@ class Asked:
         usual = asdict(Asked())
         return {name: value for name, value in asdict(self).items() if name != "paths" and value != usual[name]}
 
-    def made(self, profile: str) -> Made:
-        """What the manifest keeps of it."""
+    def made(self, profile: str, tables: Mapping[str, str]) -> Made:
+        """What the manifest keeps of it, and of the tables that were read."""
         from knowledge.open.manifest import Made
 
         options = {
@@ -43,7 +46,7 @@ class Asked:
             for name, value in self.options.items()
             if name != "base_url"
         }
-        return Made(profile=profile, base_url=self.base_url, paths=self.paths, options=options)
+        return Made(profile=profile, base_url=self.base_url, paths=self.paths, options=options, tables=tables)
 
     def as_last_time(self, made: Made, *, given: Collection[str]) -> Asked:
         """With what the manifest keeps, but for the options that are ``given`` now.

@@ -177,8 +177,10 @@ def _ask(service: Service, labelled: list[Labelled]) -> tuple[list[Case], int]:
 def _notes(service: Service, manifest: Manifest) -> list[str]:
     from knowledge.build.labels import labels_older
     from rag.stages.gate.evidence import EvidenceGate
+    from rag.stages.gate.other_language import TellsLanguage
 
     gate, notes = service.pipeline.gate, []
+    gate = gate.gate if isinstance(gate, TellsLanguage) else gate
     if not isinstance(gate, EvidenceGate):
         notes.append("SEED_RULES=on: the seed's rules decide, and no bar")
     elif gate.threshold is not None:

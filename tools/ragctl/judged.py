@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag.stages.score.calibrated import judged, log_odds
+from rag.stages.score.calibrated import log_odds, signals
 from rag.stages.score.confidence import NO_SOURCES
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Deadline, Proceed, Question
@@ -15,7 +15,8 @@ from ragctl.questions import names
 
 if TYPE_CHECKING:
     from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Citation, Confidence, Evidence, Found
+    from rag.values.answer import Answer, Confidence, Evidence, Found
+    from rag.values.draft import Said
     from ragctl.questions import Labelled
 
 PATIENCE_S = 60.0
@@ -73,9 +74,9 @@ class Asker:
         self._evidence = found.evidence
         return Proceed(found.hits, len(found.hits), found.evidence)
 
-    def _score(self, _: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
-        if evidence.evidence is not None and (hits := judged(evidence, citations)):
-            self._log_odds = log_odds(evidence.evidence.asked, hits, evidence.hits)
+    def _score(self, said: Said, found: Proceed) -> Confidence:
+        values = signals(said, found)
+        self._log_odds = None if values is None else log_odds(values)
         return NO_SOURCES
 
 

@@ -34,7 +34,7 @@ def searcher(mode: Mode, index: Index, *, profile: ProfileName) -> Search:
         IndexMismatch: ``mode`` needs BM25 and the index has none.
     """
     searches: dict[Mode, Callable[[], Search]] = {
-        Mode.dense: lambda: lambda text, k: index.search(index.embedder.embed([text])[0], k=k),
+        Mode.dense: lambda: _dense(index),
         Mode.bm25: lambda: _bm25(index),
         Mode.hybrid: lambda: _hybrid(index, profile),
         Mode.late: lambda: _late(index),
@@ -55,15 +55,21 @@ def words_met(index: Index, text: str, hits: Sequence[Hit]) -> list[dict[str, fl
     The mean where a word has several pieces; nothing where ``index`` has no token vectors.
     """
     from knowledge.types import View
-    from rag.stages.score.support import words_of
 
     evidence = index.look([View(text)], k=1).evidence if index.late else None
     if evidence is None:
         return [{} for _ in hits]
-    words = words_of(evidence.asked)
+    words: dict[tuple[int, int], list[int]] = {}
+    for piece, (start, end) in enumerate(evidence.asked.spans.tolist()):
+        before = next(reversed(words), (0, 0))
+        if start == before[1] < end and words:  # pieces that touch each other are one word
+            words[before[0], end] = [*words.pop(before), piece]
+        elif start < end:
+            words[start, end] = [piece]
     best = [hit.match.similarities.max(axis=1) if hit.match else None for hit in hits]
+    asked = evidence.asked.text
     return [
-        {text[word.start : word.end]: float(each[word.first : word.stop].mean()) for word in words}
+        {asked[start:end]: float(each[pieces].mean()) for (start, end), pieces in words.items()}
         if each is not None
         else {}
         for each in best
@@ -113,6 +119,12 @@ def _late(index: Index) -> Search:
     if not index.late:
         index.look([], k=1)  # raises what is wrong
     return lambda text, k: index.look([View(text)], k=k).hits
+
+
+def _dense(index: Index) -> Search:
+    from knowledge.cut.embedding_text import question_text
+
+    return lambda text, k: index.search(index.embedder.embed([question_text(text)])[0], k=k)
 
 
 def _bm25(index: Index) -> Search:

@@ -99,7 +99,8 @@ def halves(cases: Sequence[Case], answerable: int, seed: int) -> tuple[list[Case
 
 def measured(labelled: Sequence[Case], unseen: Sequence[Case], far: Sequence[float]) -> Floats:
     """A row of the table: see ``COLUMNS``."""
-    known = Calibration(means={}, stds={}, bar=float(np.quantile(far, QUANTILE)))
+    bar = float(np.quantile(far, QUANTILE))
+    known = Calibration(means={}, stds={}, bar=bar, doubt=bar)
     by_itself, asked_for = (fitted(labelled, far, known, {}, goal) for goal in (None, Goal.FALSE_REFUSALS))
     bars = [known.bar, by_itself.threshold.bar or known.bar, asked_for.threshold.bar or known.bar]
     scores = Scores(_scores(unseen, answerable=True), _scores(unseen, answerable=False), np.array(far))

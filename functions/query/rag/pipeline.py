@@ -1,7 +1,4 @@
-"""The pipeline: slots in a fixed order, each timed in one place.
-
-run(question) = finish(generate(prepare(question)))
-"""
+"""The pipeline: slots in a fixed order, each timed in one place: run(question) = finish(generate(prepare(question)))"""
 
 from __future__ import annotations
 
@@ -12,16 +9,16 @@ from functools import partial
 
 from rag.answer.cited import build_related_docs, build_sources
 from rag.answer.finish import Finish, removed_note
-from rag.answer.growing import Growing, Read, read_answer
+from rag.answer.growing import Read, read_answer
 from rag.answer.read import MAX_CHARS
 from rag.ledger import Ledger
-from rag.ports import OnText, Retriever, SmallTalk, Writer
+from rag.ports import OnText, Remarks, Retriever, Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Route, Score
 from rag.stages.after.feedback_log import FeedbackLog, grounds
-from rag.stages.after.route import escalated
+from rag.stages.after.route import routed
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.cache.frozen_answer import thaw
-from rag.stages.conversation.conversation import Conversation
+from rag.stages.conversation.conversation import Conversation, asked_again
 from rag.stages.gate.declined import declined
 from rag.stages.refine.rerank import LlmRerank
 from rag.stages.score.confidence import NOT_ANSWERED
@@ -39,7 +36,7 @@ from rag.values.answer import (
     SearchQuery,
 )
 from rag.values.chat import STOPPED
-from rag.values.draft import CLOSEST, Draft
+from rag.values.draft import CLOSEST, Draft, Said
 from rag.values.events import Listen, Reading, Status, text_alone
 from rag.values.stored import Turn
 
@@ -50,18 +47,18 @@ class Pipeline:
 
     ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer when there is
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
-    ``new_id`` makes response ids. ``small_talk`` answers what needs no search. ``refine`` chooses of what is found, by
+    ``new_id`` makes response ids. ``remarks`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
     in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``conversation``, ``cache``,
-    ``learn``, ``rerank``, its check of statements and ``feedback`` may fail: see ``Answer.skipped``. ``sparing`` is a
-    block in which stores keep nobody waiting for long.
+    ``learn``, ``rerank``, its check of statements and ``feedback`` may fail: see ``Answer.skipped``. In a block of
+    ``sparing`` stores keep nobody waiting for long.
     """
 
     profile: str
     top_k: int
     decline_text: str
     admit: Admit
-    small_talk: SmallTalk | None = None
+    remarks: Remarks | None = None
     conversation: Conversation | None = None
     query_stages: tuple[QueryStage, ...]
     cache: CacheSlot | None = None
@@ -110,18 +107,23 @@ class Pipeline:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         question = ledger.time("admit", self.admit, question)
         ledger.tell(Status("searching"))
-        alone = self.conversation is None or self.conversation.begins_with(question)
-        question = self.conversation.identified(question) if self.conversation else question
+        talk = self.conversation
+        alone = talk is None or talk.begins_with(question)
+        question = talk.identified(question) if talk else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
-        if self.small_talk and (reply := self.small_talk(question.text, alone=alone)):
+        before = partial(talk.recalled, question, ledger) if talk else tuple
+        remark = self.remarks(question, before, alone=alone) if self.remarks else None
+        if isinstance(remark, Decline):
             ledger.events.append("small_talk")
-            return Draft(question=question, query=query, decision=reply)
-        if self.conversation:
-            query, history = self.conversation.resolve(query, question, ledger)
+            return Draft(question=question, query=query, decision=remark)
+        if remark:
+            query, history = asked_again(query, remark), (remark,)
+        elif talk:
+            query, history = talk.resolve(query, question, ledger)
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
-        question = replace(question, understood=query.text)
+        question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
         draft = Draft(question=question, query=query, history=history)
         draft = self._looked_up(draft, self.cache, ledger) if self.cache and not history else draft
         return draft if draft.cached else self._retrieved(draft, ledger)
@@ -134,14 +136,12 @@ class Pipeline:
         context = draft.context
         if context is None:
             return None, None
-        ledger.tell(Status("reading"))
-        ledger.tell(Reading(context.used))
-        ledger.tell(Status("writing"))
+        for event in (Status("reading"), Reading(context.used), Status("writing")):
+            ledger.tell(event)
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
-        made = self.answering
-        growing = Growing(made.form, context, decline=made.decline, leaks=made.leaks, listen=ledger.listen)
+        growing = self.answering.growing(context, ledger.listen)
         completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
         ledger.deadline = ledger.deadline.ending()
         if completion.finish_reason == STOPPED:
@@ -160,8 +160,7 @@ class Pipeline:
             answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger, read)
-        routing = answer.routing or escalated(answer) or (self.route(answer) if self.route else None)
-        return replace(answer, routing=routing)
+        return routed(answer, self.route)
 
     def _answered(
         self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger, read: Read | None
@@ -178,7 +177,8 @@ class Pipeline:
             ledger.events.append("prompt_leak")
         confidence = NOT_ANSWERED
         if not done.refused:
-            score = ledger.time("confidence", self.score, done.text, evidence, done.citations)
+            said = Said(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
+            score = ledger.time("confidence", self.score, said, evidence)
             held = partial(held_to_sources, score, cited=done.cited, removed=done.removed)
             confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial)
         for verdict in done.verdicts():
@@ -219,7 +219,9 @@ class Pipeline:
         if isinstance(decision, Proceed):
             ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
-            context = replace(ledger.time("pack", self.pack, decision.hits), evidence=found.evidence)
+            packed = ledger.time("pack", self.pack, decision.hits)
+            context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt))
+            trail = (*trail, decision.doubt) if decision.doubt else trail
         query = replace(draft.query, trail=trail)
         return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
@@ -238,8 +240,8 @@ class Pipeline:
     def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
-        if self.conversation and self.conversation.memory and not draft.reply:
-            ledger.soft("memory", partial(self.conversation.remember, answer), None)
+        if (talk := self.conversation) and talk.memory and not draft.reply:
+            ledger.soft("memory", partial(talk.remember, answer), None)
         whole = not answer.partial and "check" not in ledger.skipped
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)

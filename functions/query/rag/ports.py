@@ -6,7 +6,7 @@ The methods of stores may raise ``StoreUnavailable``. Their reads see every writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,7 +48,9 @@ class OpenIndex(Protocol):
         """Whether it has token vectors, so that ``look`` finds something."""
         ...
 
-    def search(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+    def search(
+        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
+    ) -> tuple[Hit, ...]:
         """The ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
 
         Raises:
@@ -116,11 +118,13 @@ class Retriever(Protocol):
         ...
 
 
-class SmallTalk(Protocol):
-    """Answers in kind what asks about nothing."""
+class Remarks(Protocol):
+    """Answers in kind what asks about nothing: see ``rag.stages.admit.remarks``."""
 
-    def __call__(self, text: str, *, alone: bool) -> Decline | None:
-        """The reply to ``text``, None where that asks something. ``alone``: no turns can have come before it."""
+    def __call__(
+        self, question: Question, history: Callable[[], Sequence[Turn]], *, alone: bool
+    ) -> Decline | Turn | None:
+        """The reply, the turn whose question a model is asked again, or None where something is asked."""
         ...
 
 

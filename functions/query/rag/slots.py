@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from rag.values.answer import (
     Answer,
-    Citation,
     Confidence,
     Context,
     Decline,
@@ -18,11 +17,12 @@ from rag.values.answer import (
     Routing,
     SearchQuery,
 )
+from rag.values.draft import Said
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
 type Refine = Callable[[tuple[Hit, ...], Question], Refined]
 type Gate = Callable[[Found, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Score = Callable[[str, Proceed, tuple[Citation, ...]], Confidence]
+type Score = Callable[[Said, Proceed], Confidence]
 type Route = Callable[[Answer], Routing]

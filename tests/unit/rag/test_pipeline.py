@@ -14,7 +14,6 @@ from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import waypoint
-from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import (
@@ -33,6 +32,7 @@ from rag.values.answer import (
     Usage,
 )
 from rag.values.events import Delta, Event, Patch, Reading, Status
+from rag.values.stored import Turn
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
@@ -173,25 +173,30 @@ def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
     assert line.finish(draft, Completion(text="x", model="m"), watch).trail == ("searched otherwise",)
 
 
-def spoken(text: str, **fields: object) -> tuple[Answer, FakeIndex]:
-    """The answer with small talk and the help desk's routing."""
+def spoken(text: str, remark: Decline | Turn | None) -> tuple[Answer, FakeIndex]:
+    """The answer where ``remark`` is made of every question, with the help desk's routing."""
     index = FakeIndex(HITS)
-    line = replace(pipeline(FakeChat("x"), index), small_talk=small_talk, route=ConfidenceRouter(), **fields)  # type: ignore[arg-type]
+    line = replace(
+        pipeline(FakeChat("x"), index), remarks=lambda question, history, *, alone: remark, route=ConfidenceRouter()
+    )
     return line.run(Question(text=text), deadline=deadline()), index
 
 
-def test_small_talk_is_answered_in_kind_without_a_search() -> None:
-    answer, index = spoken("Thanks a lot!")
-    assert answer.text == "You're welcome. What else would you like to know?"
+def test_a_remark_is_answered_in_kind_without_a_search() -> None:
+    answer, index = spoken("Thanks a lot!", Decline("nothing was asked", "You're welcome."))
+    assert answer.text == "You're welcome."
     assert (answer.refused, answer.completion, answer.confidence.reason) == (True, None, "Nothing was asked")
     assert answer.routing == Routing("return", "Nothing was asked")  # the knowledge base lacks nothing
     assert (answer.trail, answer.events, index.searches) == (("nothing was asked",), ("small_talk",), [])
 
 
-def test_a_question_behind_a_greeting_is_searched_for_without_it() -> None:
-    answer, index = spoken("Hi, which permit?", query_stages=(leave_out_small_talk,))
+def test_a_question_that_is_asked_again_is_looked_up_as_it_was_and_answered_in_the_light_of_the_remark() -> None:
+    answer, index = spoken("More simply?", Turn(question="Which permit?", answer="Form A.", at=0.0))
     assert (answer.refused, answer.text, len(index.searches)) == (False, "x", 1)
-    assert (answer.question.text, answer.question.understood) == ("Hi, which permit?", "which permit?")
+    assert (answer.question.understood, answer.trail[0]) == (
+        "Which permit?\nMore simply?",
+        "looked up again: Which permit?",
+    )
 
 
 @pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1), (50, 50)])

@@ -13,7 +13,7 @@ from ragctl.fitting import fitted, scale
 from ragctl.judged import Case
 from ragctl.platt import SHIPPED, chances, fit, held_out, quality
 
-KNOWN = Calibration(means={}, stds={}, bar=1.0)
+KNOWN = Calibration(means={}, stds={}, bar=1.0, doubt=1.0)
 
 
 def answers(count: int, slope: float, shift: float) -> tuple[np.ndarray, np.ndarray]:

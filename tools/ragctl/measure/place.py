@@ -42,7 +42,7 @@ def place_of(service: Service, folder: Path = FOLDER) -> Path:
         "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),  # its secrets are masked
         "knobs": load(PROFILES[settings.profile].knobs).model_dump(mode="json"),
         "prompts": _digest_of_files(sorted(_prompts(settings).glob("*"))),
-        "tables": Tables(settings).digest(),
+        "tables": Tables(settings, service.index).digest(),
         "program": _program(),
     }
     digest = hashlib.sha256(json.dumps(scope, sort_keys=True).encode()).hexdigest()

@@ -11,7 +11,7 @@ from rag.answer.check import Checked, SupportCheck
 from rag.answer.cited import citations_of, marks_of, quotes_of, references_of
 from rag.answer.contract import begins_with_decline, says_nothing
 from rag.answer.forms import CitationForm
-from rag.answer.growing import Read
+from rag.answer.growing import Growing, Read
 from rag.answer.leak import Leaks
 from rag.answer.markdown import markdown
 from rag.answer.quoted import quoted
@@ -21,7 +21,7 @@ from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.answer.write import Node, nodes_of, plain_text
 from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
-from rag.values.events import StatementChecked
+from rag.values.events import Listen, StatementChecked
 
 S_PER_CHAR = 0.0002
 """The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
@@ -72,6 +72,10 @@ class Finish:
     decline: str
     leaks: Leaks
     check: SupportCheck | None = None
+
+    def growing(self, context: Context, listen: Listen) -> Growing:
+        """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
+        return Growing(self.form, context, decline=self.decline, leaks=self.leaks, listen=listen)
 
     def quotes(self, made: Completion, context: Context) -> Finished:
         """What ``made`` quotes of ``context``."""

@@ -7,7 +7,7 @@ from pydantic import field_validator
 from rag.answer.forms import IdForm
 from rag.config.knobs import Source
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import OURS, answer_cache, conversation
 from rag.stages.admit.admission import StrictAdmission
@@ -71,10 +71,16 @@ class Knobs(EvidenceKnobs):
         le=1,
     )
     escalate_below: float = _SEED.percent(
-        ESCALATE_BELOW, "ESCALATE_BELOW", "Confidence below which a person should answer; Medium starts there."
+        ESCALATE_BELOW,
+        "ESCALATE_BELOW",
+        "Confidence below which a person should answer, and no answer is more than Low. Medium begins at 50, in the "
+        "seed's confidence here.",
     )
     high: float = _DOCS.percent(
-        70, "CONFIDENCE_HIGH", "Confidence from which it is High; where ESCALATE_BELOW is more, that."
+        70,
+        "CONFIDENCE_HIGH",
+        "Score from which the seed's confidence is High; where ESCALATE_BELOW is more, that. Without SEED_RULES High "
+        "begins at 75.",
     )
 
     @field_validator("llm_base_url")
@@ -107,13 +113,13 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         ),
         bar=least,
     )
-    rules = decide(knobs, inputs.index, seed)
+    rules = decide(knobs, inputs, seed)
     return Pipeline(
         profile="clockify",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=StrictAdmission(knobs.max_query_chars),
-        small_talk=rules.small_talk,
+        remarks=rules.remarks,
         conversation=conversation(knobs, inputs.services, DECLINE),
         query_stages=(*rules.query_stages, RequestFilter(inputs.index.fields)),
         cache=answer_cache(knobs, inputs.services, rules.bar),
@@ -122,7 +128,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         learn=inputs.services.learn(),
         gate=rules.gate,
         pack=IdPacker(int(knobs.context_tokens * knobs.context_share)),
-        write=inputs.writer,
+        write=writing(knobs, inputs),
         answering=answering(knobs, inputs, IdForm(), DECLINE),
         score=rules.score,
         route=ConfidenceRouter(knobs.escalate_below),

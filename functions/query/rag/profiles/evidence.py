@@ -17,16 +17,18 @@ from rag.answer.finish import Finish
 from rag.answer.forms import CitationForm
 from rag.answer.leak import Leaks
 from rag.config.knobs import Env, Source
-from rag.ports import Index, Retriever, SmallTalk
+from rag.ports import Index, Remarks, Retriever, Writer
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
 from rag.slots import Gate, QueryStage, Refine, Score
-from rag.stages.admit.small_talk import leave_out_small_talk, small_talk
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
+from rag.stages.gate.other_language import TellsLanguage
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.retrieve.late import LateRetriever
 from rag.stages.score.calibrated import CalibratedConfidence
+from rag.stages.write.doubtful import QuotesDoubtful
+from rag.stages.write.extractive import ExtractiveWriter
 
 type Threshold = Literal["auto"] | Annotated[float, Field(ge=-1, le=1)]
 
@@ -56,6 +58,13 @@ class EvidenceKnobs(ServiceKnobs):
         "the seed's.",
     )
     threshold: Threshold = EvidenceSource().threshold("none")
+    doubtful: Literal["ask", "quote", "decline"] = DESIGN.knob(
+        "ask",
+        "DOUBTFUL",
+        "What becomes of a question whose evidence is below the index's bar, and above that of 80 % of questions about "
+        "nothing: ask the model, quote what comes closest, or decline. Without a model ask is quote. A threshold that "
+        "is set, labels and SEED_RULES=on know no doubt.",
+    )
     dense_weight: float = Source("clockify").share(
         0.7, "HYBRID_DENSE_WEIGHT", "Weight of dense search against BM25 in the hybrid retriever."
     )
@@ -85,22 +94,27 @@ class Rules:
     gate: Gate
     score: Score
     bar: float
-    small_talk: SmallTalk | None = None
+    remarks: Remarks | None = None
     query_stages: tuple[QueryStage, ...] = ()
 
 
-def decide(knobs: EvidenceKnobs, index: Index, seed: Rules) -> Rules:
+def decide(knobs: EvidenceKnobs, inputs: Inputs, seed: Rules) -> Rules:
     """The ``seed``'s rules where they are asked for, else the evidence."""
     if knobs.seed_rules:
-        return replace(seed, retrieve=_retriever(knobs, index)) if knobs.retriever else seed
+        return replace(seed, retrieve=_retriever(knobs, inputs.index)) if knobs.retriever else seed
     return Rules(
-        retrieve=_retriever(knobs, index),
-        gate=EvidenceGate(knobs.threshold_or(None)),
+        retrieve=_retriever(knobs, inputs.index),
+        gate=TellsLanguage(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
         score=CalibratedConfidence(seed.score),
         bar=knobs.threshold_or(UNMEASURED_BAR),
-        small_talk=small_talk,
-        query_stages=(leave_out_small_talk,),
+        remarks=inputs.remarks,
+        query_stages=(inputs.remarks.leave_out,) if inputs.remarks else (),
     )
+
+
+def writing(knobs: EvidenceKnobs, inputs: Inputs) -> Writer:
+    """Who writes; of doubtful questions the engine that quotes, where no model is to be asked for them."""
+    return QuotesDoubtful(inputs.writer, ExtractiveWriter()) if knobs.doubtful == "quote" else inputs.writer
 
 
 def answering(knobs: EvidenceKnobs, inputs: Inputs, form: CitationForm, decline: str) -> Finish:

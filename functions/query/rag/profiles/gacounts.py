@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.answer.source_form import SourceForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, OURS, ServiceSource, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
@@ -77,14 +77,14 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         score=TopCosine(knobs.high, knobs.medium),
         bar=bar,
     )
-    rules = decide(knobs, inputs.index, seed)
+    rules = decide(knobs, inputs, seed)
     form = SourceForm(knobs.draws_on)
     return Pipeline(
         profile="gacounts",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        small_talk=rules.small_talk,
+        remarks=rules.remarks,
         conversation=conversation(knobs, services, DECLINE),
         query_stages=(
             *rules.query_stages,
@@ -101,7 +101,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         else None,
         gate=rules.gate,
         pack=UrlPacker(knobs.context_tokens),
-        write=inputs.writer,
+        write=writing(knobs, inputs),
         answering=answering(knobs, inputs, form, DECLINE),
         score=rules.score,
         feedback=services.feedback_log(),

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 from rag.ports import Index, Writer
 from rag.profiles.services import Services
+from rag.stages.admit.remarks import Remarks
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """``acronyms`` and ``rules`` are this deployment's tables, empty where there are none. ``clock`` counts
+    """``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts
     seconds, monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
-    answers under, ``""`` without a model.
+    answers under, ``""`` without a model. ``remarks`` tells what is no question, None where nobody does.
     """
 
     index: Index
     writer: Writer
     services: Services
-    acronyms: AcronymTable
-    rules: RuleTable
+    acronyms: Callable[[], AcronymTable]
+    rules: Callable[[], RuleTable]
     clock: Callable[[], float]
     new_id: Callable[[], str]
     instructions: str = ""
+    remarks: Remarks | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.answer.title_form import TitleForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide
+from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
 from rag.profiles.inputs import Inputs
 from rag.profiles.service_knobs import DESIGN, answer_cache, conversation
 from rag.stages.admit.admission import PlainAdmission
@@ -74,14 +74,14 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         ),
         bar=(least + 1) / 2,
     )
-    rules = decide(knobs, inputs.index, seed)
+    rules = decide(knobs, inputs, seed)
     form = TitleForm(knobs.min_dice, knobs.min_contained)
     return Pipeline(
         profile="waypoint",
         top_k=knobs.top_k,
         decline_text=DECLINE,
         admit=PlainAdmission(knobs.max_query_chars),
-        small_talk=rules.small_talk,
+        remarks=rules.remarks,
         conversation=conversation(knobs, inputs.services, DECLINE),
         query_stages=(*rules.query_stages, RequestFilter(inputs.index.fields)),
         cache=answer_cache(knobs, inputs.services, rules.bar),
@@ -90,7 +90,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         learn=inputs.services.learn(),
         gate=rules.gate,
         pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form),
-        write=inputs.writer,
+        write=writing(knobs, inputs),
         answering=answering(knobs, inputs, form, DECLINE),
         score=rules.score,
         feedback=inputs.services.feedback_log(),

@@ -39,22 +39,27 @@ type Support = Literal["supported", "partial", "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The gate's yes: these hits support an answer. ``passed`` counts those that reached the threshold."""
+    """The gate's yes: these hits support an answer. ``passed`` counts those that reached the threshold.
+
+    ``doubt`` says, in words, why it is doubtful that they do, ``""`` where it is not.
+    """
 
     hits: tuple[Hit, ...]
     passed: int
     evidence: Evidence | None = None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decline:
     """The gate's no: a value, never an exception. ``reason`` is for the log and the trail.
 
-    ``reply`` is what is answered in place of the profile's decline, ``""`` for that.
+    ``reply`` is what is answered in place of the profile's decline, ``""`` for that, and ``why`` says why in words.
     """
 
     reason: str
     reply: str = ""
+    why: str = "Nothing was asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +78,13 @@ class Passage:
 class Context:
     """Exactly what the model sees of the knowledge base, and the passages that it is made of.
 
-    ``evidence`` is what the index knows of the question; no model sees it.
+    ``evidence`` is what the index knows of the question, ``doubtful`` whether that is little; no model sees either.
     """
 
     text: str
     used: tuple[Passage, ...]
     evidence: Evidence | None = None
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

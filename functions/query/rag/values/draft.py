@@ -1,10 +1,10 @@
-"""What the first half of a pipeline hands to the second."""
+"""What the first half of a pipeline hands to the second, and the second to those who judge an answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Context, Decline, Hit, Proceed, Question, SearchQuery
+from rag.values.answer import Citation, Context, Decline, Hit, Passage, Proceed, Question, SearchQuery, Statement
 from rag.values.stored import CacheHit, Turn
 
 CLOSEST = 3
@@ -33,3 +33,17 @@ class Draft:
     def reply(self) -> str:
         """What is answered without a search; ``""`` where one was made."""
         return self.decision.reply if isinstance(self.decision, Decline) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an answer's confidence is read off: its ``text``, what it cites and states, and what it was written from.
+
+    ``statements`` are none where nobody could look. ``quoted`` says that no model wrote, but what quotes did.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    statements: tuple[Statement, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    quoted: bool = False

@@ -44,7 +44,7 @@ def rehearse(service: Service) -> None:
     alone = replace(
         service.pipeline,
         admit=lambda asked: asked,  # a heading may be longer than a question may be
-        small_talk=None,
+        remarks=None,
         conversation=None,
         cache=None,
         learn=None,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from knowledge.embedding import MiniLM
+from knowledge.errors import IndexUnavailable
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
@@ -20,9 +21,10 @@ from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
+from rag.profiles.evidence import EvidenceKnobs
 from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import ServiceKnobs
 from rag.profiles.services import Services
+from rag.stages.admit.remarks import Remarks
 from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
@@ -30,6 +32,8 @@ from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
+from rag.wiring.remarks import utterances
+from rag.wiring.seed_notes import seed_note
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.suggestions import Suggestions
 from rag.wiring.tables import Tables
@@ -150,10 +154,11 @@ def build_service(settings: Settings) -> Service:
         ModelMissing: the embedding model is not there.
     """
     profile = PROFILES[settings.profile]
-    knobs: ServiceKnobs = load(profile.knobs)
-    prompts, tables, stores = Prompts(settings), Tables(settings), build_stores(settings)
+    knobs: EvidenceKnobs = load(profile.knobs)
+    prompts, stores = Prompts(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
     index = live_index(settings, local=local, remote=remote)
+    tables = Tables(settings, index)
     chats = Chats(settings, knobs)
     chat = chats.answering()
     services = Services(
@@ -169,20 +174,36 @@ def build_service(settings: Settings) -> Service:
         index=index,
         writer=build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter()),
         services=services,
-        acronyms=tables.acronyms(),
-        rules=tables.rules(),
+        acronyms=tables.acronyms,
+        rules=tables.rules,
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
         instructions=prompts.load("system.txt") if chat else "",
+        remarks=Remarks(
+            utterances=utterances(),
+            embed=lambda text: local.read(text).vector,
+            votes=stores is not None,
+            writes=chat is not None,
+        ),
     )
     pipeline = profile.build(knobs, inputs)
+    if knobs.seed_rules:
+        logger.warning("%s", _seed_note(settings, index))
     if stores:
         pipeline = replace(pipeline, sparing=stores.guard.question)
     return Service(settings, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
 
 
+def _seed_note(settings: Settings, index: LiveIndex) -> str:
+    try:
+        with index.lease() as current:
+            return seed_note(settings.profile, current.manifest)
+    except IndexUnavailable:
+        return seed_note(settings.profile, None)
+
+
 def _scope(
-    settings: Settings, knobs: ServiceKnobs, index: LiveIndex, model: str, prompts: Prompts, tables: Tables
+    settings: Settings, knobs: EvidenceKnobs, index: LiveIndex, model: str, prompts: Prompts, tables: Tables
 ) -> dict[str, object]:
     """All that a cached answer depends on, beside its question."""
     with index.lease() as current:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from rag.stages.score.held_to_sources import nothing_supported
 from rag.values.answer import Answer, Routing
 
 ESCALATE_BELOW = 40.0
 """Clockify's seed's, and that of the profiles whose seed routes nothing."""
+
+
+def routed(answer: Answer, route: Callable[[Answer], Routing] | None) -> Answer:
+    """``answer`` with what should happen to it; what goes to a person has a Low confidence, whatever its score."""
+    routing = answer.routing or escalated(answer) or (route(answer) if route else None)
+    confidence = answer.confidence
+    if routing and routing.action == "escalate":
+        confidence = replace(confidence, level="Low")
+    return replace(answer, routing=routing, confidence=confidence)
 
 
 def escalated(answer: Answer) -> Routing | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rag.answer.finish import plain_answer
-from rag.stages.admit.small_talk import NOTHING_ASKED, TALKED
 from rag.stages.score.confidence import NO_SOURCES
-from rag.values.answer import Answer, Decline
+from rag.values.answer import Answer, Confidence, Decline, Routing
 from rag.values.draft import Draft
 
 
@@ -20,9 +19,9 @@ def declined(draft: Draft, *, profile: str, text: str, response_id: str) -> Answ
         question=draft.question,
         profile=profile,
         response_id=response_id,
-        confidence=NOTHING_ASKED if no.reply else NO_SOURCES,
+        confidence=Confidence("Low", 0.0, no.why) if no.reply else NO_SOURCES,
         refused=True,
-        routing=TALKED if no.reply else None,
+        routing=Routing("return", no.why) if no.reply else None,
         closest=draft.closest,
         trail=(*draft.query.trail, *reason),
     )

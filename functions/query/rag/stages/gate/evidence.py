@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.values.answer import Decline, Found, Hit, Proceed, Question
 
@@ -15,11 +15,12 @@ class EvidenceGate:
     """Proceeds when the best chunk's plain cosine reaches the threshold that a person set, in the request or here.
 
     Where nobody set one (``threshold`` is None) the index's own bar decides: the score that 95 % of questions about
-    nothing stay below in it, or what its owner's labels gave. An index in which that was not measured asks for a cosine
-    of ``UNMEASURED_BAR``.
+    nothing stay below in it, or what its owner's labels gave. Somewhat below that it proceeds too, and says that it
+    doubts, unless ``doubts`` is off. An index in which no bar was measured asks for a cosine of ``UNMEASURED_BAR``.
     """
 
     threshold: float | None = None
+    doubts: bool = True
 
     def __call__(self, found: Found, question: Question) -> Proceed | Decline:
         """Proceed with all hits, or Decline with what came closest.
@@ -35,10 +36,16 @@ class EvidenceGate:
         if asked is None and evidence is not None and evidence.bar is not None:
             if evidence.score < evidence.bar:
                 reached = f"evidence {evidence.score:.2f}, {evidence.bar:.2f} needed"
-                return Decline(f"the closest was {_name(best)} (cosine {_cosine(best):.2f}; {reached})")
+                reason = f"the closest was {_name(best)} (cosine {_cosine(best):.2f}; {reached})"
+                if self.doubts and evidence.doubt is not None and evidence.score >= evidence.doubt:
+                    return replace(self._proceed(found, least), doubt=f"doubtful: {reason}")
+                return Decline(reason)
         elif _cosine(best) < least:
             return Decline(f"the closest was {_name(best)} (cosine {_cosine(best):.2f}, {least:g} needed)")
-        return Proceed(found.hits, max(1, sum(_cosine(hit) >= least for hit in found.hits)), evidence)
+        return self._proceed(found, least)
+
+    def _proceed(self, found: Found, least: float) -> Proceed:
+        return Proceed(found.hits, max(1, sum(_cosine(hit) >= least for hit in found.hits)), found.evidence)
 
 
 def _cosine(hit: Hit) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag.values.answer import Citation, Confidence, Level, Proceed
+from rag.values.answer import Confidence, Level, Proceed
+from rag.values.draft import Said
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
 NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the question")
@@ -20,7 +21,7 @@ class CountAndMean:
     medium_count: int
     medium_mean: float
 
-    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
+    def __call__(self, said: Said, evidence: Proceed) -> Confidence:
         """The confidence in an answer that rests on ``evidence``."""
         hits = evidence.hits
         count = len(hits)
@@ -28,7 +29,7 @@ class CountAndMean:
         score = round(100 * min(1.0, max(0.0, fmean(hit.parts["dense"] for hit in hits))), 1)
         percent = f"{round(100 * mean)}%"
         if count >= self.high_count and mean >= self.high_mean:
-            cited = f" with {_plural(len(citations), 'citation')}" if citations else ""
+            cited = f" with {_plural(len(said.citations), 'citation')}" if said.citations else ""
             return Confidence("High", score, f"{_plural(count, 'relevant source')}{cited}")
         if count >= self.medium_count and mean >= self.medium_mean:
             return Confidence("Medium", score, f"{_plural(count, 'source')} found, average relevance {percent}")
@@ -55,16 +56,16 @@ class Weighted:
     high: float
     medium: float
 
-    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
-        """The confidence in ``answer``."""
+    def __call__(self, said: Said, evidence: Proceed) -> Confidence:
+        """The confidence in what was ``said``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         retrieval = _share(best - self.floor, self.ceiling - self.floor)
         coverage = _share(evidence.passed, 4)
-        cited = _share(len(citations), 3)
-        length = _share(len(answer.split()), 30)
+        cited = _share(len(said.citations), 3)
+        length = _share(len(said.text.split()), 30)
         score = round(100 * (0.4 * retrieval + 0.2 * coverage + 0.25 * cited + 0.15 * length), 1)
         level: Level = "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
-        reasons = [_plural(len(citations), "citation"), _plural(evidence.passed, "relevant chunk")]
+        reasons = [_plural(len(said.citations), "citation"), _plural(evidence.passed, "relevant chunk")]
         return Confidence(level, score, ", ".join([*reasons, f"best match {best:.0%}"]))
 
 
@@ -75,12 +76,12 @@ class TopCosine:
     high: float
     medium: float
 
-    def __call__(self, answer: str, evidence: Proceed, citations: tuple[Citation, ...]) -> Confidence:
+    def __call__(self, said: Said, evidence: Proceed) -> Confidence:
         """The confidence in an answer that rests on ``evidence``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         level: Level = "High" if best >= self.high else "Medium" if best >= self.medium else "Low"
         score = round(100 * min(1.0, max(0.0, best)), 1)
-        return Confidence(level, score, f"best match {best:.0%}, {_plural(len(citations), 'source')} cited")
+        return Confidence(level, score, f"best match {best:.0%}, {_plural(len(said.citations), 'source')} cited")
 
 
 def _share(value: float, full: float) -> float:

@@ -13,18 +13,19 @@ from rag.stages.score.support import not_mentioned
 from rag.stages.write.newer import superseded
 from rag.stages.write.paragraphs import paragraphs
 from rag.stages.write.quoting import excerpts
-from rag.values.answer import Asked, Completion, Context, Deadline, Passage, Question, Quote
+from rag.values.answer import Completion, Context, Deadline, Evidence, Passage, Question, Quote
 from rag.values.chat import OnText
 from rag.values.stored import Turn
 
 MODEL = "extractive"
+DOUBT = "This may not be what you asked for:"
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveWriter:
     """One or two quotes of the context, some 300 characters; nothing (``""``) when it holds nothing to quote.
 
-    Where the evidence is weak and heavy words of the question are nowhere in the context, the answer says that first.
+    The answer says first which words of the question no document has, or that the context is doubtful.
     A context without token matches (a dense or hybrid search, an index made before there were any) is quoted by
     paragraphs.
     """
@@ -44,13 +45,13 @@ class ExtractiveWriter:
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
             quoted = excerpts(context.used, evidence.asked.weights, outdated)
-            note = _note(evidence.asked, quoted, context.used)
+            note = _note(evidence, quoted, context.used) or (DOUBT if context.doubtful else "")
         quoted = quoted or paragraphs(context.used, question.understood, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
         return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
 
 
-def _note(asked: Asked, quoted: Sequence[Quote], passages: Sequence[Passage]) -> str:
+def _note(evidence: Evidence, quoted: Sequence[Quote], passages: Sequence[Passage]) -> str:
     """What the documents do not mention of what was asked."""
-    absent = not_mentioned(asked, [passage.hit for passage in passages]) if quoted else ()
-    return f"The documents found do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
+    absent = not_mentioned(evidence, [passage.hit for passage in passages]) if quoted else ()
+    return f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fakes import make_hit
 
-from rag.stages.after.route import ConfidenceRouter
+from rag.stages.after.route import ConfidenceRouter, routed
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import Answer, Citation, Completion, Confidence, Question
 
@@ -38,3 +40,16 @@ def test_routing(
         completion=completion,
     )
     assert ConfidenceRouter(40)(answer).action == action
+
+
+@pytest.mark.parametrize(("score", "level"), [(79.9, "Low"), (80.0, "High")])
+def test_what_goes_to_a_person_is_low_whatever_its_score(score: float, level: str) -> None:
+    high = Confidence("High", score, "")
+    asked = Question(text="q")
+    answer = Answer(
+        text="x", question=asked, profile="clockify", response_id="r", confidence=high, refused=False, citations=CITED
+    )
+    found = routed(answer, ConfidenceRouter(80))
+    assert found.routing is not None
+    assert (found.confidence.level, found.routing.action == "escalate") == (level, level == "Low")
+    assert routed(replace(answer, citations=()), None).confidence.level == "Low"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fakes import make_evidence, make_hit
 
@@ -13,8 +15,10 @@ FARTHER = make_hit(number=2, cosine=0.2)
 NEAR = make_hit(number=3, cosine=0.55)
 
 
-def decided(found: Found, *, set_to: float | None = None, requested: float | None = None) -> Proceed | Decline:
-    return EvidenceGate(set_to)(found, Question(text="q", threshold=requested))
+def decided(
+    found: Found, *, set_to: float | None = None, requested: float | None = None, doubts: bool = True
+) -> Proceed | Decline:
+    return EvidenceGate(set_to, doubts)(found, Question(text="q", threshold=requested))
 
 
 @pytest.mark.parametrize(("score", "passes"), [(1.2, True), (0.7, True), (0.69, False), (-1.0, False)])
@@ -22,6 +26,24 @@ def test_the_indexs_own_bar_decides_whatever_the_cosine(score: float, passes: bo
     evidence = make_evidence(score, bar=0.7)
     assert isinstance(decided(Found((FARTHER, FAR), evidence)), Proceed) is passes
     assert isinstance(decided(Found((NEAR,), evidence)), Proceed) is passes
+
+
+@pytest.mark.parametrize(("score", "proceeds", "doubtful"), [(0.7, True, False), (0.69, True, True), (0.2, True, True)])
+def test_between_the_two_bars_it_proceeds_and_doubts(score: float, proceeds: bool, doubtful: bool) -> None:
+    found = Found((FAR,), replace(make_evidence(score, bar=0.7), doubt=0.2))
+    decision = decided(found)
+    assert isinstance(decision, Proceed) is proceeds
+    assert bool(getattr(decision, "doubt", "")) is doubtful
+    assert isinstance(decided(found, doubts=False), Decline) is doubtful
+    assert isinstance(decided(found, requested=0.32), Decline)  # what a person set knows no doubt
+
+
+def test_below_both_it_declines_and_a_doubt_says_what_was_needed() -> None:
+    evidence = make_evidence(0.1, bar=0.7)
+    assert isinstance(decided(Found((FAR,), replace(evidence, doubt=0.2))), Decline)
+    needed = "the closest was 'Import permits > Fees' (cosine 0.31; evidence 0.10, 0.70 needed)"
+    found = Found((FAR,), replace(evidence, doubt=0.1))
+    assert decided(found) == Proceed((FAR,), 1, found.evidence, f"doubtful: {needed}")
 
 
 @pytest.mark.parametrize("evidence", [None, make_evidence(9.0, bar=None)])

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from rag.stages.score.confidence import NO_SOURCES, CountAndMean
 from rag.values.answer import Citation, Confidence, Hit, Proceed
+from rag.values.draft import Said
 
 rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
 
 
 def score(found: tuple[Hit, ...], cited: tuple[Citation, ...]) -> Confidence:
-    return rule("An answer.", Proceed(found, len(found)), cited)
+    return rule(Said("An answer.", cited), Proceed(found, len(found)))
 
 
 def hits(*scores: float) -> tuple[Hit, ...]:
@@ -65,7 +66,7 @@ def test_the_score_is_100_times_the_mean_cosine() -> None:
 def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
     strict = replace(rule, medium_count=3)
     found = hits(0.9, 0.9)
-    assert strict("An answer.", Proceed(found, 2), ()).reason == "Only 2 sources found"
+    assert strict(Said("An answer.", ()), Proceed(found, 2)).reason == "Only 2 sources found"
 
 
 @given(st.lists(st.floats(-3, 1.0001), min_size=1, max_size=50), st.integers(0, 5))

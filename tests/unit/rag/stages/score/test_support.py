@@ -1,61 +1,68 @@
-"""rag.stages.score.support: which words of a question are nowhere in what was found."""
+"""rag.stages.score.support: which words of a question the documents do not mention."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from fakes import make_hit
-from fakes_evidence import make_asked, matched
+from fakes_evidence import make_evidence, matched
 
-from rag.stages.score.support import not_mentioned, words_of
-from rag.values.answer import Asked
+from rag.stages.score.support import WEAK, not_mentioned
 
 FOUND = "An import permit costs forty dollars. Policies of the county are kept."
 
 
-def absent(question: str, **weights: float) -> tuple[str, ...]:
-    return not_mentioned(make_asked(question, **weights), [matched(make_hit(FOUND), question)])
+def absent(question: str, *unknown: str, score: float = 0.7, near: dict[str, float] | None = None) -> tuple[str, ...]:
+    evidence = make_evidence(question, score=score, bar=0.3, unknown=unknown, ohio=0.5, rock=0.4, eagle=0.4)
+    return not_mentioned(evidence, [matched(make_hit(FOUND), question, near=near)])
 
 
-def test_the_heavy_word_that_is_nowhere() -> None:
-    assert absent("What does a permit cost in Ohio?", ohio=0.5) == ("Ohio",)
+def test_the_word_that_no_document_has() -> None:
+    assert absent("What does a permit cost in Ohio?", "Ohio") == ("Ohio",)
+
+
+def test_a_word_that_a_document_has_which_was_not_found_is_not_named() -> None:
+    assert absent("What does a permit cost in Ohio?") == ()
 
 
 def test_neighbours_are_one_phrase_and_the_heaviest_are_named() -> None:
-    assert absent("permit at Rock Eagle or Macon", rock=0.4, eagle=0.4, macon=0.3) == ("Rock Eagle",)
-    assert absent("permit in Ohio or Macon", ohio=0.4, macon=0.4) == ("Ohio", "Macon")
+    assert absent("permit at Rock Eagle or Macon", "Rock", "Eagle", "Macon") == ("Rock Eagle",)
+    assert absent("permit in Ohio or Macon", "Ohio", "Macon") == ("Ohio", "Macon")
 
 
-@pytest.mark.parametrize(
-    ("question", "weights"),
-    [
-        ("What does a permit cost?", {"permit": 0.5}),
-        ("policy of the county", {"policy": 0.5}),  # by its stem
-        ("What would you do?", {"would": 0.5}),  # grammar alone
-        ("permit for a llama", {"permit": 0.9, "llama": 0.01}),  # light
-    ],
-)
-def test_what_is_there_light_or_grammar_is_not_named(question: str, weights: dict[str, float]) -> None:
-    assert absent(question, **weights) == ()
+def test_words_of_grammar_are_not_named() -> None:
+    assert absent("What would it cost?", "would") == ()
 
 
 def test_what_another_word_says_is_not_named() -> None:
-    asked = make_asked("permit price", price=0.5)
-    for near, named in ((0.6, ()), (0.45, ("price",))):
-        assert not_mentioned(asked, [matched(make_hit(FOUND), asked.text, near={"costs": near})]) == named
+    for near, named in ((0.75, ()), (0.65, ("price",))):
+        assert absent("permit price", "price", near={"costs": near}) == named
 
 
-def test_pieces_that_touch_are_one_word() -> None:
-    spans = np.array([(0, 3), (3, 7), (8, 9)], dtype=np.int32)
-    asked = Asked(text="Zendesk x", vector=np.zeros(1, np.float32), spans=spans, weights=np.full(3, 1 / 3, np.float32))
-    assert [(word.start, word.end, word.first) for word in words_of(asked)] == [(0, 7, 0), (8, 9, 2)]
+def test_where_the_evidence_is_strong_a_name_is_named_and_a_word_is_not() -> None:
+    assert absent("permit in Ohio", "Ohio", score=0.31 + WEAK) == ()
+    strong = make_evidence("permit in Ohio", score=9.0, bar=0.3, unknown=("Ohio",))
+    pieces = replace(strong.asked, spans=np.array([(0, 6), (10, 12), (12, 14)], dtype=np.int32))
+    for near, named in ((0.45, ("Ohio",)), (0.55, ())):
+        hit = matched(make_hit(FOUND), "permit in Ohio", near={"costs": near})
+        assert hit.match is not None
+        rows = hit.match.similarities[[0, 2, 2]]
+        hit = replace(hit, match=replace(hit.match, similarities=rows))
+        assert not_mentioned(replace(strong, asked=pieces), [hit]) == named
+
+
+@pytest.mark.parametrize("code", ["GC-999", "ps3"])
+def test_a_code_is_named_whatever_is_near_it(code: str) -> None:
+    assert absent(f"fee {code}", code, score=9.0, near={"costs": 0.9}) == (code,)
 
 
 def test_without_matches_nothing_is_said() -> None:
-    assert not_mentioned(make_asked("Ohio"), [make_hit(FOUND)]) == ()
+    assert not_mentioned(make_evidence("Ohio", unknown=("Ohio",)), [make_hit("Ohio")]) == ()
 
 
-def test_a_word_that_is_nearly_spelt_as_one_that_is_there_is_mentioned() -> None:
-    asked = make_asked("Ohoi prices")
-    assert "Ohoi" in not_mentioned(asked, [matched(make_hit("Prices are in Utah."), asked.text)])[0]
-    assert not_mentioned(make_asked("pricse"), [matched(make_hit("Prices are in Utah."), "pricse")]) == ()
+def test_of_documents_in_another_language_only_codes_are_named() -> None:
+    question = "Wie viele permit GC-999"
+    evidence = replace(make_evidence(question, unknown=("viele", "GC-999")), language="German")
+    assert not_mentioned(evidence, [matched(make_hit(FOUND), question)]) == ("GC-999",)

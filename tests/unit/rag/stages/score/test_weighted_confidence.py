@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rag.stages.score.confidence import Weighted
 from rag.values.answer import Citation, Proceed
+from rag.values.draft import Said
 
 RULE = Weighted(floor=0.4, ceiling=0.75, high=70, medium=40)
 LONG = "word " * 30
@@ -36,14 +37,14 @@ def cited(count: int) -> tuple[Citation, ...]:
     ],
 )
 def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:
-    confidence = RULE(answer, evidence(best, passed), cited(citations))
+    confidence = RULE(Said(answer, cited(citations)), evidence(best, passed))
     assert (confidence.score, confidence.level) == (score, level)
 
 
 def test_the_reason() -> None:
-    assert RULE(LONG, evidence(0.58, 3), cited(1)).reason == "1 citation, 3 relevant chunks, best match 58%"
+    assert RULE(Said(LONG, cited(1)), evidence(0.58, 3)).reason == "1 citation, 3 relevant chunks, best match 58%"
 
 
 @given(best=st.floats(-1, 1), passed=st.integers(0, 50), citations=st.integers(0, 20), answer=st.text(max_size=200))
 def test_the_score_is_a_percentage(best: float, passed: int, citations: int, answer: str) -> None:
-    assert 0 <= RULE(answer, evidence(best, passed), cited(citations)).score <= 100
+    assert 0 <= RULE(Said(answer, cited(citations)), evidence(best, passed)).score <= 100

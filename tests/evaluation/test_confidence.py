@@ -1,0 +1,69 @@
+"""Whether right answers look right: doubles for a language model, whose answers are known to be right or not.
+
+``research.doubles`` says what they answer, ``research.oracle`` measures on whole sets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import real_model
+from evaluation.rates import public_data, report_score
+from research.doubles import Doubles, Problem, public_problems, sample_problems
+from research.oracle import figures
+
+from knowledge.read.documents import read
+from rag.wiring import build_service
+from ragctl.options import read_settings
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS = 80
+SAMPLES: Mapping[str, Mapping[str, float]] = {
+    "waypoint": {"right": 0.75, "right High": 0.4, "right returned": 0.85, "no last": 0.7, "AUROC": 0.7},
+    "gacounts": {"right": 0.75, "right High": 0.4, "right returned": 0.82, "no last": 0.8, "AUROC": 0.7},
+    "clockify": {"right": 0.72, "right High": 0.4, "right returned": 0.84, "no last": 0.7, "AUROC": 0.7},
+}
+PUBLIC: Mapping[str, Mapping[str, float]] = {
+    "squad_v11_dev": {"right": 0.75, "no last": 0.75, "no second": 0.5, "AUROC": 0.84},
+    "clapnq_dev": {"right": 0.85, "no last": 0.85, "no second": 0.65, "AUROC": 0.84},
+}
+"""Floors of ``research.oracle``'s figures; those of an error are of its rest to 1, and begin with "no"."""
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What this machine sets is not meant; what ``read_settings`` sets is taken back."""
+    for name in [name for name in os.environ if name.startswith(("LLM_", "RAG_", "STORE_", "INDEX_", "RETRIEVER"))]:
+        monkeypatch.delenv(name)
+    yield
+    for name in ("RAG_PROFILE", "INDEX_URI"):
+        os.environ.pop(name, None)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_of_a_sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    index = real_model.sample_index(name, tmp_path_factory)
+    hold(name, index, name, sample_problems(real_model.SAMPLES / name), SAMPLES[name])
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    data = public_data(name)
+    there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
+    problems = public_problems(data, QUESTIONS, there.__contains__)
+    hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", problems, PUBLIC[name])
+
+
+def hold(name: str, index: Path, profile: str, problems: Iterator[Problem], floors: Mapping[str, float]) -> None:
+    """Ask, print the figures, and hold those that have a floor to it."""
+    service = build_service(read_settings(index=str(index), profile=profile))
+    doubles = Doubles(service.pipeline)
+    found = figures(told for problem in problems for told in doubles.answers(problem))
+    found |= {f"no {figure}": 1 - value for figure, value in found.items()}
+    service.index.handle.close()
+    for figure, floor in floors.items():
+        report_score(f"{name}: {figure}", found[figure], floor)
