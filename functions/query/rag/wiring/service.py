@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from knowledge.cut.embedding_text import question_text
 from knowledge.embedding import MiniLM
 from knowledge.errors import IndexUnavailable
 from knowledge.search.passage import ChunkView
@@ -181,7 +182,7 @@ def build_service(settings: Settings) -> Service:
         instructions=prompts.load("system.txt") if chat else "",
         remarks=Remarks(
             utterances=utterances(),
-            embed=lambda text: local.read(text).vector,
+            embed=lambda text: local.read(question_text(text)).vector,  # as the search reads it: once
             votes=stores is not None,
             writes=chat is not None,
         ),
