@@ -27,7 +27,7 @@ class Case:
 
 
 CASES = (
-    Case("waypoint", "documents shown", answered=0.9, declined=0.7),
+    Case("waypoint", "documents shown", answered=0.9, declined=0.8),
     Case("gacounts", "documents cited", answered=0.93, declined=0.9),
     Case(
         "clockify", "sections cited", answered=0.93, declined=0.75
@@ -36,7 +36,7 @@ CASES = (
 
 
 ASKED = 40
-"""Of each sample's questions by people: 120 in all, of which one answer changes with the question mark."""
+"""Of each sample's questions by people: 120 in all, of which 118 may not change with the question mark."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def test_what_the_sample_holds_is_answered_from_the_right_place(sample: Sample) 
 
 def test_a_question_mark_changes_no_answer(sample: Sample) -> None:
     same = sum(one == other for one, other in zip(sample.marked, sample.unmarked, strict=True))
-    report(f"{sample.case.profile}: the same answer without the question mark", same, len(sample.unmarked), floor=0.94)
+    report(f"{sample.case.profile}: the same answer without the question mark", same, len(sample.unmarked), floor=0.97)
 
 
 def test_what_the_sample_does_not_hold_is_declined_or_doubtful(sample: Sample) -> None:
