@@ -113,7 +113,7 @@ class Pipeline:
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         before = partial(talk.recalled, question, ledger) if talk else tuple
-        remark = self.remarks(question, before, alone=alone) if self.remarks else None
+        remark = ledger.time("remark", self.remarks, question, before, alone=alone) if self.remarks else None
         if isinstance(remark, Decline):
             ledger.events.append("small_talk")
             return Draft(question=question, query=query, decision=remark)

@@ -19,7 +19,7 @@ from knowledge.errors import IndexDamaged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CALIBRATION_RECIPE = 4
+CALIBRATION_RECIPE = 5
 """Raise it when a signal, a weight (those of the service's confidence too) or a background question changes.
 
 Every index is then measured anew, and what its owner's labels gave is dropped: it was fitted to the old ones.

@@ -21,7 +21,7 @@ from rag.values.answer import Asked, Passage, Statement
 if TYPE_CHECKING:
     from rag.values.draft import Said
 
-LEAST_COVERED = 0.1
+LEAST_SCORE = 0.01
 _WORD = re.compile(r"\w+")
 
 
@@ -30,20 +30,19 @@ def stated(said: Said, asked: Asked) -> Mapping[str, float] | None:
 
     Of several statements the one counts that covers the question best.
 
-    - standout: how many times better the unit that covers the question best does so than the middle one (from 1)
-    - regret: how much better that one is than the statement's own unit (0..1)
-    - outdone: the share of the context's units that cover the question better than it does (0..1)
+    - regret: how much better the unit that covers the question best does so than the statement's own (0..1)
+    - standing: the score of its chunk as a share of the best chunk's (0..1)
     """
     units = units_of(said.passages)
     own = _own_units(said.statements, said.passages, units) if units else []
     if units is None or not own:
         return None
     covers = np.maximum(units.covers, HEADING_SHARE * units.above) @ asked.weights
-    best = covers[own].max()
+    best = max(own, key=lambda unit: covers[unit])
+    scores = [passage.hit.score for passage in said.passages]
     return {
-        "standout": float(covers.max() / max(np.median(covers), LEAST_COVERED)),
-        "regret": float(covers.max() - best),
-        "outdone": float(np.mean(covers > best)),
+        "regret": float(covers.max() - covers[best]),
+        "standing": max(0.0, scores[int(units.passage[best])] / max(*scores, LEAST_SCORE)),
     }
 
 

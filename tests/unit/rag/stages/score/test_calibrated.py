@@ -88,7 +88,7 @@ def test_what_is_stated_decides_of_what_a_model_wrote() -> None:
     assert (right.level, wrong.level) == ("High", "Low")
     values = signals(written(ANSWERS, good, other), found)
     assert values is not None
-    assert values == pytest.approx({"standout": 0.9 / 0.55, "regret": 0, "outdone": 0, "above": 5.7})
+    assert values == pytest.approx({"regret": 0, "standing": 1, "above": 5.7})
     assert right.score == pytest.approx(100 * chance(values), abs=0.06)
 
 
