@@ -95,7 +95,8 @@ def test_ingest_counts_what_it_did(run: Run, knowledge_base: Path, tmp_path: Pat
     assert isinstance(first.pop("seconds"), float)
     assert first.pop("phases").keys() == {"reading", "cutting", "embedding", "writing"}
     assert first == {
-        "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "kept": 0, "failed": [],
+        "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "kept": 0,
+        "emptied": [], "failed": [],
         "warnings": [], "skipped": {}, "leftOut": {},
     }  # fmt: skip
     assert (again["added"], again["unchanged"]) == (0, 3)

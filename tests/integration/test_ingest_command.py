@@ -80,6 +80,71 @@ def test_a_file_that_becomes_unreadable_keeps_its_place_until_it_is_gone(run: Ru
     assert (gone["removed"], gone["documents"]) == (1, 1)
 
 
+def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, docs: Path, index: Path) -> None:
+    write(docs, {"c.md": "", "notes/d.md": "# Hours\n\nOpen on Mondays.", "e.md": "# Tax\n\nThe tax is 5 dollars."})
+    run("ingest", docs, "--index", index)
+    (docs / "a.md").write_bytes(b"")
+    (docs / "e.md").write_text("---\ntitle: Tax\n---\n", encoding="utf-8")
+    (docs / "notes" / "d.md").unlink()
+
+    kept = run("ingest", docs, "--index", index, status=1)
+    again = run("ingest", docs, "--index", index, status=1)
+    gone = run("ingest", docs, "--index", index, "--allow-removals")
+
+    assert kept["emptied"] == again["emptied"]
+    assert {Path(place["path"]).name: place["error"] for place in kept["emptied"]} == {
+        "a.md": "is empty, it held 1 chunk",
+        "e.md": "has front matter but no text, it held 1 chunk",
+        "notes": "is a folder without files, it held 1 chunk",
+    }
+    assert (kept["documents"], kept["kept"], kept["removed"], kept["failed"]) == (4, 3, 0, [])
+    assert [Path(warning["path"]).name for warning in kept["warnings"]] == ["c.md"]
+    assert (gone["documents"], gone["removed"], gone["emptied"]) == (1, 3, [])
+    assert run("ingest", docs, "--index", index)["unchanged"] == 1
+
+
+def test_the_summary_says_what_was_kept(
+    docs: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = runner(monkeypatch, capsys)
+    monkeypatch.chdir(docs)
+    command("ingest", "a.md", "b.md", "--index", index)
+    (docs / "a.md").write_text(" \n", encoding="utf-8")
+
+    status, out, err = command("ingest", "a.md", "b.md", "--index", index)
+
+    assert status == 1
+    assert "kept       1: a.md is empty, it held 1 chunk" in out
+    assert "--allow-removals" in err
+
+
+def test_a_folder_that_is_not_mounted_keeps_all_that_it_held(run: Run, docs: Path, index: Path) -> None:
+    run("ingest", docs, "--index", index)
+    away = docs.rename(docs.parent / "away")
+    (docs / ".cache").mkdir(parents=True)
+
+    kept = run("ingest", docs, "--index", index, status=1)
+    docs.joinpath(".cache").rmdir()
+    docs.rmdir()
+    away.rename(docs)
+
+    assert [place["error"] for place in kept["emptied"]] == ["is a folder without files, it held 2 documents"]
+    assert (kept["documents"], kept["kept"]) == (2, 2)
+    assert run("ingest", docs, "--index", index)["unchanged"] == 2
+
+
+def test_what_moved_out_of_an_emptied_place_is_not_kept_twice(run: Run, docs: Path, index: Path) -> None:
+    write(docs, {"old/c.md": "# Hours\n\nOpen on Mondays.", "d.md": "# Tax\n\nThe tax is 5 dollars."})
+    run("ingest", docs, "--index", index)
+    (docs / "old" / "c.md").rename(docs / "c.md")
+    write(docs, {"e.md": (docs / "d.md").read_text(), "d.md": ""})
+
+    moved = run("ingest", docs, "--index", index)
+
+    assert (moved["documents"], moved["emptied"]) == (4, [])
+    assert set(listed(run, index)) == {"a.md", "b.md", "c.md", "e.md"}
+
+
 def test_where_nothing_can_be_read_the_command_fails_and_the_index_stays(run: Run, docs: Path, index: Path) -> None:
     run("ingest", docs, "--index", index)
     for page in docs.iterdir():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,11 @@ class Asked:
 def _place(path: str) -> str:
     """The same for every way to write a path: ``docs``, ``./docs/``, ``/home/me/docs``."""
     return path if is_address(path) else os.path.realpath(path)
+
+
+def is_one_of(path: str, paths: Iterable[str]) -> bool:
+    """Whether ``path`` names the same place as one of ``paths``."""
+    return _place(path) in map(_place, paths)
 
 
 def is_address(path: str) -> bool:

@@ -17,7 +17,7 @@ from ragctl.console import emit_json, note, progress
 from ragctl.failures import FAILED, INTERRUPTED, CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
 from ragctl.report import counts, failures, print_problems, print_report, report
-from ragctl.sources import CACHE_NAME, gather, run_documents
+from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
 from ragctl.tables import read_tables
 
 if TYPE_CHECKING:
@@ -76,7 +76,11 @@ def ingest(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when anything failed.")] = False,
     allow_removals: Annotated[
-        bool, typer.Option("--allow-removals", help="Even if it removes more than 30 % of the documents.")
+        bool,
+        typer.Option(
+            "--allow-removals",
+            help="Even if it removes more than 30 % of the documents, or what an emptied file or folder held.",
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Ingest again whenever a file changes, until Ctrl-C.")] = False,
@@ -119,7 +123,7 @@ def ingest(
         keep_watching(local, job.run, index=folder_of(settings.index_place))
     else:
         done = job.run()
-        if done.failed and (strict or not done.read):
+        if done.emptied or (done.failed and (strict or not done.read)):
             raise typer.Exit(FAILED)
 
 
@@ -164,10 +168,11 @@ def _as_last_time(asked: Asked, settings: Settings, context: typer.Context) -> A
 
 
 class _Done(NamedTuple):
-    """How many documents were read, and how many files or documents failed."""
+    """How many documents were read, how many files or documents failed, and how many places were emptied."""
 
     read: int
     failed: int
+    emptied: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +197,7 @@ class _Job:
             emit_json(found)
         else:
             print_report(found, self.settings.index_place)
-        return _Done(read=len(reading.documents), failed=len(found["failed"]))
+        return _Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
 
     def _ingest(self) -> tuple[Reading, Summary, float]:
         from knowledge.build.ingest import ingest as build
@@ -220,6 +225,7 @@ class _Job:
                     embedder=embedder,
                     collection=self.settings.collection,
                     lost=reading.lost,
+                    emptied={} if self.may_remove else emptied_since(reading, self.settings.index_place),
                     max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
                     made=self.asked.made(self.settings.profile, tables),
                     recipe=SEED_RECIPE if self.asked.cut else RECIPE,

@@ -20,13 +20,16 @@ NAMED_WARNINGS = 3
 
 
 def report(reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool) -> dict[str, Any]:
-    """All of it for JSON: counts, ``failed`` and ``warnings`` as ``{path, error}``, wall time by phase."""
+    """All of it for JSON: counts, ``emptied``, ``failed`` and ``warnings`` as ``{path, error}``, wall time by phase."""
     phases = {"reading": reading_s, **summary.phases}
+    emptied = {failure.path for failure in summary.emptied}
+    warnings = [failure for failure in reading.warnings if failure.path not in emptied]
     return {
         **{name: getattr(summary, name) for name in COUNTS},
         "kept": summary.kept,
+        "emptied": failures(*summary.emptied),
         "failed": failures(*reading.failed, *summary.failed),
-        "warnings": failures(*reading.warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
+        "warnings": failures(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
         "leftOut": dict(reading.left_out),
         "seconds": round(seconds, 3),
@@ -62,7 +65,9 @@ def print_report(found: Mapping[str, Any], place: str) -> None:
     print_problems(found["failed"], found["warnings"])
     table = Table.grid(padding=(0, 2))
     rows = {name: str(found[name]) for name in COUNTS}
-    rows["failed"] = str(len(found["failed"])) + (f" ({found['kept']} kept as they were)" if found["kept"] else "")
+    rows["failed"] = str(len(found["failed"]))
+    told = "; ".join(f"{place['path']} {place['error']}" for place in found["emptied"])
+    rows["kept"] = (f"{found['kept']}: {told}" if told else str(found["kept"])) if found["kept"] else ""
     rows["skipped"] = counts(found["skipped"])
     rows["left out"] = counts(found["leftOut"])
     phases = ", ".join(f"{name} {value:.1f}" for name, value in found["phases"].items())
@@ -71,6 +76,8 @@ def print_report(found: Mapping[str, Any], place: str) -> None:
         if value:
             table.add_row(name, value)
     show(f"Index {place}, if this were not a dry run" if "dryRun" in found else f"Index {place}", table)
+    if found["emptied"]:
+        note("What emptied files and folders held is kept. If it is to go, add --allow-removals")
     if "note" in found:
         note(f"Note: {found['note']}")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragctl.asked import Asked, is_address
+from ragctl.asked import Asked, is_address, is_one_of
 from ragctl.console import progress
 from ragctl.fetching import Fetched, fetch
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from knowledge.read.documents import Reading
     from knowledge.read.loading import Outcome
     from knowledge.read.walk import Found
-    from knowledge.types import Document
+    from knowledge.types import Document, Failure
 
 CACHE_NAME = ".web"
 """Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
@@ -59,6 +59,15 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
         lost=reading.lost | site.lost,
         skipped={**reading.skipped, **site.skipped},
     )
+
+
+def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
+    """What is empty now and may have held something in the index, by path."""
+    from knowledge.open.place import made_of
+
+    # A given folder ("") stands for all that the index holds; one that is given for the first time held nothing.
+    last = made_of(index_place).paths
+    return {path: said for path, said in reading.emptied.items() if path or is_one_of(said.path, last)}
 
 
 def run_files(

@@ -68,6 +68,11 @@ def test_a_job_that_succeeds(tmp_path: Path) -> None:
     assert (done["summary"]["documents"], done["summary"]["added"]) == (1, 1)
     assert call(found, "GET", f"/v1/ingest/{body['id']}") == (200, done)
 
+    (folder / "permits.md").write_text("", encoding="utf-8")
+    emptied = finished(found, found.start())
+    assert emptied["state"] == "done"
+    assert emptied["summary"]["emptied"] == [{"path": "docs/permits.md", "error": "is empty, it held 1 chunk"}]
+
 
 @pytest.mark.slow
 def test_a_job_that_fails_says_why_and_no_path(tmp_path: Path) -> None:

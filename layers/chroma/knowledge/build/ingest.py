@@ -5,11 +5,13 @@ What is new is written beside what there is, which a killed process leaves as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from knowledge.build.embed import embed_chunks
+from knowledge.build.keeping import has_moved
 from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
 from knowledge.build.previous import Old, old_index, previous_of, settings_now, settings_of
@@ -20,7 +22,7 @@ from knowledge.errors import RemovalsRefused, SourceUnreadable
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.manifest import UNKNOWN, Made, Source
 from knowledge.open.scratch import sweep
-from knowledge.types import Chunk, Document, Embedder
+from knowledge.types import Document, Embedder, Failure
 
 SHOWN_REMOVALS = 5
 """So many of the documents that a refused run would remove are named."""
@@ -36,6 +38,7 @@ def ingest(
     overlap: int = OVERLAP_CHARS,
     recipe: int = RECIPE,
     lost: Collection[str] = (),
+    emptied: Mapping[str, Failure] = MappingProxyType({}),
     max_removed_share: float = 1.0,
     dry_run: bool = False,
     run: Run = map,
@@ -56,6 +59,8 @@ def ingest(
         overlap: characters that a chunk repeats at most.
         recipe: how documents are cut, ``RECIPE`` or ``SEED_RECIPE``.
         lost: paths of files and folders that could not be read; what the index holds of them stays.
+        emptied: files without text and folders without files, by path; what the index holds of them stays too, but
+            for what has moved, and is named.
         max_removed_share: refuse to remove more than this share (0..1) of the documents that the index has.
         dry_run: say what would be done, and do nothing.
         run: calls a function with each of many documents, perhaps in several processes.
@@ -69,7 +74,9 @@ def ingest(
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """
     clock = Clock()
-    job = _Job(documents, target, embedder, collection, max_chars, overlap, recipe, lost, max_removed_share, run)
+    job = _Job(
+        documents, target, embedder, collection, max_chars, overlap, recipe, lost, emptied, max_removed_share, run
+    )
     if dry_run:
         old = old_index(target)
         planned = job.plan(job.previous(old))
@@ -108,6 +115,7 @@ class _Job:
     overlap: int
     recipe: int
     lost: Collection[str]
+    emptied: Mapping[str, Failure]
     max_removed_share: float
     run: Run
 
@@ -139,6 +147,7 @@ class _Job:
             overlap=self.overlap,
             recipe=self.recipe,
             lost=self.lost,
+            emptied=self.emptied,
             run=self.run,
         )
         self.check(planned, previous)
@@ -156,7 +165,7 @@ class _Job:
         gone = [
             previous.sources[doc_id].path
             for doc_id, chunks in previous.chunks.items()
-            if doc_id not in there and not _moved(chunks, texts)
+            if doc_id not in there and not has_moved(chunks, texts)
         ]
         if len(gone) > self.max_removed_share * len(previous.chunks):
             named = ", ".join(gone[:SHOWN_REMOVALS]) + (", ..." if len(gone) > SHOWN_REMOVALS else "")
@@ -166,12 +175,6 @@ class _Job:
                 "index with --index. "
                 "The index is as it was"
             )
-
-
-def _moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
-    """Whether most of a document's ``chunks`` are among ``texts``, those of the index to be; one that pages share (a
-    licence, a notice) says nothing."""
-    return 2 * sum(chunk.text in texts for chunk in chunks) > len(chunks)
 
 
 def _same(before: Iterable[Source], now: Iterable[Source]) -> bool:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from knowledge.build.keeping import held_by, is_below, owned_elsewhere
 from knowledge.build.reading import Known
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
@@ -58,7 +60,8 @@ class Plan:
     """The chunks of the index to be, by number.
 
     ``sources`` are its documents: those that were cut, in the order given, then those that stay as they were, whose
-    doc_ids are in ``kept``. ``failed`` names documents that could not be cut or embedded.
+    doc_ids are in ``kept``. ``failed`` names documents that could not be cut or embedded, ``emptied`` places without
+    text that held some.
     """
 
     chunks: tuple[Chunk, ...]
@@ -66,18 +69,19 @@ class Plan:
     sources: tuple[Source, ...]
     kept: frozenset[str] = frozenset()
     failed: tuple[Failure, ...] = ()
+    emptied: tuple[Failure, ...] = ()
 
     def without(self, errors: Mapping[str, str], previous: Previous) -> Plan:
         """The plan with the documents of these doc_ids, each with what is wrong with it, as they were before, if they
         were there."""
         paths = {source.doc_id: source.path for source in self.sources}
         again = [doc_id for doc_id in errors if doc_id in previous.sources and doc_id not in self.kept]
-        return Plan(
+        return replace(
+            self,
             chunks=_by_number(
                 [chunk for chunk in self.chunks if chunk.doc_id not in errors],
                 *(previous.chunks.get(d, ()) for d in again),
             ),
-            next_number=self.next_number,
             sources=(
                 *(source for source in self.sources if source.doc_id not in errors),
                 *(previous.sources[doc_id] for doc_id in again),
@@ -95,13 +99,15 @@ def plan(
     overlap: int,
     recipe: int = RECIPE,
     lost: Collection[str] = (),
+    emptied: Mapping[str, Failure] = MappingProxyType({}),
     run: Run = map,
 ) -> Plan:
     """Cut ``documents`` into chunks of at most ``max_chars`` characters, in the way of ``recipe``, and number them.
 
     A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Whatever
     cutting a document raises is that document's failure. Documents of the index before stay as they were where they
-    cannot be cut now, or where ``lost`` holds their path or a folder above it (``""``: all).
+    cannot be cut now, or where ``lost`` or ``emptied`` holds their path or a folder above it (``""``: all). What an
+    emptied place held goes where its text is in other documents now.
 
     Raises:
         SourceUnreadable: two documents have the same doc_id.
@@ -110,7 +116,7 @@ def plan(
     for key, numbers in previous.numbers.items():
         free[key] = sorted(numbers, reverse=True)
     stored = list(_distinct(map(_storable, documents)))
-    theirs = _ids_of_lost(stored, previous, lost)
+    theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     chunks: list[Chunk] = []
     sources: list[Source] = []
@@ -120,7 +126,7 @@ def plan(
         documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), stored), strict=True
     ):
         if owner := theirs.get(document.doc_id):
-            pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which cannot be read now"
+            pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now"
         if isinstance(pieces, str):
             errors[document.doc_id] = Failure(document.path, pieces)
             continue
@@ -135,30 +141,24 @@ def plan(
     stays = [
         source
         for source in previous.sources.values()
-        if source.doc_id in errors or (source.doc_id not in read and _is_below(source.path, lost))
+        if source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
     ]
+    there = read | {source.doc_id for source in stays}
+    others = (source for source in previous.sources.values() if source.doc_id not in there)
+    held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in chunks})
+    stays += held
     return Plan(
         chunks=_by_number(chunks, *(previous.chunks.get(source.doc_id, ()) for source in stays)),
         next_number=next_number,
         sources=(*sources, *stays),
         kept=frozenset(source.doc_id for source in stays),
         failed=tuple(errors.values()),
+        emptied=said,
     )
-
-
-def _ids_of_lost(documents: Sequence[Document], previous: Previous, lost: Collection[str]) -> dict[str, str]:
-    """The doc_ids of ``documents`` that belong to files that could not be read, with these files' paths."""
-    read = {document.path for document in documents}
-    before = {d.doc_id: previous.sources[d.doc_id].path for d in documents if d.doc_id in previous.sources}
-    return {doc_id: path for doc_id, path in before.items() if path in lost and path not in read}
 
 
 def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     return tuple(sorted(chain(*chunks), key=lambda chunk: chunk.number))
-
-
-def _is_below(path: str, places: Collection[str]) -> bool:
-    return "" in places or path in places or any(path.startswith(f"{place}/") for place in places)
 
 
 def embed_key(title: str, text: str) -> bytes:

@@ -16,10 +16,11 @@ from knowledge.types import Failure
 class Summary:
     """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
 
-    ``changed`` are those whose digest is another one; ``kept`` those that could not be read or cut now and stay as they
-    were, which count as ``unchanged`` too. ``empty`` are the paths of documents without any text; ``failed`` names
-    documents that could not be cut or embedded. ``labels_older`` says whether the owner's calibration was kept from
-    another version of the index. ``phases`` are seconds of wall time, by name; ``seconds`` all of it.
+    ``changed`` are those whose digest is another one; ``kept`` those that could not be read or cut now, or whose place
+    is empty, and stay as they were, which count as ``unchanged`` too. ``emptied`` names such places. ``empty`` are the
+    paths of documents without any text; ``failed`` names documents that could not be cut or embedded. ``labels_older``
+    says whether the owner's calibration was kept from another version of the index. ``phases`` are seconds of wall
+    time, by name; ``seconds`` all of it.
     """
 
     documents: int
@@ -34,6 +35,7 @@ class Summary:
     version: str
     seconds: float
     kept: int = 0
+    emptied: tuple[Failure, ...] = ()
     labels_older: bool = False
     phases: Mapping[str, float]
 
@@ -85,6 +87,7 @@ def summarise(
         version=now.version if now else "",
         seconds=clock.seconds,
         kept=len(planned.kept) if planned else 0,
+        emptied=planned.emptied if planned else (),
         labels_older=now is not None and labels_older(now),
         phases=dict(clock.phases),
     )

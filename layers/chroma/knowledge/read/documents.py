@@ -31,7 +31,7 @@ from knowledge.read.loading import (
     suffix,
 )
 from knowledge.read.selection import EVERYTHING, Selection
-from knowledge.read.walk import Found, Other, Skipped, find, readable
+from knowledge.read.walk import Bare, Found, Other, Skipped, find, readable
 from knowledge.types import Document, Failure
 
 __all__ = ["Converted", "Loading", "Reading", "Selection", "read"]
@@ -49,7 +49,8 @@ class Reading:
     are, and links that were not followed.
 
     ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be read: what an
-    index holds of them, or of what is below them, is as good as it was. ``skipped`` counts the files that nobody asked
+    index holds of them, or of what is below them, is as good as it was. ``emptied`` are files without text and folders
+    without files, by path: perhaps only for a moment. ``skipped`` counts the files that nobody asked
     for by suffix, ``left_out`` the documents that are not to be read by the reason.
     """
 
@@ -57,6 +58,7 @@ class Reading:
     failed: tuple[Failure, ...] = ()
     warnings: tuple[Failure, ...] = ()
     lost: frozenset[str] = frozenset()
+    emptied: Mapping[str, Failure] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -90,6 +92,8 @@ def read(
             files.append(item)
         elif isinstance(item, Other):
             outcomes.skipped[item.kind] += 1
+        elif isinstance(item, Bare):
+            outcomes.emptied.setdefault(item.path, Failure(readable(item.place), "is a folder without files"))
         else:
             outcomes.unread(item)
     files += fetched
@@ -105,6 +109,7 @@ class _Outcomes:
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
+        self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()
         self._files: list[Entry | Found] = []
         self._failed: list[Failure] = []
@@ -123,12 +128,18 @@ class _Outcomes:
                     self._files.append(outcome)
                 case LeftOut():
                     self._left_out[outcome.reason] += 1
-                    self._warnings.append(Failure(outcome.shown, outcome.reason))
+                    self._warnings.append(said := Failure(outcome.shown, outcome.reason))
+                    if outcome.empty:
+                        self.emptied[found.path] = said
+                        self._hold_place(found)
                 case Failure():
                     self._failed.append(outcome)
                     self._lost.add(found.path)
-                    if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
-                        self._files.append(found)
+                    self._hold_place(found)
+
+    def _hold_place(self, found: Found) -> None:
+        if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
+            self._files.append(found)
 
     def reading(self) -> Reading:
         documents: list[Document] = []
@@ -148,13 +159,14 @@ class _Outcomes:
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
             lost=frozenset(self._lost),
+            emptied=self.emptied,
             skipped=dict(self.skipped.most_common()),
             left_out=dict(self._left_out.most_common()),
         )
 
 
 def _identified(files: Sequence[Entry | Found]) -> Iterator[tuple[Entry, str | Failure]]:
-    """Each entry with its doc_id, in order; a file that could not be read keeps the place of its own.
+    """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
 
     Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
     folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.

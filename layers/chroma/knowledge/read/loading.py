@@ -106,10 +106,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A document that is not to be read, and why: it is a draft, it holds no text."""
+    """A document that is not to be read, and why: it is a draft, or it is ``empty`` and holds no text."""
 
     shown: str
     reason: str
+    empty: bool = False
 
 
 type Outcome = Entry | LeftOut | Failure
@@ -133,7 +134,7 @@ def load(found: Found, loading: Loading) -> tuple[Outcome, ...]:
     except OSError as exc:
         return (Failure(shown, f"cannot be read: {exc.strerror or exc}"),)
     except NoText as exc:
-        return (LeftOut(shown, str(exc)),)
+        return (LeftOut(shown, str(exc), empty=True),)
     except (ValueError, SourceUnreadable) as exc:
         return (Failure(shown, str(exc)),)
     except Exception as exc:  # noqa: BLE001 - the other files go on
@@ -147,7 +148,7 @@ def _documents(found: Found, shown: str, loading: Loading) -> Iterator[Outcome]:
         raise ValueError(f"has the suffix {kind!r}; accepted are {accepted}")
     data = file_bytes(found.file)
     if not data.strip():
-        yield LeftOut(shown, "is empty")
+        yield LeftOut(shown, "is empty", empty=True)
         return
     converted = kind in loading.readers and not (kind in PAGE_SUFFIXES and _FRONT_MATTER.match(data))
     with _step("cannot be converted", "Save it in another format, or --exclude it"):
@@ -203,7 +204,7 @@ def _single(
     if not plain:
         body = with_preamble(fields, body)
     if not body.strip():
-        return LeftOut(shown, "has front matter but no text" if text.strip() else "holds no text")
+        return LeftOut(shown, "has front matter but no text" if text.strip() else "holds no text", empty=True)
     url = found.url or (loading.site.address(found, meta) if loading.site else "") or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*caveats, problem) if problem else caveats

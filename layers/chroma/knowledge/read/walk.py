@@ -40,6 +40,14 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Bare:
+    """A folder without any file in it or below it, hidden ones aside; ``path`` as in ``Skipped``."""
+
+    place: Path
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A file or folder that nobody asked for: ``kind`` is a suffix (``".png"``), or why it was left out, in words."""
 
@@ -48,8 +56,10 @@ class Other:
 
 def find(
     paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
-) -> Iterator[Found | Skipped | Other]:
+) -> Iterator[Found | Skipped | Bare | Other]:
     """The files given, and those in the folders given whose name is ``wanted`` and that ``selection`` takes.
+
+    Of folders without files only the highest are given.
 
     Left out are hidden files and folders, what programs build, and what a ``.ragignore`` names. A link is followed
     unless it leads out of the given folders, back up, or to a folder that was read; real files come before linked
@@ -90,6 +100,7 @@ class _Walk:
         self._selection = selection
         self._given = given
         self._seen: set[str] = set()
+        self._bare: dict[Path, bool] = {}
 
     def is_new(self, path: Path) -> bool:
         real = os.path.realpath(path)
@@ -97,9 +108,10 @@ class _Walk:
         self._seen.add(real)
         return new
 
-    def folder(self, root: Path) -> Iterator[Found | Skipped | Other]:
+    def folder(self, root: Path) -> Iterator[Found | Skipped | Bare | Other]:
         folders = [_Folder(root, Ignored())] if self.is_new(root) else []
         links: list[_Folder] = []
+        self._bare = {}
         while folders or links:
             if not folders:
                 link = links.pop(0)
@@ -115,10 +127,21 @@ class _Walk:
             except (OSError, ValueError) as exc:  # a pattern that gitignore does not know is a ValueError
                 reason = f"cannot be looked into: {getattr(exc, 'strerror', None) or f'{IGNORE_NAME}: {exc}'}"
                 yield Skipped(folder.place, _relative(folder.place, root), reason, lost=True)
+                self._fill(folder.place)
                 continue
             links += linked
             folders += reversed(below)
             yield from files
+        for place, is_bare in self._bare.items():
+            if is_bare and not self._bare.get(place.parent):
+                yield Bare(place, _relative(place, root))
+
+    def _fill(self, place: Path) -> None:
+        """There is, or may be, a file in the folder ``place``: no folder above it is bare."""
+        for folder in (place, *place.parents):
+            if not self._bare.get(folder, folder == place):
+                break
+            self._bare[folder] = False
 
     def _look_into(
         self, folder: _Folder, root: Path
@@ -146,6 +169,9 @@ class _Walk:
                 files.append(Other(PurePosixPath(readable(entry.name)).suffix.lower() or "without a suffix"))
             elif self.is_new(place):
                 files.append(Found(place, root, path, explicit=False))
+        self._bare[folder.place] = True
+        if sum(not name.startswith(".") for name in names) > len(below):
+            self._fill(folder.place)
         return below, links, files
 
     def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: Ignored, *, is_folder: bool) -> str:

@@ -222,4 +222,4 @@ def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> Non
 
     assert after.chunks == before.chunks
     assert after.kept == {"x", "b"}
-    assert after.failed == (Failure("b.md", "has the doc_id 'x' of 'a.md', which cannot be read now"),)
+    assert after.failed == (Failure("b.md", "has the doc_id 'x' of 'a.md', which has no text to read now"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import date
 from html import unescape
 from pathlib import Path
 
@@ -226,6 +227,22 @@ def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
         "cyrillic.txt": "is neither UTF-8 nor Latin-1 text: save it as UTF-8",
         "pipe.md": "is not a regular file",
     }
+
+
+def test_files_without_text_and_folders_without_files_are_told_by_path(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"a.md": "Text", "b.md": b"", "b.txt": "Text", "d.md": "---\ndraft: true\n---\n", "pics/x.png": b"p"}
+    )
+    write(tmp_path, {"gone/deep/.keep": b"", "some/deep/x.md": "Text", "some/none/.keep": b""})
+
+    reading = read([tmp_path / "some" / "deep", tmp_path], loading=Loading(today=date(2026, 1, 1)))
+
+    assert {path: said.error for path, said in reading.emptied.items()} == {
+        "b.md": "is empty",
+        "gone": "is a folder without files",
+        "some/none": "is a folder without files",
+    }
+    assert ids(reading) == ["x", "a", "b.txt"]  # the id of b.md is not b.txt's to take
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
