@@ -23,7 +23,7 @@ from rag.values.answer import Context
 from rag.values.events import Delta, Listen, Patch
 
 TAIL = 1000
-"""So many of the last characters are looked at for what repeats the instructions; eight words are shorter."""
+"""So many of the last characters are looked at for what repeats the instructions: more than that may be apart."""
 STEP = 40
 """The last block is read again once a further part of that many is there: long ones cost no more for growing slowly."""
 

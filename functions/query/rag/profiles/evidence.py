@@ -120,7 +120,7 @@ def writing(knobs: EvidenceKnobs, inputs: Inputs) -> Writer:
 def answering(knobs: EvidenceKnobs, inputs: Inputs, form: CitationForm, decline: str) -> Finish:
     """What makes an answer of a completion; the seeds checked no statements."""
     check = None if knobs.seed_rules else SupportCheck(index=inputs.index, form=form, unsupported=knobs.unsupported)
-    return Finish(form=form, decline=decline, leaks=Leaks.of(inputs.instructions, decline), check=check)
+    return Finish(form=form, decline=decline, leaks=Leaks.of(inputs.instructions, decline, form), check=check)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:
