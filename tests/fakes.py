@@ -14,7 +14,7 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
-from knowledge.claims import Bearing
+from knowledge.claims import Bearing, Copied
 from knowledge.errors import IndexMismatch
 from knowledge.search.candidates import Candidates
 from knowledge.types import Asked
@@ -160,10 +160,14 @@ class FakeIndex:
         return tuple(
             Borne(
                 self._share(claim, claim.chunks) if claim.chunks else None,
-                tuple(Bearing(n, self._share(claim, [n])) for n in dict.fromkeys((*claim.chunks, *among))),
+                tuple(self._bearing(claim, n) for n in dict.fromkeys((*claim.chunks, *among))),
             )
             for claim in claims
         )
+
+    def _bearing(self, claim: Claim, number: int) -> Bearing:
+        share = self._share(claim, [number])
+        return Bearing(number, share, copied=Copied.SAME if share == 1 else Copied.REWORDED)
 
     def _share(self, claim: Claim, numbers: Iterable[int]) -> float:
         held = {word for chunk in self.fetch(numbers) for word in _WORD.findall(chunk.text.lower())}

@@ -28,7 +28,8 @@ def main() -> int:
     except NotBuilt as exc:
         starts = f"No cold-start table: {exc}"
     print("", handler.report(rows), "", starts, "", sep="\n", flush=True)
-    print(*_at_scale(questions), sep="\n\n")
+    for table in _at_scale(questions):
+        print(table, end="\n\n", flush=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""True statements made wrong in one detail, to measure whether a check tells: a number, a unit, a negation, a name.
+"""True statements made wrong in one detail, to measure whether a check tells: a number, an opposite, a condition.
 
 Each function returns the altered statement, or None where the statement has nothing of that kind. ``generator`` makes
 every choice, so that a run can be repeated. The word lists make the wrong statements; the check itself knows none.
@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _DIGITS = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?!\w)")
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty")
@@ -45,13 +46,40 @@ _NEGATIONS = (
 )
 
 
+OPPOSITES = (
+    "until/from, before/after, more/less, most/least, above/below, over/under, minimum/maximum, first/last, up/down, "
+    "increase/decrease, increased/decreased, higher/lower, highest/lowest, always/never, include/exclude, "
+    "import/export, buy/sell, buyer/seller, sender/receiver, open/close, opened/closed, begin/end, start/stop, "
+    "starts/stops, started/stopped, early/late, earlier/later, north/south, northern/southern, east/west, "
+    "eastern/western, win/lose, won/lost, large/small, larger/smaller, long/short, longer/shorter, high/low, new/old, "
+    "enable/disable, enabled/disabled, allowed/forbidden, required/optional, inside/outside, public/private, "
+    "male/female, add/remove, added/removed, internal/external, same/different, many/few, better/worse"
+)
+_PAIRS = [pair.split("/") for pair in OPPOSITES.split(", ")]
+_OPPOSITE = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_OPPOSED = re.compile(rf"\b(?:{'|'.join(_OPPOSITE)})\b")
+_QUANTIFIERS = {
+    "only": "", "always": "sometimes", "usually": "always", "may": "must", "can": "must", "must": "may",
+    "some": "all", "all": "some", "every": "any other", "each": "only the first", "should": "must",
+}  # fmt: skip
+_QUANTIFIED = re.compile(rf"\b(?:{'|'.join(_QUANTIFIERS)})\b")
+_CONDITION = re.compile(
+    r",? (?:if|unless|when|except|provided|until|within|before|after|only|while|where) [^,;.]{8,}(?=[.;,]|$)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where what is put in comes from: the ``passage`` that bears the statement out, and its whole corpus."""
+    """Where what is put in comes from: the ``passage`` that bears the statement out, and its whole corpus.
+
+    ``others`` are sentences of the same passage, ``foreign`` some of others.
+    """
 
     passage: str
     names: Sequence[str]
     counted: Sequence[str]
+    others: Sequence[str] = ()
+    foreign: Sequence[str] = ()
 
 
 def names(text: str) -> list[str]:
@@ -99,11 +127,11 @@ def unit(statement: str, _: Source, generator: random.Random) -> str | None:
 def thing(statement: str, source: Source, generator: random.Random) -> str | None:
     """Something else counted: the word behind a number replaced by another one that the corpus counts."""
     found = [match for match in _COUNTED.finditer(statement) if len(match[1]) > 2]
-    others = [word for word in source.counted if word.lower() not in statement.lower()]
-    if not found or not others:
+    other = _pick([word for word in source.counted if word.lower() not in statement.lower()], generator)
+    if not found or other is None:
         return None
     match = generator.choice(found)
-    return statement[: match.start(1)] + generator.choice(others) + statement[match.end(1) :]
+    return statement[: match.start(1)] + other + statement[match.end(1) :]
 
 
 def negated(statement: str, _: Source, generator: random.Random) -> str | None:
@@ -141,6 +169,53 @@ def name_there(statement: str, source: Source, generator: random.Random) -> str 
     )  # fmt: skip
 
 
+def opposite(statement: str, _: Source, generator: random.Random) -> str | None:
+    """A word replaced by its opposite."""
+    return _changed(statement, _OPPOSED, _OPPOSITE.get, generator)
+
+
+def quantifier(statement: str, _: Source, generator: random.Random) -> str | None:
+    """ "only" or "must" put in, taken out or exchanged."""
+    changed = _changed(statement, _QUANTIFIED, _QUANTIFIERS.get, generator)
+    if changed is not None:
+        return changed.replace("  ", " ")
+    return _changed(statement, _VERB, lambda verb: f"{verb} {generator.choice(('only', 'always'))}", generator)
+
+
+def roles(statement: str, _: Source, generator: random.Random) -> str | None:
+    """Two names of the statement exchanged."""
+    text = f" {statement}"
+    pairs = [(one, other) for one, other in pairwise(_NAME.finditer(text)) if one[0] != other[0]]
+    if not pairs:
+        return None
+    one, other = generator.choice(pairs)
+    return (text[: one.start()] + other[0] + text[one.end() : other.start()] + one[0] + text[other.end() :])[1:]
+
+
+def merged(statement: str, source: Source, generator: random.Random) -> str | None:
+    """What the passage says of something else, said of the subject of the statement."""
+    verb = _VERB.search(statement)
+    ends = [match for text in source.others if text not in statement and (match := _VERB.search(text))]
+    if not verb or verb.start() < 4 or not ends:
+        return None
+    end = generator.choice(ends)
+    return statement[: verb.start()] + end.string[end.start() :]
+
+
+def added(statement: str, source: Source, generator: random.Random) -> str | None:
+    """A fact put behind it that is true of something else in the corpus."""
+    ends = [match for text in source.foreign if (match := _VERB.search(text))]
+    if not ends or not statement.rstrip().endswith("."):
+        return None
+    end = generator.choice(ends)
+    return f"{statement.rstrip()[:-1]} and {end.string[end.start() :]}"
+
+
+def condition(statement: str, _: Source, generator: random.Random) -> str | None:
+    """A condition left out."""
+    return _changed(statement, _CONDITION, lambda _: "", generator)
+
+
 ALTERATIONS: Mapping[str, Callable[[str, Source, random.Random], str | None]] = {
     "a number changed": number,
     "to another number of the passage": number_there,
@@ -150,6 +225,12 @@ ALTERATIONS: Mapping[str, Callable[[str, Source, random.Random], str | None]] = 
     "a negation taken out": affirmed,
     "a name swapped": name,
     "with another name of the passage": name_there,
+    "an opposite": opposite,
+    "only, always, must": quantifier,
+    "two names exchanged": roles,
+    "two sentences merged": merged,
+    "a fact added": added,
+    "a condition left out": condition,
 }
 
 

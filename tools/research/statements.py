@@ -29,6 +29,8 @@ from research.alterations import ALTERATIONS, Source, counted, names
 TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
 AS_IT_IS, ELSEWHERE = "as it is", "another, similar passage"
 LEAST, MOST, SAMPLE = 40, 300, 300
+FOREIGN = 20
+"""One in so many chunks gives sentences that are put behind statements about something else."""
 """Characters of a sentence that is taken from a passage, and how many are, where nobody chose any."""
 
 
@@ -110,6 +112,7 @@ class _Corpus:
 
     names: Sequence[str]
     counted: Sequence[str]
+    sentences: Sequence[str]
     generator: random.Random
 
     @classmethod
@@ -118,14 +121,22 @@ class _Corpus:
         return cls(
             sorted({name for text in texts for name in names(text)}),
             sorted({word for text in texts for word in counted(text)}),
+            [found for text in texts[::FOREIGN] for found in _sentences(text) if LEAST <= len(found) <= MOST],
             random.Random(0),  # noqa: S311 - no secret
         )
 
     def altered(self, one: _Statement) -> Iterator[Item]:
-        passage = Source(" ".join(chunk.text for chunk in one.held), self.names, self.counted)
+        others = [found for chunk in one.held for found in _sentences(chunk.text)]
+        passage = Source(
+            " ".join(chunk.text for chunk in one.held), self.names, self.counted, others, self._foreign(one)
+        )
         for kind, alter in ALTERATIONS.items():
             if (text := alter(one.text, passage, self.generator)) is not None:
                 yield one.item(kind, text=text)
+
+    def _foreign(self, one: _Statement) -> list[str]:
+        said = " ".join(chunk.text for chunk in one.held)
+        return [text for text in self.generator.sample(self.sentences, min(3, len(self.sentences))) if text not in said]
 
 
 def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:

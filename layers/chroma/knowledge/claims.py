@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Copied(IntEnum):
+    """How a claim's words stand to those of one place."""
+
+    CHANGED = 0
+    """A copy with another number, something else counted, or a negation more or less."""
+    REWORDED = 1
+    """In other words, or words of several places."""
+    SAME = 2
+    """Its words, in their order, with nothing left out between them but clauses as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +29,15 @@ class Claim:
 class Bearing:
     """The chunk of that ``number`` alone: how likely (0..1) it bears a claim out, and which unit of it does best.
 
-    That is the characters ``start`` to ``end`` of its text, none where it has no units.
+    That is the characters ``start`` to ``end`` of its text, none where it has no units. ``copied`` says how the claim's
+    words stand to that unit which shares most of them.
     """
 
     number: int
     chance: float
     start: int = 0
     end: int = 0
+    copied: Copied = Copied.REWORDED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The citation check: every statement of an answer against the passages that it cites, then against the others.
 
-``knowledge.search.support`` tells how likely it is that passages bear a statement out. A statement that its own ones do
-not support, but another one of the context does, is cited to that one. One that nothing supports is marked, taken out
-or kept, as UNSUPPORTED says. What an engine quotes word for word needs no look: it is supported.
+``knowledge.search.support`` tells how likely it is that passages bear a statement out, ``knowledge.search.copied``
+whether it was taken from one place of them. Then it is supported; what is likely and said in other words is partial. A
+statement that its own passages do not bear out, but another one of the context does, is cited to that one. One that
+nothing bears out is marked, taken out or kept, as UNSUPPORTED says. What an engine quotes needs no look.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports import Index
 from rag.values import answer as values
-from rag.values.answer import Bearing, Borne, Claim, Context, Passage
+from rag.values.answer import Bearing, Borne, Claim, Context, Copied, Passage
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""
@@ -31,10 +32,9 @@ NOT_FOUND = "not found in the sources"
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
 
-DOUBT: Mapping[t.Support, float] = {"supported": 0.0, "partial": 0.25, "unsupported": 1.0}
-"""What a statement counts as not borne out; little in part, where most true paraphrases are."""
+TAKEN = 2
 UNCITED = 0.5
-"""What one counts that cited nothing, where a passage supports it."""
+"""What a statement counts that cited nothing, where a passage supports it."""
 
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
@@ -43,9 +43,9 @@ NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 class Checked:
     """A ``tree`` after the check, and its ``statements``, those that were taken out too.
 
-    ``doubt`` is the mean of ``DOUBT`` over the statements. One that the writer cited nothing for counts ``UNCITED``
-    where a passage supports it, else as unsupported. None says that nobody could look. ``bearings`` tell of each cited
-    chunk how it bears out the statement that it bears out best. ``notes`` say, in words, what was changed.
+    ``doubt`` is the share of the statements that are unsupported, None where nobody could look. One that cites nothing
+    counts ``UNCITED`` where a passage supports it, else 1. ``bearings`` tell of each cited chunk how it bears out the
+    statement that it bears out best. ``notes`` say, in words, what was changed.
     """
 
     tree: t.Tree
@@ -122,30 +122,26 @@ class _Verdict:
 def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
     bearings = {one.number: one for one in borne.each}
     written = [cite for cite in unit.cites or unit.shared if cite.written]
-    own, best = _own_chance(unit, borne), max(borne.each, key=lambda one: one.chance)
+    own = max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in meant(unit))])
+    best = max(borne.each, key=lambda one: one.chance)
     if not own < SUPPORTED <= best.chance:
         statement = _statement(unit, written, own if written else best.chance, bearings)
-        doubt = DOUBT[statement.support if written else "unsupported"]
+        doubt = float(not written or statement.support == "unsupported")
         return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(written))
     kept, found = written if own >= PARTIAL else [], passages[best.number]
     statement = _statement(unit, [*kept, check.form.cite(found.hit, found.citation)], best.chance, bearings)
-    doubt = DOUBT["supported"] if written else UNCITED
+    doubt = 0.0 if written else UNCITED
     return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
 
 
-def _own_chance(unit: Unit, borne: Borne) -> float:
-    own = meant(unit)
-    return max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in own)])
-
-
 def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, Bearing]) -> values.Statement:
-    support: t.Support = "supported" if chance >= SUPPORTED else "partial" if chance >= PARTIAL else "unsupported"
+    chunks = tuple(dict.fromkeys(_best_of(cite, bearings) for cite in cites))
+    support: t.Support = "partial" if chance >= PARTIAL else "unsupported"
+    if any(_bears(bearings[number]) == TAKEN for number in chunks if number in bearings):
+        support = "supported"
+    citations = tuple(cite.raw for cite in cites if cite.raw)
     return values.Statement(
-        text=unit.text,
-        citations=tuple(cite.raw for cite in cites if cite.raw),
-        support=support,
-        chance=round(chance, 3),
-        chunks=tuple(dict.fromkeys(_best_of(cite, bearings) for cite in cites)),
+        text=unit.text, citations=citations, support=support, chance=round(chance, 3), chunks=chunks
     )
 
 
@@ -215,10 +211,17 @@ def _nearest(node: t.Inline, bearings: Mapping[int, Bearing]) -> t.Inline:
 
 
 def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
-    """The chunk that a citation means, unless another that it may mean supports the statement and that does not."""
-    chances = {number: bearings[number].chance for number in cite.among if number in bearings}
-    best = max(chances, key=lambda number: chances[number], default=cite.chunk)
-    return best if chances.get(cite.chunk, 0.0) < SUPPORTED <= chances.get(best, 0.0) else cite.chunk
+    """The chunk that a citation means, unless another that it may mean bears the statement out better."""
+    found = [bearings[number] for number in cite.among if number in bearings]
+    best = max(found, key=lambda one: (_bears(one), one.chance), default=None)
+    if best is None or (cite.chunk in bearings and _bears(bearings[cite.chunk]) >= _bears(best)):
+        return cite.chunk
+    return best.number
+
+
+def _bears(one: Bearing) -> int:
+    """``TAKEN`` from, 1 for a chunk that says so in other words, else 0."""
+    return TAKEN if one.copied is Copied.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)
 
 
 def _cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -> tuple[t.Inline, ...]:

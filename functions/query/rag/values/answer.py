@@ -13,6 +13,7 @@ from typing import Any, Literal
 from knowledge.claims import Bearing as Bearing
 from knowledge.claims import Borne as Borne
 from knowledge.claims import Claim as Claim
+from knowledge.claims import Copied as Copied
 from knowledge.types import Asked as Asked
 from knowledge.types import Chunk as Chunk
 from knowledge.types import Embedder as Embedder
@@ -153,7 +154,8 @@ class Statement:
 
     ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer, and
     ``chunks`` the chunks that it cites. ``chance`` (0..1) is how likely it is that these say so, or where it cites
-    nothing the best other one; ``support`` is the same in a word.
+    nothing the best other one. ``support`` is supported for what was taken from one place of them, word for word,
+    partial for what is likely and in other words.
     """
 
     text: str

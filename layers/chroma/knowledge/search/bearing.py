@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from knowledge.claims import Bearing, Borne, Claim
-from knowledge.search.support import SUPPORTED, probability
+from knowledge.claims import Bearing, Borne, Claim, Copied
+from knowledge.search.support import PARTIAL, SUPPORTED, probability
 
 if TYPE_CHECKING:
     from knowledge.search.support import Held
+
+MOST_CHANGED = PARTIAL / 2
+"""Highest chance (0..1) of a claim that has another number, or negation, than the place that it was taken from."""
 
 
 def support(claims: Sequence[Claim], places: Mapping[int, int], among: Sequence[int], held: Held) -> tuple[Borne, ...]:
@@ -18,15 +21,22 @@ def support(claims: Sequence[Claim], places: Mapping[int, int], among: Sequence[
 
 
 def _borne(number: int, claim: Claim, places: Mapping[int, int], among: Sequence[int], held: Held) -> Borne:
-    own = sorted({places[chunk] for chunk in claim.chunks})
-    together = probability(held.signals(number, own)) if own else None
-    known = {own[0]: together} if len(own) == 1 and together is not None else {}
-    looked = dict.fromkeys(claim.chunks) if together is not None and together >= SUPPORTED else dict.fromkeys(among)
-
     def alone(chunk: int) -> Bearing:
         place = places[chunk]
-        chance = known.get(place)
-        chance = probability(held.signals(number, [place])) if chance is None else chance
-        return Bearing(chunk, chance, *held.nearest(number, place))
+        how = held.copied(number, place)
+        chance = _held_down(probability(held.signals(number, [place])), how)
+        return Bearing(chunk, chance, *held.nearest(number, place), how)
 
-    return Borne(together, tuple(map(alone, looked)))
+    each = {chunk: alone(chunk) for chunk in claim.chunks}
+    together = max((one.chance for one in each.values()), default=None)
+    if len({places[chunk] for chunk in claim.chunks}) > 1:
+        chance = probability(held.signals(number, sorted({places[chunk] for chunk in claim.chunks})))
+        together = _held_down(chance, max(one.copied for one in each.values()))
+    if together is None or together < SUPPORTED:
+        each |= {chunk: each.get(chunk) or alone(chunk) for chunk in among}
+    return Borne(together, tuple(each.values()))
+
+
+def _held_down(chance: float, how: Copied) -> float:
+    """A copy with another number bears nothing out, however much the rest of it agrees."""
+    return min(chance, MOST_CHANGED) if how is Copied.CHANGED else chance

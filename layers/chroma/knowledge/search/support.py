@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from knowledge.claims import Copied
+from knowledge.search.copied import Place, copied, nearest, places_of
 from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
 from knowledge.search.wording import NOT, REACH, Negation, Pair, Wording, names, wording
 
@@ -41,7 +43,7 @@ WEIGHTS: Mapping[str, float] = {
 INTERCEPT = -2.8
 
 SUPPORTED, PARTIAL = 0.6, 0.25
-"""Chances from which a statement counts as supported, or as supported in part."""
+"""Chances from which a statement counts as borne out, or as borne out in part."""
 
 WEAKEST, MET = 3, 0.58
 """So many of a statement's tokens, the worst met of its heavier half, make the signal ``weakest``, at most ``MET``.
@@ -120,6 +122,11 @@ class Passage:
         """The best match of each token in each unit: shape (u, m)."""
         return _within(self.met, self.table[:, [FIRST_TOKEN, END_TOKEN]])
 
+    @cached_property
+    def places(self) -> Sequence[Place]:
+        """Its units by their words."""
+        return places_of(self.letters.said, self.letters.head, self.table)
+
     def negations(self, unit: int) -> list[Negation]:
         """Those in the unit of that place."""
         start, end = (self.table[unit, [START, END]] + self.letters.head).tolist()
@@ -183,6 +190,11 @@ class Held:
             "affirmed": -float(sum(_left_out(negation, one.said) for negation in _nearest(passages, one))),
         }
 
+    def copied(self, number: int, place: int) -> Copied:
+        """How statement ``number`` stands to that unit of a chunk which shares most of its words."""
+        own, places = self._statements[number].said.keys, self._passages[place].places
+        return copied(own, nearest(own, places)) if own and places else Copied.REWORDED
+
     def nearest(self, number: int, place: int) -> tuple[int, int]:
         """The characters of that unit of a chunk which covers most of the statement's idf; none where it has no units.
 
@@ -234,8 +246,5 @@ def _nearest(passages: Sequence[Passage], one: Statement) -> list[Negation]:
 
 
 def _left_out(negation: Negation, said: Wording) -> bool:
-    return bool(negation.after) and negation.after in said.stems and not _like(negation, said.negations)
-
-
-def _like(negation: Negation, others: Sequence[Negation]) -> bool:
-    return any(negation.around & other.around for other in others)
+    like = any(negation.around & other.around for other in said.negations)
+    return bool(negation.after) and negation.after in said.stems and not like

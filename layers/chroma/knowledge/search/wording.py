@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)?|[%°$€£¥]")
 _NEGATIONS = frozenset(("no", "not", "never", "none", "neither", "nor", "cannot", "without", "nobody", "nothing"))
 _CONTRACTED = ("n't", "n’t")
+_CLAUSE_END = re.compile(r"[,;:.!?()|\n\u2013\u2014]")
 _SENTENCE_END = re.compile(r"[.!?:\n]")
 _SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: str(number) for number, word in enumerate(_SMALL, start=2)}
@@ -48,11 +49,21 @@ class Negation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wording:
-    """A text in letters: ``words`` and ``stems`` (``""``: a stop word) are one a token."""
+    """A text in letters: ``words`` and ``stems`` (``""``: a stop word) are one a token.
+
+    ``starts`` are the tokens' first characters, ``ends`` says behind which a clause ends.
+    """
 
     words: Sequence[str]
     stems: Sequence[str]
+    starts: Sequence[int]
+    ends: Sequence[bool]
     negations: tuple[Negation, ...]
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """What tells the words apart: their stems, or themselves where they are stop words."""
+        return [stem or word for stem, word in zip(self.stems, self.words, strict=True)]
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -68,13 +79,17 @@ class Wording:
 def wording(text: str, terms: Terms) -> Wording:
     """``text`` in letters; ``terms`` are the index's own. Offsets hold where NFKC and lower case keep its length."""
     text = unicodedata.normalize("NFKC", text).lower()
-    words = [word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in _TOKEN.findall(text)]
+    tokens = list(_TOKEN.finditer(text))
+    found = [token[0] for token in tokens]
+    words = [word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in found]
     places = [place for place, word in enumerate(words) if word in _NEGATIONS or word.endswith(_CONTRACTED)]
     stems = terms.each(words)
     for place in places:
         stems[place] = NOT
-    starts = [match.start() for match in _TOKEN.finditer(text)] if places else []
-    return Wording(words, stems, tuple(_negation(place, starts[place], stems) for place in places))
+    starts = [token.start() for token in tokens]
+    ends = [_CLAUSE_END.search(text, one.end(), then.start()) is not None for one, then in pairwise(tokens)]
+    negations = tuple(_negation(place, starts[place], stems) for place in places)
+    return Wording(words, stems, starts, [*ends, True][: len(words)], negations)
 
 
 def names(text: str, terms: Terms) -> frozenset[frozenset[str]]:

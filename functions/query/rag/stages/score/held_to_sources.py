@@ -11,8 +11,8 @@ from rag.values.answer import Confidence, Level, Statement
 
 UNCITED_SCORE = 35.0
 """Highest confidence (0..100) of an answer without a valid citation: below every profile's bar for routing it back."""
-UNCHECKED_SCORE = 74.0
-"""Highest confidence of an answer whose statements were to be checked and were not: below what is High."""
+UNVERIFIED_SCORE = 74.0
+"""Highest confidence of an answer that was not verified word for word, as a whole: below what is High."""
 BROKEN_OFF = "the answer broke off"
 UNCITED = "no statement cites a source that was found"
 UNSUPPORTED = "the sources cited support no statement"
@@ -42,9 +42,9 @@ def held_to_sources(
     Returns:
         Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
         score times the smaller one of two shares, that of the citations that are valid and that of the statements that
-        are borne out; at most ``UNCHECKED_SCORE`` where nobody could look, or it broke off. No more than Medium then,
-        or where one citation was removed or one statement has no support; Low where that is so of half or more; and
-        never above the level of that score, where it is a chance.
+        are borne out; at most ``UNVERIFIED_SCORE`` where nobody could look, it broke off, or a statement is in other
+        words than its sources. No more than Medium then, or where one citation was removed or one statement has no
+        support; Low where that is so of half or more; and never above the level of that score, where it is a chance.
     """
     unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
     reasons = [confidence.reason]
@@ -58,14 +58,15 @@ def held_to_sources(
     if unsupported:
         reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
     if in_part:
-        reasons.append(f"{in_part} of {len(statements)} supported in part")
+        reasons.append(f"{in_part} of {len(statements)} statements in other words than the sources")
     score = round(confidence.score * min(cited / total, 1 - (doubt or 0.0)), 1)
-    if doubt is None or partial:
+    unverified = doubt is None or partial or in_part > 0
+    if unverified:
         reasons += [UNCHECKED] if doubt is None else []
         reasons += [BROKEN_OFF] if partial else []
-        score = min(score, UNCHECKED_SCORE)
+        score = min(score, UNVERIFIED_SCORE)
     levels = [confidence.level if confidence.raw is None else level_of(score)]
-    levels += ["Medium"] if doubt is None or partial else []
+    levels += ["Medium"] if unverified else []
     if removed or unsupported:
         half = 2 * removed >= total or (unsupported and 2 * unsupported >= len(statements))
         levels.append("Low" if half else "Medium")

@@ -32,8 +32,8 @@ def test_nothing_supported_is_low_and_a_share_without_support_lowers_it() -> Non
         return held_to_sources(HIGH, cited=4, removed=removed, statements=statements, doubt=doubt)
 
     assert held("supported", "supported", doubt=0.0) == HIGH
-    assert held("supported", "partial", doubt=0.25) == Confidence(
-        "High", 60.0, f"{HIGH.reason}, 1 of 2 supported in part"
+    assert held("supported", "partial", doubt=0.0) == Confidence(
+        "Medium", 74.0, f"{HIGH.reason}, 1 of 2 statements in other words than the sources"
     )
     one = held("supported", "supported", "unsupported", "supported", doubt=0.25)
     assert one == Confidence("Medium", 60.0, f"{HIGH.reason}, 1 of 4 statements not found in the sources")
@@ -46,7 +46,7 @@ def test_nothing_supported_is_low_and_a_share_without_support_lowers_it() -> Non
 
 @pytest.mark.parametrize(("doubt", "level"), [(0.0, "High"), (0.25, "Medium"), (0.5, "Low")])
 def test_the_level_of_a_chance_is_that_of_what_is_left_of_it(doubt: float, level: str) -> None:
-    statements = tuple(Statement(text="s", citations=(), support="partial", chance=0.5) for _ in range(2))
+    statements = tuple(Statement(text="s", citations=(), support="supported", chance=0.5) for _ in range(2))
     chance = Confidence("High", 90.0, "r", raw=50.0)
     held = held_to_sources(chance, cited=2, removed=0, statements=statements, doubt=doubt)
     assert (held.level, held.score) == (level, 90 * (1 - doubt))

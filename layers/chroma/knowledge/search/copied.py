@@ -1,0 +1,95 @@
+"""Whether a statement was taken from one place, word for word, and whether a number of it was changed on the way.
+
+A statement is aligned, in order, with that sentence, item or row which shares most of its words, by letters alone.
+Cosines do not tell a falsehood with one word changed from a paraphrase that is true. What introduces and heads the unit
+may give words too, in any order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from knowledge.claims import Copied
+from knowledge.search.units import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.search.wording import NOT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from knowledge.search.wording import Wording
+
+LEANS = 0.6
+"""From this share of its words on, a statement is a changed copy of the unit that has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A unit: a ``key`` a word, whether it is ``light`` (a stop word, no negation), whether a clause ``ends`` there.
+
+    ``around`` are the keys of what introduces and heads it.
+    """
+
+    keys: Sequence[str]
+    light: Sequence[bool]
+    ends: Sequence[bool]
+    around: frozenset[str]
+
+
+def nearest(own: Sequence[str], places: Sequence[Place]) -> Place:
+    """That of ``places`` (at least one) which has most of the words ``own``; of equals the shortest."""
+    words = set(own)
+    return max(places, key=lambda place: (len(words.intersection(place.keys)), -len(place.keys)))
+
+
+def places_of(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[Place]:
+    """The units that ``table`` has of a chunk, whose title and section are the first ``head`` characters ``said``."""
+    keys, light = said.keys, [not stem for stem in said.stems]
+
+    def words(first: int, end: int) -> slice:
+        return slice(bisect_left(said.starts, first + head), bisect_left(said.starts, end + head))
+
+    rows = table.tolist()
+    headings = [row for row in rows if row[KIND] == Kind.HEADING]
+    above = frozenset(keys[words(-head, 0)]).union(*(keys[words(row[START], row[END])] for row in headings))
+    made = []
+    for row in [row for row in rows if row[KIND] != Kind.HEADING] or headings:
+        own, lead = words(row[START], row[END]), keys[words(row[LEAD_START], row[LEAD_END])]
+        made.append(Place(keys[own], light[own], [*said.ends[own][:-1], True], above.union(lead)))
+    return made
+
+
+def copied(own: Sequence[str], place: Place) -> Copied:
+    """How the words ``own`` stand to ``place``. A word's key is its stem, or itself where it is a stop word."""
+    blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
+    at = {here + step: there + step for there, here, size in blocks for step in range(size)}
+    strange = [n for n, key in enumerate(own) if n not in at and key not in place.around]
+    if not at or 1 - len(strange) / len(own) < LEANS:
+        return Copied.REWORDED
+    gaps = list(_gaps(sorted(at.values()), len(place.keys)))
+    lost = {n for first, end in gaps[1:] for n in range(first, end)}
+    counted = {n for n, key in enumerate(own) if key[0].isdigit() and at.get(n, -2) + 1 in lost}
+    if any(own[n][0].isdigit() or own[n] == NOT or n - 1 in counted for n in strange):
+        return Copied.CHANGED
+    if any(NOT in place.keys[first:end] for first, end in gaps[1:-1]):
+        return Copied.CHANGED
+    return Copied.SAME if not strange and all(_idle(place, *gap) for gap in gaps) else Copied.REWORDED
+
+
+def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
+    """What lies before, between and behind the words ``taken`` of ``size``; the first and the last may be none."""
+    yield 0, taken[0]
+    yield from ((one + 1, other) for one, other in pairwise(taken) if other > one + 1)
+    yield taken[-1] + 1, size
+
+
+def _idle(place: Place, first: int, end: int) -> bool:
+    """Whether the words from ``first`` to ``end`` can be left out: stop words, the heading's, or whole clauses."""
+    if all(place.light[n] or place.keys[n] in place.around for n in range(first, end)):
+        return True
+    return (first == 0 or place.ends[first - 1]) and place.ends[end - 1]
