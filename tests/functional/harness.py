@@ -44,6 +44,12 @@ SAID = (
     "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]."
 )
 """What a model may well answer to that."""
+QUOTED = (
+    "To clear your goods through customs we need three papers from you before they arrive: the commercial invoice, the "
+    "packing list and the bill of lading or air waybill "
+    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]."
+)
+"""The same in the words of the passage."""
 OUT_OF_SCOPE = "Who won the football world cup in 2018?"
 
 

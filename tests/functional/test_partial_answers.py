@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from fakes_llm import Exchange, LlmServer, Step, chunk, drip, reply
 from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model, of_llm
-from functional.harness import IN_SCOPE, SAID, Api, Start, post, rest_event, starting
+from functional.harness import IN_SCOPE, QUOTED, Api, Start, post, rest_event, starting
 from functional.test_streams import HEADERS, Stream, asked, deltas, events, streamed
 
 SESSION = "a-reader-who-goes-away-00"
 NEVER = threading.Event()
-HALF = SAID.removesuffix(".")
+HALF = QUOTED.removesuffix(".")
 
 type Serve = Callable[[Callable[[str], Step]], tuple[Api, LlmServer]]
 
@@ -23,7 +23,7 @@ type Serve = Callable[[Callable[[str], Step]], tuple[Api, LlmServer]]
 @pytest.mark.parametrize(
     ("step", "env", "said", "reason", "level"),
     [
-        (drip(SAID), {}, SAID, "stop", "High"),
+        (drip(QUOTED), {}, QUOTED, "stop", "High"),
         (drip(HALF, ended=False), {}, HALF, "interrupted", "Medium"),
         (drip(HALF, NEVER), {"STREAM_IDLE_S": "0.3"}, HALF, "interrupted", "Medium"),
         (drip(HALF, chunk({}, finish_reason="length"), ended=False), {}, HALF, "length", "Medium"),
@@ -60,7 +60,7 @@ def test_a_plain_answer_says_so_too(with_llm: Start) -> None:
     [
         (drip(HALF, chunk({}, finish_reason="length"), ended=False), "length", True),
         (drip(HALF, ended=False), "stop", True),
-        (drip(SAID), "stop", False),
+        (drip(QUOTED), "stop", False),
     ],
     ids=["max_tokens", "breaks off", "whole"],
 )
@@ -140,7 +140,7 @@ def test_a_client_that_has_gone_ends_it_all_but_the_turn_is_remembered(serve: Se
 
 def test_a_client_that_goes_while_it_is_searched_asks_no_model(with_llm: Start) -> None:
     stream = Stream(gone_with=b"searching")
-    with LlmServer([reply(SAID)]) as server:
+    with LlmServer([reply(QUOTED)]) as server:
         api = with_llm(server)
         assert streamed(api, asked(IN_SCOPE), stream) is None
         assert server.requests == []

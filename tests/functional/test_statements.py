@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fakes_llm import LlmServer, reply
-from functional.harness import IN_SCOPE, SAID, Json, Start
+from functional.harness import IN_SCOPE, QUOTED, SAID, Json, Start
 
 GUIDE = "Singapore Import Permits and TradeNet"
 DOCUMENTS = f"[{GUIDE} > Documents needed for import customs clearance]"
 APPLICANT = f"[{GUIDE} > Who applies for the permit]"
-TRUE = f"You need a commercial invoice, a packing list and a bill of lading or an air waybill {DOCUMENTS}."
 INVENTED = "Our Bangkok office also asks for a signed photograph of every driver."
 NOT_FOUND = "*(not found in the sources)*"
 
@@ -24,9 +23,9 @@ def verdicts(body: Json) -> list[str]:
 
 
 def test_an_invented_statement_is_marked_and_costs_confidence(with_llm: Start) -> None:
-    sound, mixed = said(with_llm, TRUE), said(with_llm, f"{TRUE} {INVENTED}")
-    assert (sound["answer"], verdicts(sound)) == (TRUE, ["supported"])
-    assert mixed["answer"] == f"{TRUE} {INVENTED} {NOT_FOUND}"
+    sound, mixed = said(with_llm, QUOTED), said(with_llm, f"{QUOTED} {INVENTED}")
+    assert (sound["answer"], verdicts(sound)) == (QUOTED, ["supported"])
+    assert mixed["answer"] == f"{QUOTED} {INVENTED} {NOT_FOUND}"
     assert verdicts(mixed) == ["supported", "unsupported"]
     assert mixed["confidence"]["score"] == round(sound["confidence"]["score"] / 2, 1)
     assert mixed["confidence"]["level"] == "Low"
@@ -34,17 +33,17 @@ def test_an_invented_statement_is_marked_and_costs_confidence(with_llm: Start) -
 
 
 def test_an_invented_statement_is_removed_or_kept_where_somebody_says_so(with_llm: Start) -> None:
-    text = f"{TRUE}\n\n- {INVENTED}"
+    text = f"{QUOTED}\n\n- {INVENTED}"
     removed, kept = (said(with_llm, text, UNSUPPORTED=what) for what in ("remove", "keep"))
-    assert removed["answer"].strip() == TRUE
+    assert removed["answer"].strip() == QUOTED
     assert kept["answer"] == text
     assert verdicts(removed) == verdicts(kept) == ["supported", "unsupported"]
     assert removed["confidence"] == kept["confidence"]
 
 
 def test_a_wrong_citation_is_replaced_by_the_passage_that_says_so(with_llm: Start) -> None:
-    body = said(with_llm, TRUE.replace(DOCUMENTS, APPLICANT))
-    assert body["answer"] == TRUE
+    body = said(with_llm, QUOTED.replace(DOCUMENTS, APPLICANT))
+    assert body["answer"] == QUOTED
     assert [citation["section"] for citation in body["citations"]] == ["Documents needed for import customs clearance"]
     assert body["citations"][0]["support"] == "supported"
     assert body["metadata"]["statements"][0]["citations"] == [DOCUMENTS]
@@ -53,8 +52,8 @@ def test_a_wrong_citation_is_replaced_by_the_passage_that_says_so(with_llm: Star
 
 
 def test_a_true_statement_that_cites_nothing_is_cited_and_counts_half(with_llm: Start) -> None:
-    uncited = TRUE.replace(f" {DOCUMENTS}", "")
-    sound, body = said(with_llm, TRUE), said(with_llm, uncited)
+    uncited = QUOTED.replace(f" {DOCUMENTS}", "")
+    sound, body = said(with_llm, QUOTED), said(with_llm, uncited)
     assert body["answer"] == f"{uncited} {DOCUMENTS}"
     assert f"statement 1 is now cited to {DOCUMENTS}: it cited nothing" in body["metadata"]["trail"]
     assert body["confidence"]["score"] < sound["confidence"]["score"]
@@ -68,8 +67,19 @@ def test_what_the_sources_do_not_support_at_all_goes_to_a_person_in_every_profil
 
 
 def test_a_number_that_the_source_does_not_have_is_seen(with_llm: Start) -> None:
-    assert verdicts(said(with_llm, SAID)) == ["supported"]
-    assert verdicts(said(with_llm, SAID.replace("three papers", "seven papers"))) == ["unsupported"]
+    for papers, support in (
+        ("three papers", "supported"),
+        ("four papers", "unsupported"),
+        ("three weeks", "unsupported"),
+    ):
+        assert verdicts(said(with_llm, QUOTED.replace("three papers", papers))) == [support]
+
+
+def test_what_is_said_in_other_words_is_medium_at_most_and_the_reason_says_so(with_llm: Start) -> None:
+    body = said(with_llm, SAID)
+    assert verdicts(body) == ["partial"]
+    assert body["confidence"]["level"] == "Medium"
+    assert body["confidence"]["reason"].endswith("1 of 1 statements in other words than the sources")
 
 
 def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
@@ -80,14 +90,14 @@ def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
 
 
 def test_the_seeds_check_nothing(with_llm: Start) -> None:
-    body = said(with_llm, f"{TRUE} {INVENTED}", SEED_RULES="on")
-    assert body["answer"] == f"{TRUE} {INVENTED}"
+    body = said(with_llm, f"{QUOTED} {INVENTED}", SEED_RULES="on")
+    assert body["answer"] == f"{QUOTED} {INVENTED}"
     assert body["metadata"]["statements"] == []
     assert body["citations"][0]["support"] is None
 
 
 def test_what_the_check_adds_stands_behind_its_sentence(with_llm: Start) -> None:
-    true = TRUE.replace(f" {DOCUMENTS}", "")
+    true = QUOTED.replace(f" {DOCUMENTS}", "")
     other = "Purple whales sing nine songs [Importing Food into Singapore]."
     body = said(with_llm, f"{true} {other} {INVENTED}")
     assert body["answer"] == f"{true} {DOCUMENTS} {other} {NOT_FOUND} {INVENTED} {NOT_FOUND}"

@@ -148,7 +148,7 @@ def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> N
     assert statement == {
         "statement": 0,
         "text": checked["text"],
-        "support": "supported",
+        "support": "partial",
         "references": [1],
         "score": checked["score"],
     }
