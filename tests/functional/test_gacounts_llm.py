@@ -131,7 +131,12 @@ def test_a_rewriting_that_is_none_gives_way_to_the_turns_before(serve: Serve, no
 @pytest.mark.parametrize("trouble", [error(500), error(401), garbage()])
 def test_a_rewriting_that_fails_is_skipped(serve: Serve, trouble: Step) -> None:
     there = reply("Report it. (Source: https://ga.example.edu/gacounts/docs/reporting-guide-2025)")
-    api, _ = serve(there, trouble, there, env={"ENABLE_LLM_RERANKING": "false"})
+    api, _ = serve(
+        there,
+        trouble,
+        there,
+        env={"LLM_FALLBACK_MODELS": "", "LLM_FALLBACK_MODELS": "", "ENABLE_LLM_RERANKING": "false"},
+    )
     session = api.ask(REPORTING).json["sessionId"]
     answer = api.ask(FOLLOW_UP, sessionId=session)
     assert (answer.status, answer.json["metadata"]["skipped"]) == (200, ["reframe"])
@@ -199,7 +204,9 @@ def test_nonsense_keeps_the_order(serve: Serve, nonsense: str) -> None:
 @pytest.mark.parametrize("trouble", [error(500), garbage()])
 def test_a_re_ranking_that_fails_is_skipped(serve: Serve, trouble: Step) -> None:
     there = reply("Ten dollars. (Source: https://ga.example.edu/abo/policies/travel-2025)")
-    api, server = serve(trouble, there, env={"RERANK_TIMEOUT_S": "60"})
+    api, server = serve(
+        trouble, there, env={"LLM_FALLBACK_MODELS": "", "LLM_FALLBACK_MODELS": "", "RERANK_TIMEOUT_S": "60"}
+    )
     answer = api.ask(MEALS)
     assert (answer.status, answer.json["metadata"]["skipped"]) == (200, ["rerank"])
     assert counted(answer, "SoftFailures", stage="rerank") == 1

@@ -165,15 +165,15 @@ def test_our_own_failures_are_errors_and_the_caller_s_are_not(with_llm: Start) -
         ours, theirs = api.ask(IN_SCOPE), api.ask("")
     (line,) = [line for line in ours.logs if line["level"] == "ERROR"]
     assert line["correlation_id"] == REQUEST_ID
-    assert line["code"] == "pipeline_error"
-    assert line["exception_name"] == "LlmFailed"
+    assert line["code"] == "llm_unavailable"
+    assert line["exception_name"] == "LlmUnavailable"
     assert {line["level"] for line in theirs.logs} == {"INFO"}
 
 
 def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
     """Whatever happens to the question: answered, declined, refused at the door, failed."""
     with LlmServer([reply(f"Yes, {MARKER}."), error(400), error(500), error(401, message=MARKER)]) as server:
-        api = with_llm(server, LLM_MAX_RETRIES="0")
+        api = with_llm(server, LLM_MAX_RETRIES="0", LLM_FALLBACK_MODELS="")
         replies = [
             api.ask(f"{IN_SCOPE} {MARKER}"),
             api.ask(f"{IN_SCOPE} {MARKER}"),
@@ -189,7 +189,7 @@ def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
             api.call(post({"query": [MARKER]})),
             api.ask(MARKER, threshold=2),
         ]
-    assert [reply.status for reply in replies] == [200, 500, 503, 503, 200, 400, 400, 400, 400, 400, 400, 400, 400]
+    assert [reply.status for reply in replies] == [200, 503, 503, 503, 200, 400, 400, 400, 400, 400, 400, 400, 400]
     calm = [line for reply in replies for line in reply.logs if line["level"] in {"DEBUG", "INFO"}]
     assert len(calm) >= 10
     assert MARKER not in json.dumps(calm)
@@ -282,9 +282,9 @@ print(json.dumps({{"replies": replies}}))
         )
     assert done.stderr == ""
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]
-    assert lines[-1] == {"replies": [200, 200, 500, 200, 400]}
+    assert lines[-1] == {"replies": [200, 200, 503, 200, 400]}
     logs = [line for line in lines[:-1] if "_aws" not in line]
-    assert [line["level"] for line in logs] == ["WARNING", "WARNING", "INFO", "ERROR", "INFO", "INFO"]
+    assert [line["level"] for line in logs] == ["WARNING", "WARNING", "INFO", "WARNING", "ERROR", "INFO", "INFO"]
     assert {line["correlation_id"] for line in logs} == {REQUEST_ID}
     assert API_KEY not in done.stdout
     # The cold start is counted once, with the first request.

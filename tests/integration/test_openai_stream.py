@@ -13,7 +13,7 @@ from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, mode
 
 from rag.adapters.llm import time_limit
 from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
-from rag.errors import ClientGone, LlmFailed, LlmUnavailable
+from rag.errors import ClientGone, LlmUnavailable
 from rag.values.answer import Deadline, Message, Usage
 
 MESSAGES = (Message("user", "What needs a permit?"),)
@@ -214,7 +214,7 @@ def test_a_server_that_does_not_stream_is_read_all_the_same(
 
 @pytest.mark.parametrize("step", [drip(), drip({"choices": []}, "  "), drip({"choices": [{"delta": {"content": 7}}]})])
 def test_a_stream_without_text_has_failed(chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step) -> None:
-    with LlmServer([step]) as server, pytest.raises(LlmFailed):
+    with LlmServer([step]) as server, pytest.raises(LlmUnavailable, match="no text"):
         chat_of(server, retries=0).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
 
 
@@ -378,5 +378,5 @@ def test_reasoning_counts_too(chat_of: Callable[..., OpenAiChat], deadline: Dead
     with LlmServer([drip(thinks, "</think>", "Yes" * 2000)]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
     assert made.text == ("Yes" * 2000)[: 8000 - len(thinks) - len("</think>")]
-    with LlmServer([drip(thinks, thinks)]) as server, pytest.raises(LlmFailed, match="no text"):
+    with LlmServer([drip(thinks, thinks)]) as server, pytest.raises(LlmUnavailable, match="no text"):
         chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)

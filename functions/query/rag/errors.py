@@ -10,9 +10,9 @@ RagError
 │   ├── UnknownResponse                unknown_response    feedback on nothing
 │   └── UnknownChunk                   unknown_chunk       there is no such chunk
 ├── LlmError                         the model gave no answer
-│   ├── LlmFailed                      pipeline_error      it answered, but not with an answer
+│   ├── LlmFailed                      pipeline_error      one call was answered, but not with an answer
 │   │   └── EmbeddingFailed              the same of an embedding model behind an API
-│   └── LlmUnavailable                 llm_unavailable     it cannot be reached now
+│   └── LlmUnavailable                 llm_unavailable     no model gives a completion now
 │       ├── LlmDenied                    not before the operator acts: key, account, address, models
 │       └── EmbeddingUnavailable       embedder_unavailable   the same of an embedding model behind an API
 ├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
@@ -122,13 +122,14 @@ class LlmError(RagError):
 
 
 class LlmFailed(LlmError):
-    """The model refused the request or its completion cannot be read."""
+    """One call was refused, or its answer cannot be read. A chat model asks the next model then, and is unavailable
+    where no one is left."""
 
     code = "pipeline_error"
 
 
 class LlmUnavailable(LlmError):
-    """The model cannot be reached now. ``retry_after`` is in seconds, None when nobody said."""
+    """No model gives a completion now. ``retry_after`` is in seconds, None when nobody said."""
 
     code = "llm_unavailable"
 

@@ -148,8 +148,7 @@ class ChatModel(Protocol):
         "interrupted" (the model broke off) or "stopped" (nobody listens any more).
 
         Raises:
-            LlmUnavailable: it cannot be reached, or not in time.
-            LlmFailed: it refused the request or its completion cannot be read.
+            LlmUnavailable: it cannot be reached, or not in time, or gives no completion.
         """
         ...
 
@@ -171,8 +170,7 @@ class Writer(Protocol):
         A model's text goes to ``on_text`` as it comes; what needs no waiting does not.
 
         Raises:
-            LlmUnavailable: the model cannot be reached, or not in time.
-            LlmFailed: the model refused or its completion cannot be read.
+            LlmUnavailable: the model cannot be reached, or not in time, or gives no completion.
         """
         ...
 

@@ -45,7 +45,7 @@ class Settings(Configured):
     llm_fallback_models: tuple[str, ...] = knob(
         ("openai/gpt-oss-20b",),
         "LLM_FALLBACK_MODELS",
-        "Models to use, in order, when the configured one is not found (comma-separated).",
+        "Models to ask, in order, when the configured one is not found or gives no completion (comma-separated).",
     )
     embed_model: str = knob(
         "", "EMBED_MODEL", "Embedding model behind an API, for an index made with it. Empty: the local MiniLM."

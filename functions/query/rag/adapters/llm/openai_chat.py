@@ -34,7 +34,8 @@ class ChatConfig:
     are those of ``backoff_s``.
     ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
     be read must not stop it.
-    ``fallback_models`` are used in order when a model is not found. ``max_tokens`` None leaves it to the server.
+    ``fallback_models`` are asked in order: for good when a model is not found, for one request when it gives no
+    completion. ``max_tokens`` None leaves it to the server.
     """
 
     base_url: str
@@ -49,6 +50,24 @@ class ChatConfig:
     backoff_base_s: float
     backoff_cap_s: float
     jitter: float = 0.25
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One request: what is asked, the ``models`` that may still be asked, and what came of it so far."""
+
+    messages: Sequence[Message]
+    deadline: Deadline
+    listener: Listener | None
+    models: list[str]
+    calls: int = 0
+    attempts: int = 0
+    failed: LlmFailed | None = None
+
+    @property
+    def is_beyond_repair(self) -> bool:
+        """Whether a model failed of which somebody has heard something already."""
+        return self.failed is not None and self.listener is not None and self.listener.anything
 
 
 class OpenAiChat:
@@ -112,7 +131,8 @@ class OpenAiChat:
         """Complete ``messages``; every call and every wait fits into ``deadline``.
 
         Retries what may pass (429, 5xx, 408, 409, connection errors, timeouts) after the server's retry-after or
-        ``backoff_s``, and gives up as soon as the next wait does not fit. With ``on_text`` the model is asked to
+        ``backoff_s``, and gives up as soon as the next wait does not fit. A model that is not found, refuses the
+        request or answers with no completion gives way to the next one. With ``on_text`` the model is asked to
         stream, and nothing is retried once that got some text.
 
         Nor is anything lost from then on: what broke off is returned as far as it came, without usage. Its finish
@@ -120,34 +140,14 @@ class OpenAiChat:
         and else ``interrupted``: nothing came for ``deadline.between_s``, or the stream broke.
 
         Raises:
-            LlmUnavailable: the model cannot be reached now, or not in time; LlmDenied: not by this account.
-            LlmFailed: the request was refused, or the completion is unreadable.
+            LlmUnavailable: no model gave a completion, or not in time; LlmDenied: none will to this account.
             ClientGone: ``on_text`` raised it, and had got no text.
         """
         from tenacity import Retrying, retry_if_exception_type
 
-        calls = attempts = 0
         listener = Listener(on_text, deadline) if on_text else None
-
-        def attempt() -> Completion:
-            nonlocal calls, attempts
-            first = self._model
-            missing: ModelNotFound | None = None
-            for model in self._models[self._models.index(first) :]:
-                limit_s = min(self._config.read_timeout_s, deadline.remaining())
-                if limit_s <= 0:
-                    raise LlmUnavailable("No time left for an LLM call") from missing
-                if missing is not None:
-                    logger.warning("LLM model is not available (%s); using %r from now on", missing, model)
-                    self._model = model
-                calls, attempts = calls + 1, attempts + (missing is None)
-                try:
-                    return self._endpoint.complete(model, messages, limit_s=limit_s, listener=listener)
-                except ModelNotFound as exc:
-                    missing = exc
-            # Nothing better to remember: the next request asks for these again, as one may be back.
-            self._model = first
-            raise LlmDenied(f"{missing} for every configured model") from missing
+        models = list(self._models[self._models.index(self._model) :])
+        asking = _Asking(messages, deadline, listener, models)
 
         def stop(state: RetryCallState) -> bool:
             # tenacity has set upcoming_sleep when it asks.
@@ -165,17 +165,47 @@ class OpenAiChat:
         )
         try:
             self._endpoint.client()  # making it and reading its key take time, which the call's limit must not count on
-            completion = retrying(attempt)
+            completion = retrying(self._attempt, asking)
             self._last_error = None
         except BrokeOff as broken:
             completion = broken.completion
             self._last_error = None if completion.finish_reason == STOPPED else str(broken)
             logger.warning("%s; it was used as far as it came", broken)
-        except (LlmUnavailable, LlmFailed) as exc:
+        except LlmUnavailable as exc:
             self._last_error = str(exc)
-            exc.spent = LlmUse(calls=calls, retries=max(0, attempts - 1), denied=1 if isinstance(exc, LlmDenied) else 0)
+            denied = 1 if isinstance(exc, LlmDenied) else 0
+            exc.spent = LlmUse(calls=asking.calls, retries=max(0, asking.attempts - 1), denied=denied)
             raise
-        return replace(completion, calls=calls, retries=attempts - 1)
+        return replace(completion, calls=asking.calls, retries=asking.attempts - 1)
+
+    def _attempt(self, asking: _Asking) -> Completion:
+        """Ask the models that are left, in order, until one gives a completion; a retry goes on with the same one."""
+        asking.attempts += 1
+        first = self._model
+        missing: ModelNotFound | None = None
+        while asking.models and not asking.is_beyond_repair:
+            limit_s = min(self._config.read_timeout_s, asking.deadline.remaining())
+            if limit_s <= 0:
+                raise LlmUnavailable("No time left for an LLM call") from (missing or asking.failed)
+            asking.calls += 1
+            model = asking.models[0]
+            try:
+                return self._endpoint.complete(model, asking.messages, limit_s=limit_s, listener=asking.listener)
+            except ModelNotFound as exc:
+                missing = exc
+                del asking.models[0]
+                if asking.models and self._model == model:
+                    logger.warning("LLM model is not available (%s); using %r from now on", exc, asking.models[0])
+                    self._model = asking.models[0]
+            except LlmFailed as exc:
+                asking.failed = exc
+                del asking.models[0]
+                logger.warning("LLM model %r gave no completion (%s)", model, exc)
+        if asking.failed:
+            raise LlmUnavailable(str(asking.failed)) from asking.failed
+        # Nothing better to remember: the next request asks for these again, as one may be back.
+        self._model = first
+        raise LlmDenied(f"{missing} for every configured model") from missing
 
     def _delay_s(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

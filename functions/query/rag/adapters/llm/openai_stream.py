@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+from contextlib import suppress
 from typing import Any
 
+from rag.adapters.llm.events import Event, EventReader
 from rag.adapters.llm.openai_client import Transient
-from rag.adapters.llm.openai_wire import CUT, answer_start, read_completion, read_usage, served_name, without_reasoning
+from rag.adapters.llm.openai_wire import (
+    CUT,
+    answer_start,
+    first_choice,
+    read_completion,
+    read_usage,
+    said,
+    served_name,
+    without_reasoning,
+)
 from rag.errors import ClientGone, LlmFailed
 from rag.values.answer import Completion, Deadline, Usage
 from rag.values.chat import STOPPED, OnText
@@ -15,6 +27,7 @@ INTERRUPTED = "interrupted"
 """The finish reasons of a stream that broke off by itself, and of one that the listener wanted no more of."""
 
 _DONE = "[DONE]"
+_REPORTED = "The LLM reported an error in its stream"
 
 
 class LongEnough(Exception):
@@ -78,12 +91,14 @@ class GrowingCompletion:
     """The first choice of one streamed completion.
 
     The ``listener`` gets its text without the reasoning before it. A body that is one JSON object, of a server that
-    does not stream, is read at its end. ``most`` is how many characters the text may have, reasoning included.
+    does not stream, or a page, is read at its end. ``most`` is how many characters the text may have, reasoning
+    included.
     """
 
     def __init__(self, listener: Listener, *, most: int | None = None) -> None:
         self._listener = listener
         self._most = most
+        self._events = EventReader()
         self._bytes = bytearray()
         self._whole: bool | None = None
         self._ended = False
@@ -102,16 +117,20 @@ class GrowingCompletion:
             LlmFailed: an event is not JSON.
             LongEnough: the text ends here, whatever else the server says.
         """
-        self._bytes += part
-        if self._whole is None and (begun := self._bytes.lstrip()):
-            self._whole = begun.startswith(b"{")
-        if self._whole or b"\n" not in part:
+        if self._whole is None:
+            self._bytes += part
+            if not (begun := self._bytes.lstrip(codecs.BOM_UTF8 + b" \t\r\n")):
+                return
+            self._whole = begun.startswith((b"{", b"<"))
+            part = bytes(self._bytes)
+            self._bytes.clear()
+        if self._whole:
+            self._bytes += part
+        events = [] if self._whole else self._events.take(part)
+        if not events:
             self._listener("")
-            return
-        *lines, rest = self._bytes.split(b"\n")
-        self._bytes = bytearray(rest)
-        for line in lines:
-            self._read(bytes(line))
+        for event in events:
+            self._read(event)
 
     def completion(self, model: str) -> Completion:
         """All of it; ``model`` is the one asked for, used when no event names one.
@@ -124,7 +143,11 @@ class GrowingCompletion:
             whole = read_completion(bytes(self._bytes), model=model, most=self._most)
             self._listener(whole.text)
             return whole
-        self._read(bytes(self._bytes))
+        if self._whole is None:
+            raise LlmFailed("Unreadable completion: nothing")
+        for event in self._events.end():
+            with suppress(LlmFailed):  # half an event
+                self._read(event)
         if not self._ended:
             raise Transient("The LLM's stream ended early")
         made = self._made(model, self._finish_reason)
@@ -154,42 +177,40 @@ class GrowingCompletion:
             usage=self._usage,
         )
 
-    def _read(self, line: bytes) -> None:
-        """One line of the stream; an event of this protocol is one."""
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        data = value.strip()
-        if name != "data" or not data:
+    def _read(self, event: Event) -> None:
+        data = event.data.strip()
+        if not data:
             return
         if data == _DONE:
             self._ended = True
             return
+        if event.name == "error":
+            raise Transient(_REPORTED)
         try:
-            event = json.loads(data)
+            told = json.loads(data)
         except (ValueError, RecursionError) as exc:
             raise LlmFailed("Unreadable completion: an event is not JSON") from exc
-        if isinstance(event, dict):
-            self._add(event)
+        if isinstance(told, dict):
+            self._add(told)
 
     def _add(self, event: dict[str, Any]) -> None:
         if event.get("error"):
-            raise Transient("The LLM reported an error in its stream")
+            raise Transient(_REPORTED)
         self._model = served_name(event.get("model")) or self._model
         self._usage = read_usage(event.get("usage")) or self._usage
-        choices = event.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict):
+        choice = first_choice(event.get("choices"))
+        if choice is None:
             return
         if isinstance(reason := choice.get("finish_reason"), str):
             self._finish_reason, self._ended = reason, True
         delta = choice.get("delta")
-        content = delta.get("content") if isinstance(delta, dict) else None
-        if isinstance(content, str) and content:
+        content = said(delta.get("content")) if isinstance(delta, dict) else ""
+        if content:
             room = len(content) if self._most is None else self._most - len(self._text)
             self._text += content[:room]
             self._show(content)
             if len(content) > room:
                 self._finish_reason, self._ended = CUT, True
-                self._bytes.clear()
                 raise LongEnough
 
     def _show(self, added: str) -> None:

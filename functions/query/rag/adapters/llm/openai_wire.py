@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
+from typing import Any
 
 from rag.errors import LlmFailed
 from rag.values.answer import Completion, Usage
@@ -90,23 +91,36 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
         data = json.loads(body)
     except (ValueError, RecursionError) as exc:
         raise LlmFailed("Unreadable completion: not JSON") from exc
-    choices = data.get("choices") if isinstance(data, dict) else None
-    if not isinstance(choices, list) or not choices:
+    choice = first_choice(data.get("choices") if isinstance(data, dict) else None)
+    if choice is None:
         raise LlmFailed("Unreadable completion: no choices")
-    choice = choices[0]
-    message = choice.get("message") if isinstance(choice, dict) else None
-    content = _text(message.get("content") if isinstance(message, dict) else None) or ""
+    message = choice.get("message")
+    content = said(message.get("content")) if isinstance(message, dict) else ""
     whole = content[:most]
     text = without_reasoning(whole)
     if not text.strip():
         raise LlmFailed("Unreadable completion: no text")
+    finish = choice.get("finish_reason")
     return Completion(
         text=text,
         model=served_name(data.get("model")) or model,
         asked=model,
-        finish_reason=CUT if len(whole) < len(content) else _text(choice.get("finish_reason")),
+        finish_reason=CUT if len(whole) < len(content) else finish if isinstance(finish, str) else None,
         usage=read_usage(data.get("usage")),
     )
+
+
+def first_choice(choices: object) -> dict[str, Any] | None:
+    """The one of ``choices`` with the index 0, which a server may leave out; None where there is none."""
+    found = choices if isinstance(choices, list) else []
+    return next((choice for choice in found if isinstance(choice, dict) and not choice.get("index")), None)
+
+
+def said(content: object) -> str:
+    """The text of a message's or a delta's ``content``; Mistral's reasoning models give a list of parts."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def served_name(value: object) -> str | None:
@@ -129,10 +143,6 @@ def answer_start(text: str) -> int | None:
     start = opened.end() if opened else 0
     begun = text[start:].lstrip().lower()
     return None if any(tag.startswith(begun[: len(tag)]) for tag in _REASONING_TAGS) else start
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def read_usage(value: object) -> Usage | None:

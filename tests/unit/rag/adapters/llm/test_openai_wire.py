@@ -44,6 +44,13 @@ def test_what_a_spare_completion_leaves_out_is_none_or_the_request_s() -> None:
     assert read_completion(body, model="asked") == Completion(text="x", model="asked", asked="asked")
 
 
+def test_the_first_choice_is_the_one_with_the_number_0_and_a_list_of_parts_is_its_text() -> None:
+    parts = [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "Yes"}, {"type": "text", "text": "."}]
+    choices = [{"index": 1, "message": {"content": "No."}}, {"index": 0, "message": {"content": parts}}]
+
+    assert read_completion(json.dumps({"choices": choices}).encode(), model="m").text == "Yes."
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -64,7 +71,8 @@ def test_what_a_spare_completion_leaves_out_is_none_or_the_request_s() -> None:
         b'{"choices": [{"message": {"content": null}}]}',
         b'{"choices": [{"message": {"content": ""}}]}',
         b'{"choices": [{"message": {"content": " \\n"}}]}',
-        b'{"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]}',
+        b'{"choices": [{"message": {"content": [{"type": "thinking", "thinking": "x"}, {"text": "x"}, "x"]}}]}',
+        b'{"choices": [{"index": 1, "message": {"content": "x"}}]}',
         b'{"error": {"message": "no"}}',
         b"[" * 200_000,
     ],

@@ -1,0 +1,245 @@
+"""The LLM adapter against what vendors stream, byte for byte in shape, and against the ways in which bytes may come."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fakes_llm import Exchange, LlmServer, Step, empty_choices, error, html, json_body, raw, reply
+
+from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
+from rag.errors import LlmUnavailable
+from rag.values.answer import Deadline, Message, Usage
+
+MESSAGES = (Message("user", "What needs a permit?"),)
+TEXT = "Every import needs a permit."
+USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+
+type Ask = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def chat_of() -> Iterator[Callable[..., OpenAiChat]]:
+    made: list[OpenAiChat] = []
+
+    def make(server: LlmServer, *fallbacks: str) -> OpenAiChat:
+        config = ChatConfig(
+            base_url=server.url, api_key=lambda: "sk-test", model="first", fallback_models=fallbacks, temperature=0.3,
+            max_tokens=500, connect_timeout_s=5, read_timeout_s=60, retries=1, backoff_base_s=0.001,
+            backoff_cap_s=0.002,
+        )  # fmt: skip
+        made.append(OpenAiChat(config))
+        return made[-1]
+
+    yield make
+    for chat in made:
+        chat.reset()
+
+
+def within_a_minute() -> Deadline:
+    return Deadline.after(60.0, time.monotonic)
+
+
+def delta(
+    content: object = None, *, finish: str | None = None, index: int | None = 0, **more: object
+) -> dict[str, Any]:
+    """One choice of an event."""
+    said = {} if content is None else {"content": content}
+    return {**({} if index is None else {"index": index}), "delta": {**said, **more}, "finish_reason": finish}
+
+
+def event(*choices: dict[str, Any], **more: object) -> dict[str, Any]:
+    return {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [*choices], **more}
+
+
+def sse(*events: dict[str, Any] | str, done: bool = True) -> bytes:
+    """A stream of these events; a text is sent as it is, as a block of its own."""
+    blocks = [e if isinstance(e, str) else f"data: {json.dumps(e)}" for e in events]
+    return "".join(f"{block}\n\n" for block in [*blocks, *(["data: [DONE]"] if done else [])]).encode()
+
+
+HALVES = (event(delta("Every import ")), event(delta("needs a permit.")))
+STOP = event(delta(finish="stop"))
+TOTAL = event(usage=USAGE)
+SAFE = {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
+
+VENDORS = {
+    "OpenAI": sse(event(delta("", role="assistant", refusal=None), obfuscation="x9"), *HALVES, STOP, TOTAL),
+    "Groq": sse(
+        event(delta("", role="assistant"), x_groq={"id": "req_1"}), *HALVES, STOP,
+        event(delta(finish=None), x_groq={"id": "req_1", "usage": {**USAGE, "queue_time": 0.1}}), TOTAL,
+    ),
+    "Mistral": sse(
+        event(delta("", role="assistant")), HALVES[0], event(delta("needs a permit.", finish="stop"), usage=USAGE),
+    ),
+    "Mistral's reasoning models": sse(
+        event(delta([{"type": "thinking", "thinking": [{"type": "text", "text": "Which one?"}]}])),
+        event(delta([{"type": "text", "text": "Every import "}])), HALVES[1], STOP, TOTAL,
+    ),
+    "Together": sse(
+        *(event({**delta(half), "text": half, "seed": None}) for half in ("Every import ", "needs a permit.")),
+        event({**delta("", finish="stop", role="assistant"), "text": "", "seed": 7}, usage=USAGE),
+    ),
+    "OpenRouter": sse(
+        ": OPENROUTER PROCESSING", ": OPENROUTER PROCESSING", event(delta("", role="assistant"), provider="P"), *HALVES,
+        event({**delta("", finish="stop", role="assistant"), "native_finish_reason": "stop"}),
+        event(delta("", role="assistant"), usage={**USAGE, "cost": 0.1}),
+    ),
+    "Azure": sse(
+        {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": [
+            {"prompt_index": 0, "content_filter_results": {}}]},
+        event(delta("", role="assistant")), *HALVES, STOP, TOTAL,
+    ),
+    "Azure's asynchronous filter": sse(
+        event(delta("", role="assistant")), *HALVES, STOP,
+        event({"index": 0, "finish_reason": None, "content_filter_offsets": {"check_offset": 9}, **SAFE}),
+        {**event({**SAFE, "index": 0, "finish_reason": None}), "model": ""}, TOTAL,
+    ),
+    "vLLM": sse(
+        event(delta("", role="assistant")), event(delta(reasoning_content="Which one?")),
+        *HALVES, event({**delta("", finish="stop"), "stop_reason": None}), TOTAL,
+    ),
+    "Ollama": sse(
+        event(delta("", role="assistant", reasoning="Which one?")), *HALVES,
+        event(delta("", finish="stop", role="assistant")), TOTAL,
+    ),
+    "Gemini": sse(
+        event(delta("Every import ", role="assistant"), usage={**USAGE, "completion_tokens": 2}),
+        event(delta("needs a permit.", finish="stop", role="assistant"), usage=USAGE),
+    ),
+    "DeepSeek": sse(
+        ": keep-alive", event(delta(None, role="assistant", reasoning_content="")),
+        event({"index": 0, "delta": {"content": None, "reasoning_content": "Which one?"}, "finish_reason": None}),
+        event({"index": 0, "delta": {"content": "Every import ", "reasoning_content": None}, "finish_reason": None}),
+        HALVES[1], event(delta("", finish="stop", reasoning_content=None), usage=USAGE),
+    ),
+}  # fmt: skip
+
+PLAIN = sse(event(delta("", role="assistant")), *HALVES, STOP, TOTAL)
+FORMS = {
+    "byte order mark": b"\xef\xbb\xbf" + sse(*HALVES, STOP, TOTAL),
+    "CR LF": PLAIN.replace(b"\n", b"\r\n"),
+    "CR": PLAIN.replace(b"\n", b"\r"),
+    "no space": PLAIN.replace(b"data: ", b"data:"),
+    "two lines": PLAIN.replace(b', "choices"', b',\ndata: "choices"'),
+    "named events": b"retry: 100\n\n" + PLAIN.replace(b"data: ", b"id: 7\nevent: message\nx: y\ndata\ndata: "),
+    "no end of the last line": PLAIN.removesuffix(b"\n\n"),
+    "no [DONE]": PLAIN.removesuffix(b"data: [DONE]\n\n"),
+    "other choices": sse(
+        event(delta("No. ", index=1), delta("Every import ", index=0)), event(delta("Never.", finish="stop", index=1)),
+        HALVES[1], STOP, TOTAL,
+    ),
+    "choices without a number": sse(
+        event(delta("Every import ", index=None)), event(delta("needs a permit.", finish="stop", index=None)), TOTAL,
+    ),
+}  # fmt: skip
+
+
+def stream(body: bytes) -> Step:
+    return raw(200, body, kind="text/event-stream")
+
+
+def bytewise(body: bytes) -> Step:
+    """The stream in pieces of a byte each, as the network may cut it."""
+
+    def step(exchange: Exchange) -> None:
+        exchange.handler.send_response(200)
+        exchange.handler.send_header("Content-Type", "text/event-stream")
+        exchange.handler.send_header("Transfer-Encoding", "chunked")
+        exchange.handler.end_headers()
+        exchange.handler.wfile.write(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+        exchange.hang_up()
+
+    return step
+
+
+@pytest.mark.parametrize("body", [*VENDORS.values(), *FORMS.values()], ids=[*VENDORS, *FORMS])
+@pytest.mark.parametrize("sent", [stream, bytewise])
+def test_a_stream_is_read_as_its_vendor_means_it(
+    chat_of: Callable[..., OpenAiChat], body: bytes, sent: Callable[[bytes], Step]
+) -> None:
+    heard: list[str] = []
+    with LlmServer([sent(body)]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=within_a_minute(), on_text=heard.append)
+        assert len(server.requests) == 1
+
+    assert "".join(heard) == made.text == TEXT
+    assert (made.finish_reason, made.usage, made.model) == ("stop", Usage(12, 5, 17), "m")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        sse("event: error\ndata: {\"message\": \"overloaded\"}", done=False),
+        sse({"error": {"code": 502, "message": "x"}, "choices": [delta("", finish="error")]}, done=False),
+        sse(": OPENROUTER PROCESSING", done=False),
+        sse(HALVES[0], done=False)[:-9],
+    ],
+    ids=["named error", "OpenRouter's error", "comments alone", "a torn event"],
+)  # fmt: skip
+def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat_of: Callable[..., OpenAiChat], body: bytes) -> None:
+    with LlmServer([stream(body), stream(PLAIN)]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=within_a_minute(), on_text=lambda text: None)
+
+    assert (made.text, made.retries) == (TEXT, 1)
+
+
+# --- an outage in disguise --------------------------------------------------------------------------------------------
+
+NO_COMPLETION = {
+    "a page": html(),
+    "no choices": empty_choices(),
+    "null": reply(None),
+    "blank": reply(" \n"),
+    "filtered": reply("", finish_reason="content_filter"),
+    "nothing": raw(200, b""),
+    "a body of another service": json_body({"status": "maintenance"}),
+    "an error": json_body({"error": {"message": "overloaded"}}),
+    "400": error(400, code="context_length_exceeded"),
+    "405": error(405),
+    "413": error(413),
+    "422": error(422),
+}
+"""All of them yield no completion from a model; none of them says that the next one has none."""
+
+
+@pytest.mark.parametrize("step", NO_COMPLETION.values(), ids=NO_COMPLETION)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_yields_no_completion_falls_back_to_the_next_model_and_is_unavailable_then(
+    chat_of: Callable[..., OpenAiChat], step: Step, streamed: bool
+) -> None:
+    heard: list[str] = []
+    on_text = heard.append if streamed else None
+
+    def only_second(exchange: Exchange) -> None:
+        (reply(TEXT) if exchange.request.json["model"] == "second" else step)(exchange)
+
+    with LlmServer([only_second]) as server:
+        chat = chat_of(server, "second")
+        made = chat.complete(MESSAGES, deadline=within_a_minute(), on_text=on_text)
+        assert [request.json["model"] for request in server.requests] == ["first", "second"]
+        assert (made.text, made.calls, made.retries, chat.model) == (TEXT, 2, 0, "first")
+    with LlmServer([step]) as server:
+        chat = chat_of(server, "second")
+        with pytest.raises(LlmUnavailable) as caught:
+            chat.complete(MESSAGES, deadline=within_a_minute(), on_text=on_text)
+        assert [request.json["model"] for request in server.requests] == ["first", "second"]
+    assert (caught.value.code, chat.last_error) == ("llm_unavailable", str(caught.value))
+    assert caught.value.spent.calls == 2
+
+
+def test_a_retry_asks_the_model_that_was_fallen_back_to(chat_of: Callable[..., OpenAiChat]) -> None:
+    with LlmServer([error(422), error(503), reply(TEXT)]) as server:
+        made = chat_of(server, "second").complete(MESSAGES, deadline=within_a_minute())
+        assert [request.json["model"] for request in server.requests] == ["first", "second", "second"]
+
+    assert (made.text, made.calls, made.retries) == (TEXT, 3, 1)
