@@ -12,7 +12,7 @@ const ATTRIBUTES = ["tag", "n", "chunkId", "href", "start", "align", "support"];
 /** What a statement's look means, in words. */
 export const MEANING = {
   unsupported: "not found in the sources",
-  partial: "in the sources in part",
+  partial: "in other words than the sources: please check",
   uncited: "without a source",
 };
 

@@ -3,7 +3,7 @@
 import { element, link } from "./dom.js";
 import { openPassage } from "./passage.js";
 
-const SUPPORT = { supported: "supports this", partial: "supports this in part", unsupported: "does not support this" };
+const SUPPORT = { supported: "says this, word for word", partial: "says this in other words", unsupported: "does not support this" };
 
 /** The chips of one answer to `question`. What they say follows `references`, which may come after them. */
 export class Chips {

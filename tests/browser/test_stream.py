@@ -160,11 +160,11 @@ def test_statements_look_as_the_sources_bear_them_out(page: Page, stand_in: Stan
     }
     chips = card.locator(".answer .chip")
     expect(chips).to_have_class(["chip supported", "chip partial", "chip supported", "chip unsupported"])
-    expect(chips.nth(1)).to_have_attribute("title", f"Source 2: {titled(1)} (supports this in part)")
+    expect(chips.nth(1)).to_have_attribute("title", f"Source 2: {titled(1)} (says this in other words)")
     expect(chips.nth(3)).to_have_attribute("aria-label", f"Source 3: {titled(2)} (does not support this)")
     expect(card.locator(".note")).to_have_text(["not found in the sources"] * 3)
     expect(card.locator(".legend .statement")).to_have_text(
-        ["not found in the sources", "in the sources in part", "without a source"]
+        ["not found in the sources", "in other words than the sources: please check", "without a source"]
     )
 
 

@@ -1,23 +1,28 @@
-"""Statements of a public set, true and altered, by the weights that ship: AUROC of each alteration."""
+"""Statements of a public set, true and altered: what the check calls supported of each kind."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections import defaultdict
+
 import pytest
 import real_model
-from evaluation.rates import public_data, report, report_score
+from evaluation.rates import public_data, report
 from research.statements import AS_IT_IS, TAKEN, items
 
-from knowledge.claims import Claim
+from knowledge.claims import Borne, Claim, Copied
 from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
 from knowledge.search.support import PARTIAL
-from ragctl.measure.intervals import above
 
 pytestmark = pytest.mark.slow
 
-EACH, ALL = 0.95, 0.98
-EVERY = 4
+KEPT, SEEN = 0.95, 0.85
+"""Of true statements so many are supported, of each kind of altered ones so many are not."""
+WORST = {"a condition left out": 0.6}
+UNSUPPORTED = {"a number changed": 0.9, "a negation put in": 0.9, "a negation taken out": 0.85,
+               "to another number of the passage": 0.75, "another, similar passage": 0.85}  # fmt: skip
+"""Of these so many are called unsupported, and not only in other words."""
+EVERY = 8
 """One in so many questions is judged: enough to see a fault."""
 
 
@@ -26,24 +31,23 @@ def test_true_statements_are_told_from_altered_ones(tmp_path_factory: pytest.Tem
     index = open_index(real_model.public_index(source, tmp_path_factory), embedder=embedder)
     made = [item for item in items(source, index) if item.origin == TAKEN]
     kept = set(sorted({item.group for item in made})[::EVERY])
-    chances: dict[str, list[float]] = {}
+    verdicts: dict[str, list[str]] = defaultdict(list)
     for item in made:
         if item.group in kept:
             [borne] = index.support([Claim(item.text, item.chunks)], ())
-            kind = item.kind if not item.supported else "true"
-            chances.setdefault(kind, []).append(borne.own or 0.0)
+            verdicts["true" if item.supported else item.kind].append(_verdict(borne))
     index.close()
-    true = chances.pop("true")
-    assert AS_IT_IS not in chances
-    for kind, wrong in chances.items():
-        report_score(
-            f"AUROC of true statements, {kind}",
-            above(np.array(true), np.array(wrong)),
-            EACH,
-            f"{len(true)} and {len(wrong)}",
-        )
-    every = [chance for wrong in chances.values() for chance in wrong]
-    report_score(
-        "AUROC of true statements, all", above(np.array(true), np.array(every)), ALL, f"{len(true)} and {len(every)}"
-    )
-    report("true statements that are not called unsupported", sum(one >= PARTIAL for one in true), len(true), 0.98)
+    true = verdicts.pop("true")
+    assert AS_IT_IS not in verdicts
+    report("true statements that are supported", true.count("supported"), len(true), KEPT)
+    for kind, told in verdicts.items():
+        wrong = len(told) - told.count("supported")
+        report(f"not supported: {kind}", wrong, len(told), WORST.get(kind, SEEN))
+        if kind in UNSUPPORTED:
+            report(f"unsupported: {kind}", told.count("unsupported"), len(told), UNSUPPORTED[kind])
+
+
+def _verdict(borne: Borne) -> str:
+    if (borne.own or 0.0) < PARTIAL:
+        return "unsupported"
+    return "supported" if any(one.copied is Copied.SAME for one in borne.each) else "partial"

@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from knowledge.claims import Copied
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index
-from knowledge.search.support import PARTIAL, SUPPORTED
+from knowledge.search.support import INTERCEPT, PARTIAL, WEIGHTS
 from ragctl.measure.intervals import above
 from research.logistic import Floats, logistic, probability
 from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened
@@ -43,10 +44,14 @@ type Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed:
-    """What the check sees of the statements of a set: ``rows`` has shape (statements, signals)."""
+    """What the check sees of the statements of a set: ``rows`` has shape (statements, signals).
+
+    ``copied`` says how each stands to the place that shares most of its words, as ``Copied`` numbers it.
+    """
 
     name: str
     rows: Floats
+    copied: Floats
     supported: Mask
     origin: NDArray[np.str_]
     kind: NDArray[np.str_]
@@ -84,6 +89,7 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
     return Observed(
         name=source.stem,
         rows=np.array([[signals[name] for name in SIGNALS] for signals in columns[4]]),
+        copied=np.array([signals["copied"] for signals in columns[4]]),
         supported=np.array(columns[2]),
         origin=np.array(columns[0]),
         kind=np.array(columns[1]),
@@ -96,7 +102,8 @@ def _signals(index: Index, item: Item, model: MiniLM) -> Mapping[str, float]:
     """The signals of the product itself; ``Index.support`` makes chances of them."""
     looker = index._looker
     assert looker is not None  # noqa: S101 - a fresh index has it
-    return looker.held([item.text], index.fetch(item.chunks)).signals(0, range(len(item.chunks)))
+    held, places = looker.held([item.text], index.fetch(item.chunks)), range(len(item.chunks))
+    return {**held.signals(0, places), "copied": max(held.copied(0, place) for place in places)}
 
 
 def parts(fitted: Observed, labelled: Iterable[Observed]) -> list[tuple[Observed, Floats]]:
@@ -198,19 +205,22 @@ def formulas_table(judge: Judge) -> None:
         print(f"| {name} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
 
 
-def passing_table(judge: Judge, cuts: Sequence[float]) -> None:
-    """Print, for each set, what share (per cent) of its statements reaches each of ``cuts``."""
-    print("\n| statements | how many |" + "".join(f" {cut:.2f} and more |" for cut in cuts))
-    print("|---" * (2 + len(cuts)) + "|")
+def verdicts_table(judge: Judge) -> None:
+    """Print, for each set, what share (per cent) of its statements gets each verdict by the weights that ship."""
+    shipped = np.array([*(WEIGHTS[name] for name in SIGNALS), INTERCEPT])
+    print("\n| statements | how many | supported | in other words | unsupported |\n|---|---|---|---|---|")
     for one in (judge.fitted, *judge.others, *judge.labelled):
-        chances = judge.chances(one, judge.weights())
+        likely = (judge.chances(one, shipped) >= PARTIAL) & (one.copied > Copied.CHANGED)
         judged = ~one.first_half if one is judge.fitted else np.full(len(one.kind), True)
         for origin in sorted(set(one.origin)):
             masks = {"true": one.true(origin), **{kind: one.false(origin, kind) for kind in sorted(set(one.kind))}}
             for kind, mask in masks.items():
-                if (told := chances[mask & judged]).size:
-                    shares = " | ".join(f"{100 * np.mean(told >= cut):.0f}" for cut in cuts)
-                    print(f"| {one.name}, {origin}: {kind} | {told.size} | {shares} |")
+                some = mask & judged
+                taken = likely & (one.copied == Copied.SAME)
+                shares = [100 * np.mean(verdict[some]) for verdict in (taken, likely & ~taken, ~likely)]
+                if some.any():
+                    cells = " | ".join(f"{share:.0f}" for share in shares)
+                    print(f"| {one.name}, {origin}: {kind} | {int(some.sum())} | {cells} |")
 
 
 def main() -> int:
@@ -229,7 +239,7 @@ def main() -> int:
     print("\n| labelled set | labels | against altered |\n|---|---|---|")
     for one in judge.labelled:
         print("| " + " | ".join((one.name, *(f"{value:.3f}" for value in judge.replies(one)))) + " |")
-    passing_table(judge, (PARTIAL, SUPPORTED))
+    verdicts_table(judge)
     fitted = judge.weights().round(2).tolist()
     print("\nweights", dict(zip([*SIGNALS, "intercept"], fitted, strict=True)))
     return 0
