@@ -135,7 +135,11 @@ def test_a_rewriting_that_fails_is_skipped(serve: Serve, trouble: Step) -> None:
         there,
         trouble,
         there,
-        env={"LLM_FALLBACK_MODELS": "", "LLM_FALLBACK_MODELS": "", "ENABLE_LLM_RERANKING": "false"},
+        env={
+            "LLM_MODEL": "m",
+            "LLM_FALLBACK_MODELS": "m",
+            "ENABLE_LLM_RERANKING": "false",
+        },
     )
     session = api.ask(REPORTING).json["sessionId"]
     answer = api.ask(FOLLOW_UP, sessionId=session)
@@ -205,7 +209,13 @@ def test_nonsense_keeps_the_order(serve: Serve, nonsense: str) -> None:
 def test_a_re_ranking_that_fails_is_skipped(serve: Serve, trouble: Step) -> None:
     there = reply("Ten dollars. (Source: https://ga.example.edu/abo/policies/travel-2025)")
     api, server = serve(
-        trouble, there, env={"LLM_FALLBACK_MODELS": "", "LLM_FALLBACK_MODELS": "", "RERANK_TIMEOUT_S": "60"}
+        trouble,
+        there,
+        env={
+            "LLM_MODEL": "m",
+            "LLM_FALLBACK_MODELS": "m",
+            "RERANK_TIMEOUT_S": "60",
+        },
     )
     answer = api.ask(MEALS)
     assert (answer.status, answer.json["metadata"]["skipped"]) == (200, ["rerank"])

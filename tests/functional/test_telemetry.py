@@ -173,7 +173,7 @@ def test_our_own_failures_are_errors_and_the_caller_s_are_not(with_llm: Start) -
 def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
     """Whatever happens to the question: answered, declined, refused at the door, failed."""
     with LlmServer([reply(f"Yes, {MARKER}."), error(400), error(500), error(401, message=MARKER)]) as server:
-        api = with_llm(server, LLM_MAX_RETRIES="0", LLM_FALLBACK_MODELS="")
+        api = with_llm(server, LLM_MAX_RETRIES="0")
         replies = [
             api.ask(f"{IN_SCOPE} {MARKER}"),
             api.ask(f"{IN_SCOPE} {MARKER}"),

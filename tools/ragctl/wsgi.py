@@ -14,6 +14,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag.errors import ClientGone
+from rag.http.sites import OTHER_SITE, is_from_another_site
 from ragctl.gateway import HttpResponse, MalformedResponse, http_response, rest_event
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ TIME_LIMIT_S = 900.0
 STREAMED = HttpResponse("200 OK", (), b"")
 """Stands for a response that has gone out already."""
 
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods of which no route acts."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 type Handler = Callable[[dict[str, Any], LocalContext], object]
@@ -123,6 +126,8 @@ class Gateway:
         if self.local and _host(environ) not in LOOPBACK:
             sentence = f"This server answers {', '.join(sorted(LOOPBACK))} only; others need ragctl serve --host"
             return _error(HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
+        if environ["REQUEST_METHOD"] not in SAFE and (refused := _refused(environ, body)):
+            return _error(*refused, request_id)
         if body is None:
             sentence = f"Request body exceeds {MAX_BODY_BYTES // 1024**2} MB"
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence, "body_too_large", request_id)
@@ -136,6 +141,18 @@ class Gateway:
         except Exception:  # noqa: BLE001 - Lambda reports whatever escapes from a handler, and goes on
             environ["wsgi.errors"].write(traceback.format_exc())
         return _error(HTTPStatus.BAD_GATEWAY, "Internal server error", "bad_gateway", request_id)
+
+
+def _refused(environ: Mapping[str, Any], body: bytes | None) -> tuple[HTTPStatus, str, str] | None:
+    """Why a request that acts is not let in: no page of another site spends this user's key or starts an ingest."""
+    origin, fetch_site = str(environ.get("HTTP_ORIGIN") or ""), str(environ.get("HTTP_SEC_FETCH_SITE") or "")
+    if is_from_another_site(host=str(environ.get("HTTP_HOST") or ""), origin=origin, fetch_site=fetch_site):
+        return HTTPStatus.FORBIDDEN, OTHER_SITE, "forbidden"
+    kind = str(environ.get("CONTENT_TYPE") or "").partition(";")[0].strip().lower()
+    if body and kind != "application/json" and not kind.endswith("+json") and (kind or origin or fetch_site):
+        # Without any, as a program may send it, a body is read as JSON: so it is on Lambda.
+        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json", "unsupported_media_type"
+    return None
 
 
 def _host(environ: Mapping[str, Any]) -> str:

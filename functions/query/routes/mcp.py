@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from aws_lambda_powertools.event_handler import Response
 
+from rag.http.sites import OTHER_SITE, is_from_another_site
 from rag.values.answer import Answer, Hit, Question
 from routes.call import HEADERS, Call, json_response
 from routes.failures import explain
@@ -56,9 +57,8 @@ def post_message(call: Call) -> Response[str]:
 
 def _refusal(call: Call) -> Response[str] | None:
     """Of a page of another site, whose browser would lend it this address; and of a client that takes no JSON."""
-    origin = call.header("origin")
-    if origin and origin.partition("://")[2].lower() != call.header("host").lower():
-        body = {"error": "Requests from the pages of other sites are not answered", "code": "forbidden"}
+    if is_from_another_site(host=call.header("host"), origin=call.header("origin")):
+        body = {"error": OTHER_SITE, "code": "forbidden"}
         return json_response(HTTPStatus.FORBIDDEN, body)
     accepted = {kind.partition(";")[0].strip().lower() for kind in call.header("accept").split(",")}
     if not accepted & {"", "application/json", "application/*", "*/*"}:

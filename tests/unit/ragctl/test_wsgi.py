@@ -39,16 +39,24 @@ class Got:
 
 
 def request(
-    function: Function, *, body: bytes = b"", length: str | None = None, stream: object = None, method: str = "POST"
+    function: Function,
+    *,
+    body: bytes = b"",
+    length: str | None = None,
+    stream: object = None,
+    method: str = "POST",
+    path: str = "/api/query",
+    **headers: str,
 ) -> Got:
     log = io.StringIO()
     asked = {
         "REQUEST_METHOD": method,
-        "PATH_INFO": "/api/query",
+        "PATH_INFO": path,
         "RAW_URI": "/api/query?q=secret",
         "CONTENT_LENGTH": str(len(body)) if length is None else length,
         "wsgi.input": stream or io.BytesIO(body),
         "wsgi.errors": log,
+        **headers,
     }
     got: list[Any] = []
     chunks = Gateway(function, clock=lambda: 100.0)(asked, lambda status, headers: got.extend((status, dict(headers))))
@@ -132,3 +140,51 @@ def test_head_goes_to_the_function_and_comes_back_without_a_body() -> None:
 
     assert function.calls[0][0]["httpMethod"] == "HEAD"
     assert (got.status, got.body, got.headers["Content-Length"]) == ("405 Method Not Allowed", b"", "14")
+
+
+HERE = "localhost:3000"
+JSON = "application/json"
+ACTING = ("/api/query", "/v1/query", "/api/feedback", "/v1/chat/completions", "/v1/responses", "/mcp", "/v1/ingest")
+
+
+@pytest.mark.parametrize("path", ACTING)
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"HTTP_ORIGIN": "https://evil.example", "HTTP_SEC_FETCH_SITE": "cross-site"}, 403, "forbidden"),
+        ({"HTTP_ORIGIN": "http://localhost:8000", "HTTP_SEC_FETCH_SITE": "same-site"}, 403, "forbidden"),
+        ({"HTTP_ORIGIN": "null"}, 403, "forbidden"),
+        ({"HTTP_SEC_FETCH_SITE": "cross-site"}, 403, "forbidden"),
+        ({"CONTENT_TYPE": "text/plain"}, 415, "unsupported_media_type"),
+        ({"CONTENT_TYPE": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"),
+        ({"CONTENT_TYPE": "", "HTTP_ORIGIN": f"http://{HERE}"}, 415, "unsupported_media_type"),
+    ],
+)
+def test_pages_of_other_sites_and_forms_act_on_nothing(
+    path: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    function = Function()
+
+    got = request(function, body=b"{}", path=path, **{"HTTP_HOST": HERE, "CONTENT_TYPE": JSON, **headers})
+
+    assert (got.status[:3], json.loads(got.body)["code"], function.calls) == (str(status), code, [])
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"HTTP_ORIGIN": f"http://{HERE}", "HTTP_SEC_FETCH_SITE": "same-origin", "CONTENT_TYPE": JSON},
+        {"CONTENT_TYPE": "application/json; charset=utf-8"},
+        {},
+    ],
+    ids=["own page", "curl and MCP clients", "no Content-Type"],
+)
+def test_the_own_page_and_programs_are_let_in(headers: dict[str, str]) -> None:
+    assert request(Function(), body=b"{}", HTTP_HOST=HERE, **headers).status == "200 OK"
+
+
+def test_a_link_from_another_site_opens_the_page() -> None:
+    assert (
+        request(Function(), method="GET", path="/", HTTP_HOST=HERE, HTTP_SEC_FETCH_SITE="cross-site").status[:3]
+        == "200"
+    )
