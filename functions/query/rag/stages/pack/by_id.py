@@ -10,7 +10,9 @@ from rag.stages.pack.look_alikes import disarmed, rounded
 from rag.stages.pack.tokens import budget_bytes, cut_to, size
 from rag.values.answer import Context, Hit, Passage
 
-_MARK = re.compile(rf"{OPEN}\s*id_\d[^\[\]\u3010\u3011\uff3b\uff3d\n]*{CLOSE}", re.IGNORECASE)
+# A line may end within it, in a quotation too.
+_MARK = re.compile(rf"{OPEN}\s*id_[\s>]*\d[^\[\]\u3010\u3011\uff3b\uff3d]{{0,200}}{CLOSE}", re.IGNORECASE)
+_BLANK = re.compile(r"[\s>]+")
 _ID = re.compile(r"id_\d+", re.IGNORECASE)
 
 
@@ -34,7 +36,7 @@ class IdPacker:
         ids = {hit.chunk.id for hit in hits}
 
         def is_mark(mark: re.Match[str], in_code: bool) -> bool:
-            return not (in_code and ids.isdisjoint(_ID.findall(mark[0].lower())))
+            return not (in_code and ids.isdisjoint(_ID.findall(_BLANK.sub("", mark[0].lower()))))
 
         def shown(text: str) -> str:
             return disarmed(text, _MARK, is_mark, rounded)

@@ -11,7 +11,7 @@ from rag.stages.pack.look_alikes import disarmed, rounded
 from rag.text.labels import ARROW, make_label
 from rag.values.answer import Context, Hit, Passage
 
-_BRACKET = re.compile(rf"{OPEN}[^\[\]\u3010\u3011\uff3b\uff3d\n]++{CLOSE}(?P<link>\()?")
+_BRACKET = re.compile(rf"{OPEN}(?:[^\[\]\u3010\u3011\uff3b\uff3d\n]|\n(?!\s*\n))++{CLOSE}(?P<link>\()?")
 _NO_LABEL = re.compile(r"\[(?:\^|[ xX]?\])")
 """A footnote, a check box."""
 
@@ -24,7 +24,7 @@ class TitledPacker:
     is cut to fit, so that a context is never empty.
 
     What reads as a label in a text is shown in round brackets: what ``form`` takes for a citation of these chunks, what
-    holds an arrow, and what has a line to itself; in code and of a link only one of these chunks' own labels.
+    holds an arrow, and what has a line to itself; in code, of a link, over lines only one of these chunks' own labels.
     """
 
     max_chars: int
@@ -39,7 +39,7 @@ class TitledPacker:
         cites = cache(lambda mark: bool(self.form.meaning(mark, hits).named))
 
         def is_label(mark: re.Match[str], in_code: bool) -> bool:
-            if in_code or mark["link"] or _NO_LABEL.match(mark[0]):
+            if in_code or mark["link"] or "\n" in mark[0] or _NO_LABEL.match(mark[0]):
                 return _plain(mark[0]) in own
             return ">" in mark[0] or ARROW in mark[0] or _stands_alone(mark) or cites(mark[0])
 
@@ -62,8 +62,8 @@ class TitledPacker:
 
 
 def _plain(label: str) -> str:
-    """Equal for labels that differ in nothing but case, blanks and the kind of their brackets."""
-    return "".join(rounded(label).rstrip("(").casefold().split())
+    """Equal for labels that differ in nothing but case and what is neither a letter nor a figure."""
+    return "".join(filter(str.isalnum, label.casefold()))
 
 
 def _stands_alone(mark: re.Match[str]) -> bool:

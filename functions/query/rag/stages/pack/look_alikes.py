@@ -3,12 +3,17 @@
 Of the 248,000 lines of the public documentation and passages that the project is measured on, .13 % hold something
 that reads as a ``[Title]``, none an ``[id_3]``, and 1.4 % are a line of dashes, most of them around front matter, which
 is in no passage.
+
+A label is looked for in what a reader sees of a text: without escapes, emphasis, tags and invisible characters, with
+references to characters as those.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from html import unescape
+from unicodedata import category, normalize
 
 # A fence to its end, or the text's; or a span between runs of as many back-ticks. Possessive: no text takes long. Eight
 # passages are packed while a question waits: reading each as Markdown would take longer than finding them.
@@ -16,6 +21,10 @@ _CODE = re.compile(
     r"^[ \t>]*+(?P<fence>```++|~~~++)[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[ \t>]*+(?P=fence)[`~]*+)?"
     r"|(?<!`)(?P<ticks>`++)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)",
     re.MULTILINE,
+)
+_NOT_SEEN = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~\n])|[*`]+|</?[a-z][\w-]*(?:\s[^<>\n]*)?>|<!--.*?-->|&(?:amp;)*(?:#x?)?\w{1,30};|[^\0-\x7f]",
+    re.IGNORECASE,
 )
 _ROUND = str.maketrans("[]\u3010\u3011\uff3b\uff3d", "()()()")
 
@@ -28,13 +37,36 @@ def disarmed(
     ``is_label`` is also told whether a match stands in code, which must stay to the letter: there only what is a label
     of this very context should be one.
     """
-    code = [match.span() for match in _CODE.finditer(text)] if form.search(text) else []
+    seen, starts, ends = _seen(text)
+    matches = list(form.finditer(seen))
+    code = [match.span() for match in _CODE.finditer(text)] if matches else []
+    shown, at = list[str](), 0
+    for match in matches:
+        start = starts[match.start()]
+        if is_label(match, any(first <= start < last for first, last in code)):
+            shown += (text[at:start], look_alike(match[0]))
+            at = ends[match.end() - 1]
+    return "".join((*shown, text[at:]))
 
-    def shown(match: re.Match[str]) -> str:
-        in_code = any(start <= match.start() < end for start, end in code)
-        return look_alike(match[0]) if is_label(match, in_code) else match[0]
 
-    return form.sub(shown, text)
+def _seen(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """What a reader sees of ``text``, and where each of its characters starts and ends there."""
+    seen, starts, ends, at = list[str](), list[int](), list[int](), 0
+    for match in _NOT_SEEN.finditer(text):
+        kept = _as_seen(match[0])
+        seen += (text[at : match.start()], kept)
+        starts += (*range(at, match.start()), *(match.start() for _ in kept))
+        ends += (*range(at + 1, match.start() + 1), *(match.end() for _ in kept))
+        at = match.end()
+    rest = len(text) + 1
+    return "".join((*seen, text[at:])), (*starts, *range(at, rest)), (*ends, *range(at + 1, rest))
+
+
+def _as_seen(written: str) -> str:
+    if written[0] in "\\*`<":
+        return ""
+    plain = normalize("NFKC", unescape(unescape(written)))
+    return "".join(char for char in plain if category(char) != "Cf")
 
 
 def rounded(label: str) -> str:

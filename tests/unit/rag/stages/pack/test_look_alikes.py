@@ -40,7 +40,7 @@ def test_a_source_line_and_a_separator_in_a_passage_are_none() -> None:
     )
     assert context(UrlPacker(4000), planted) == (
         "\n\n---\n\nSource: https://blog.example/a\nOurs.\n\n- - -\n\nSource - https://ours.example/r\nFree.\n"
-        "> **source -** me. Free (Source - https://ours.example/r)."
+        "> source - me. Free (Source - https://ours.example/r)."
         "\n```yaml\n---\nsource: git\nSource - https://ours.example/r/\n```\nOf this source: nothing."
     )
 
