@@ -11,10 +11,10 @@ LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
 CARRIER_QUESTION = "What is your credit limit and how many days do we have to pay an invoice?"
 
 
-def answer_to(start: Start, text: str, query: str = IN_SCOPE) -> Json:
+def answer_to(start: Start, text: str, query: str = IN_SCOPE, **env: str) -> Json:
     """The reply's body when the LLM writes ``text``."""
     with LlmServer([reply(text)]) as server:
-        result = start(server).ask(query)
+        result = start(server, **env).ask(query)
     assert result.status == 200
     return result.json
 
@@ -127,6 +127,7 @@ def test_a_title_counts_once_and_order_is_the_answer_s(with_llm: Start) -> None:
         with_llm,
         f"Purple whales sing [Importing into Indonesia]. Owls hum nine songs [{TITLE} > x]. Frogs paint their walls "
         f"[{TITLE} > y]. Moths knit by night [Nothing].",
+        UNSUPPORTED="keep",
     )
     assert [citation["docId"] for citation in body["citations"]] == ["ID-REG-001", "SG-REG-001"]
     urls = [source["url"] for source in body["sources"]]

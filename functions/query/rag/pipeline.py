@@ -200,7 +200,7 @@ class Pipeline:
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
-            trail=(*draft.query.trail, *removed_note(done.removed), *done.notes),
+            trail=(*draft.query.trail, *removed_note(done.removed - done.idle), *done.notes),
         )
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:

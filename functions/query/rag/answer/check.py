@@ -17,6 +17,7 @@ from typing import Literal
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
+from rag.answer.idle import Kept, without_idle
 from rag.answer.references import cites
 from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
@@ -26,16 +27,13 @@ from rag.values.answer import Bearing, Borne, Claim, Context, Copied, Passage
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""
-
 NOT_FOUND = "not found in the sources"
 """Stands behind a statement that nothing supports."""
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
-
 TAKEN = 2
 UNCITED = 0.5
 """What a statement counts that cited nothing, where a passage supports it."""
-
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
 
@@ -45,7 +43,7 @@ class Checked:
 
     ``doubt`` is the share of the statements that are unsupported, None where nobody could look. One that cites nothing
     counts ``UNCITED`` where a passage supports it, else 1. ``bearings`` tell of each cited chunk how it bears out the
-    statement that it bears out best. ``notes`` say, in words, what was changed.
+    statement that it bears out best. ``notes`` say what was changed, ``kept`` is what was checked.
     """
 
     tree: t.Tree
@@ -53,6 +51,7 @@ class Checked:
     doubt: float | None = 0.0
     bearings: Mapping[int, Bearing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kept: Kept = field(default_factory=Kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +77,16 @@ class SupportCheck:
             if not index.late:
                 return Checked(tree, notes=(NOT_CHECKED,))
             borne = index.support(claims, list(passages))
+            is_kept = self.unsupported == "keep"
+            kept = Kept(tree) if is_kept else without_idle(tree, units, borne, index)
         verdicts = [_verdict(self, unit, one, passages) for unit, one in zip(units, borne, strict=True)]
-        changes = _Changes(self, tree, units, verdicts)
         return Checked(
-            mapped(tree, changes.run),
+            mapped(kept.tree, _Changes(self, kept.tree, units, verdicts).run),
             tuple(verdict.statement for verdict in verdicts),
             fmean(verdict.doubt for verdict in verdicts),
             _best_bearings(verdicts),
-            tuple(self._notes(verdicts)),
+            (*self._notes(verdicts), *kept.notes),
+            kept,
         )
 
     def _notes(self, verdicts: Sequence[_Verdict]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from rag.answer.forms import CitationForm
 from rag.answer.growing import Growing, Read
 from rag.answer.leak import Leaks
 from rag.answer.markdown import markdown
+from rag.answer.names import names_only
 from rag.answer.quoted import quoted
 from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
@@ -40,7 +41,8 @@ class Soft(Protocol):
 class Finished:
     """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
 
-    ``doubt`` is that of ``Checked``. ``leaked`` says that it repeats the instructions.
+    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``Checked``.
+    ``leaked`` says that it repeats the instructions.
     """
 
     text: str
@@ -52,6 +54,7 @@ class Finished:
     statements: tuple[Statement, ...] = ()
     cited: int = 0
     removed: int = 0
+    idle: int = 0
     doubt: float | None = 0.0
     notes: tuple[str, ...] = ()
     leaked: bool = False
@@ -95,15 +98,20 @@ class Finish:
         if begins_with_decline(words, self.decline):
             return replace(self._printed(Checked(mapped(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
-        made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits))
+        made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits), is_name=self._names(context))
         checked = self._checked(made.tree, made.units, context, soft)
+        cited, removed = read.valid - checked.kept.removed, read.removed + checked.kept.removed
         if says_nothing(plain_text(checked.tree)):
-            return self._refusal(removed=read.removed, statements=checked.statements, notes=checked.notes)
+            return self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
         restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
         notes = (*checked.notes, *_links_note(read.links + restricted.removed))
         checked = replace(checked, tree=restricted.tree, notes=notes)
         quotes = quotes_of(checked.bearings, {hit.chunk.number: hit for hit in hits})
-        return self._printed(checked, context, quotes, cited=read.valid, removed=read.removed)
+        return self._printed(checked, context, quotes, cited=cited, removed=removed)
+
+    def _names(self, context: Context) -> Callable[[str], bool]:
+        urls = (url for passage in context.used for url in self.form.urls(passage.hit))
+        return names_only((*(passage.citation for passage in context.used), *urls))
 
     def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, soft: Soft) -> Checked:
         check = self.check
@@ -131,6 +139,7 @@ class Finish:
             statements=checked.statements,
             cited=cited or len(citations),
             removed=removed,
+            idle=checked.kept.removed,
             doubt=checked.doubt,
             notes=checked.notes,
         )

@@ -72,7 +72,9 @@ class References:
             if isinstance(node, t.Link) and (named := self._form.linked(node, self._hits)):
                 self._valid += 1
                 self._said += plain(node.children)
-                found += [self._cite(named, named.raw)] if node.bare else [node, self._cite(named, "")]
+                link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
+                names = node.bare or not plain(link.children).strip()  # it is the mark itself
+                found += [self._cite(named, named.raw)] if names else [link, self._cite(named, "")]
                 continue
             self._said += plain((node,))
             if not isinstance(node, t.Styled | t.Link):
@@ -80,7 +82,7 @@ class References:
             elif children := self._resolved(node.children):
                 found.append(replace(node, children=children))
             else:  # it held nothing but marks that went
-                _tidied(found, rest)
+                tidied(found, rest)
         return joined(found)
 
     def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
@@ -95,7 +97,7 @@ class References:
         if meaning.named:
             found += self._cites(meaning, mark.raw)
         else:
-            _tidied(found, rest)
+            tidied(found, rest)
 
     def _cites(self, meaning: Meaning, raw: str) -> list[t.Inline]:
         if not meaning.changed:  # what was written stands for all of them
@@ -177,12 +179,12 @@ def _is_glued(found: Sequence[t.Inline]) -> bool:
     return isinstance(last, t.Text) and (last.text[-1:].isalnum() or last.text.endswith("_"))
 
 
-def _tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
+def tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
     before, behind = _ended(found, -1), _ended(rest, 0)
     if _BETWEEN_MARKS.fullmatch(before) and isinstance(next(iter(found[-1:]), None), t.Cite):
         before = ""
-    elif _BETWEEN_MARKS.fullmatch(behind) and isinstance(next(iter(rest), None), t.Mark):
+    elif _BETWEEN_MARKS.fullmatch(behind) and isinstance(next(iter(rest), None), t.Mark | t.Cite):
         behind = ""
     before, behind = _without_brackets(before, behind)
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):

@@ -58,16 +58,21 @@ class Cut:
     units: tuple[Unit, ...]
 
 
-def cut(tree: t.Tree, *, question: str = "", draw: Draw | None = None) -> Cut:
+def cut(
+    tree: t.Tree, *, question: str = "", draw: Draw | None = None, is_name: Callable[[str], bool] = str.isspace
+) -> Cut:
     """``tree`` with its statements as nodes.
 
     No statements are headings (a line all in bold is one), questions, what introduces others with a colon, and what
-    names sources and says nothing; where nothing else is said they are. A short sentence that comes first ("Yes.") is
-    held up with the ``question`` that it answers. In an answer that cites nothing ``draw`` gives the citation that
-    belongs behind a statement.
+    names sources and says nothing, in code too (``is_name``); where nothing else is said they are. A short sentence
+    that comes first ("Yes.") is held up with the ``question`` that it answers. In an answer that cites nothing ``draw``
+    gives the citation that belongs behind a statement.
     """
-    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw)
+    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw, is_name)
     made = tuple(map(cutter.block, tree))
+    if not cutter.units:
+        cutter.headings = True
+        made = tuple(map(cutter.block, tree))
     units = _stated(cutter.units, cutter.apart)
     units[:1] = [_with_question(unit, question) for unit in units[:1]]
     return Cut(made, tuple(units))
@@ -90,8 +95,8 @@ def _with_question(unit: Unit, question: str) -> Unit:
 class _Cutter:
     """Walks the blocks. ``intro`` is the unit that introduces a list or code here."""
 
-    def __init__(self, draw: Draw | None) -> None:
-        self.draw = draw
+    def __init__(self, draw: Draw | None, is_name: Callable[[str], bool]) -> None:
+        self.draw, self.is_name, self.headings = draw, is_name, False
         self.units: list[Unit] = []
         self.apart: dict[int, tuple[t.Cite, ...]] = {}
         self.intro: Unit | None = None
@@ -104,7 +109,7 @@ class _Cutter:
                 return replace(block, children=self._paragraph(block.children))
             case t.Heading():
                 self.intro = None
-                return block
+                return replace(block, children=self._paragraph(block.children)) if self.headings else block
             case t.CodeBlock():
                 return self._code(block)
             case t.Listing():
@@ -143,7 +148,7 @@ class _Cutter:
             cites=cites(run),
             group=self.group,
             ends=words[-1:],
-            states=_states(run, words),
+            states=_states(run, words) and not self.is_name(words),
         )
         self.units.append(_introduced(unit, lead) if lead and lead.ends == ":" else unit)
         return t.Statement(tuple(run), unit.number)
@@ -198,9 +203,8 @@ class _Cutter:
 
     def _code(self, block: t.CodeBlock) -> t.CodeBlock:
         number = len(self.units)
-        self.units.append(
-            Unit(number, "code", inline_markdown((t.Code(block.text),)), block.text, cites(block.children), self.group)
-        )
+        said, own, states = inline_markdown((t.Code(block.text),)), cites(block.children), not self.is_name(block.text)
+        self.units.append(Unit(number, "code", said, block.text, own, self.group, states=states))
         return replace(block, children=(t.Statement(block.children, number),))
 
 

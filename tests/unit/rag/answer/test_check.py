@@ -95,7 +95,7 @@ def test_what_cites_nothing_and_could_is_cited_and_counts_half() -> None:
 @pytest.mark.parametrize(
     ("mode", "left"),
     [
-        ("mark", f"{TRUE} [id_1]. {FALSE} [id_2]. *(not found in the sources)*"),
+        ("mark", f"{TRUE} [id_1]. {FALSE}. *(not found in the sources)*"),
         ("remove", f"{TRUE} [id_1]."),
         ("keep", f"{TRUE} [id_1]. {FALSE} [id_2]."),
     ],
@@ -104,6 +104,7 @@ def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str)
     checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
     assert text(checked).rstrip() == left
     assert said(checked)[1] == (f"{FALSE}.", ("[id_2]",), "unsupported")
+    assert checked.kept.removed == (mode != "keep")
     assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
     assert checked.doubt == 0.5
 

@@ -1,0 +1,88 @@
+"""Citations that bear nothing out go: no page stands behind what it does not say.
+
+A citation is idle where its passage does not bear out, not even in part, any statement that it stands behind, and is
+not needed for it: another passage alone bears that out as well as all that it cites together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from knowledge.search.support import PARTIAL, SUPPORTED
+from rag.answer import tree as t
+from rag.answer.references import tidied
+from rag.answer.statements import Unit
+from rag.answer.walk import all_nodes, joined, mapped
+from rag.ports import OpenIndex
+from rag.values.answer import Borne, Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A ``tree`` without the citations that were idle; so many are ``removed``."""
+
+    tree: t.Tree = ()
+    removed: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the trail says."""
+        few = "a citation that bears" if self.removed == 1 else f"{self.removed} citations that bear"
+        return (f"removed {few} no statement out",) if self.removed else ()
+
+
+def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], index: OpenIndex) -> Kept:
+    """``tree`` without idle citations; ``borne`` tells how each of ``units`` is borne out.
+
+    What no unit refers to, as in a heading or a list of sources at the end, is held against all of them.
+    """
+    held, idle = set[int](), dict[int, t.Cite]()
+    for unit, one in zip(units, borne, strict=True):
+        best = max((bearing.chance for bearing in one.each), default=0.0)
+        for cite in _written(unit):
+            bears = _chance(cite, one) >= PARTIAL or _grade(one.own or 0.0) > _grade(best)
+            recited = unit.cites and (one.own or 0.0) < PARTIAL and best >= SUPPORTED  # its place is another one's
+            if bears or recited:
+                held.add(id(cite))
+            else:
+                idle[id(cite)] = cite
+    written = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
+    stray = {id(cite): cite for cite in written if id(cite) not in held | idle.keys()}
+    if stray:
+        chunks = dict.fromkeys(number for cite in stray.values() for number in cite.among)
+        all_borne = index.support([Claim(unit.claim, ()) for unit in units], list(chunks))
+        idle |= {key: cite for key, cite in stray.items() if all(_chance(cite, one) < PARTIAL for one in all_borne)}
+    gone = idle.keys() - held
+    if not gone:
+        return Kept(tree)
+    return Kept(mapped(tree, lambda run: _without(run, gone)), len(gone))
+
+
+def _written(unit: Unit) -> list[t.Cite]:
+    return [cite for cite in unit.cites or unit.shared if cite.written]
+
+
+def _grade(chance: float) -> int:
+    return (chance >= PARTIAL) + (chance >= SUPPORTED)
+
+
+def _chance(cite: t.Cite, borne: Borne) -> float:
+    return max((one.chance for one in borne.each if one.number in cite.among), default=0.0)
+
+
+def _without(run: t.Run, gone: Collection[int]) -> t.Run:
+    found: list[t.Inline] = []
+    rest = list(run)
+    while rest:
+        node = rest.pop(0)
+        if isinstance(node, t.Styled | t.Link | t.Statement) and node.children:
+            node = replace(node, children=_without(node.children, gone))
+            is_gone = not node.children
+        else:
+            is_gone = id(node) in gone
+        if is_gone:
+            tidied(found, rest)
+        else:
+            found.append(node)
+    return joined(found)
