@@ -281,7 +281,11 @@ def make_inputs(
     )
 
 
-SERVICE_PROMPTS = {"reframe.txt": "{history}{question}", "rerank.txt": "{question}{passages}"}
+SERVICE_PROMPTS = {
+    "reframe.txt": "{history}{question}",
+    "rerank.txt": "{question}{passages}",
+    "judge.txt": "{passages}\n{statements}",
+}
 
 
 def make_services(

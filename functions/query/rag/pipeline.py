@@ -50,8 +50,8 @@ class Pipeline:
     ``new_id`` makes response ids. ``remarks`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
     in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``conversation``, ``cache``,
-    ``learn``, ``rerank``, its check of statements and ``feedback`` may fail: see ``Answer.skipped``. In a block of
-    ``sparing`` stores keep nobody waiting for long.
+    ``learn``, ``rerank``, its check and judge of statements, and ``feedback`` may fail: see ``Answer.skipped``. In a
+    block of ``sparing`` stores keep nobody waiting for long.
     """
 
     profile: str
@@ -172,7 +172,7 @@ class Pipeline:
             done = ledger.time("citation", self.answering.quotes, made, context)
         else:
             read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
-            done = ledger.time("citation", self.answering, read, context, partial(ledger.soft, "check"))
+            done = ledger.time("citation", self.answering, read, context, ledger)
         if done.leaked:
             ledger.events.append("prompt_leak")
         confidence = NOT_ANSWERED
@@ -242,7 +242,7 @@ class Pipeline:
         rests_on = grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:
             ledger.soft("memory", partial(talk.remember, answer), None)
-        whole = not answer.partial and "check" not in ledger.skipped
+        whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
             ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)

@@ -18,12 +18,12 @@ from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
 from rag.answer.idle import Kept, without_idle
-from rag.answer.references import cites
+from rag.answer.recited import cited_to
 from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports import Index
 from rag.values import answer as values
-from rag.values.answer import Bearing, Borne, Claim, Context, Copied, Passage
+from rag.values.answer import Bearing, Borne, Claim, Context, Copied, Passage, Support
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""
@@ -51,6 +51,7 @@ class Checked:
     doubt: float | None = 0.0
     bearings: Mapping[int, Bearing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
     kept: Kept = field(default_factory=Kept)
 
 
@@ -72,30 +73,41 @@ class SupportCheck:
         if not units:
             return Checked(tree)
         passages = {passage.hit.chunk.number: passage for passage in context.used}
-        claims = [Claim(unit.claim, meant(unit)) for unit in units]
         with self.index.lease() as index:
             if not index.late:
                 return Checked(tree, notes=(NOT_CHECKED,))
-            borne = index.support(claims, list(passages))
-            is_kept = self.unsupported == "keep"
-            kept = Kept(tree) if is_kept else without_idle(tree, units, borne, index)
-        verdicts = [_verdict(self, unit, one, passages) for unit, one in zip(units, borne, strict=True)]
+            borne = index.support([Claim(unit.claim, meant(unit)) for unit in units], list(passages))
+            kept = Kept(tree) if self.unsupported == "keep" else without_idle(tree, units, borne, index)
+        return self._told(kept, units, [_verdict(self, *each, passages) for each in zip(units, borne, strict=True)])
+
+    def judged(self, units: Sequence[Unit], checked: Checked, said: Mapping[int, Support]) -> Checked:
+        """``checked``, which states ``units``, after what a judge ``said`` of them, by their place from 0.
+
+        That raises what is partial, unless a passage cited has another number, and lowers what is not unsupported.
+        """
+        each = enumerate(zip(units, checked.verdicts, strict=True))
+        return self._told(checked.kept, units, [_judged(unit, one, said.get(place)) for place, (unit, one) in each])
+
+    def _told(self, kept: Kept, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> Checked:
         return Checked(
             mapped(kept.tree, _Changes(self, kept.tree, units, verdicts).run),
             tuple(verdict.statement for verdict in verdicts),
             fmean(verdict.doubt for verdict in verdicts),
             _best_bearings(verdicts),
             (*self._notes(verdicts), *kept.notes),
+            tuple(verdicts),
             kept,
         )
 
-    def _notes(self, verdicts: Sequence[_Verdict]) -> Iterator[str]:
+    def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
         """What the trail says."""
         for number, verdict in enumerate(verdicts, start=1):
             if verdict.found:
                 before = "it cited nothing" if verdict.doubt else "what it cited does not support it"
                 yield f"statement {number} is now cited to {verdict.found.citation}: {before}"
-            elif verdict.statement.support == "unsupported" and self.unsupported == "remove":
+            if verdict.was:
+                yield f"statement {number} is {verdict.statement.support} by the judge: the check said {verdict.was}"
+            if verdict.statement.support == "unsupported" and self.unsupported == "remove":
                 yield f"statement {number} was removed: no source supports it"
 
 
@@ -106,10 +118,11 @@ def meant(unit: Unit) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Verdict:
+class Verdict:
     """A ``statement``, what it counts in ``Checked.doubt``, and how each chunk that was looked at bears it out.
 
-    ``found`` is the passage that supports it in place of (``wrong``) or beside those that it ``cited``.
+    ``found`` is the passage that supports it in place of (``wrong``) or beside those that it ``cited``. ``was`` is the
+    check's word where a judge's stands in its place.
     """
 
     statement: values.Statement
@@ -118,9 +131,21 @@ class _Verdict:
     cited: bool
     found: Passage | None = None
     wrong: bool = False
+    was: Support | None = None
 
 
-def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> _Verdict:
+def _judged(unit: Unit, verdict: Verdict, said: Support | None) -> Verdict:
+    statement, bearings, was = verdict.statement, verdict.bearings, verdict.statement.support
+    changed = any(bearings[number].copied is Copied.CHANGED for number in statement.chunks if number in bearings)
+    if said == "supported" and was == "partial" and not changed:
+        return replace(verdict, statement=replace(statement, support=said), was=was)
+    if said != "unsupported" or was == said:
+        return verdict
+    own = _statement(unit, [cite for cite in unit.cites or unit.shared if cite.written], statement.chance, bearings)
+    return Verdict(statement=replace(own, support=said), doubt=1.0, bearings=bearings, cited=bool(own.chunks), was=was)
+
+
+def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> Verdict:
     bearings = {one.number: one for one in borne.each}
     written = [cite for cite in unit.cites or unit.shared if cite.written]
     own = max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in meant(unit))])
@@ -128,16 +153,16 @@ def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[in
     if not own < SUPPORTED <= best.chance:
         statement = _statement(unit, written, own if written else best.chance, bearings)
         doubt = float(not written or statement.support == "unsupported")
-        return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(written))
+        return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(written))
     kept, found = written if own >= PARTIAL else [], passages[best.number]
     statement = _statement(unit, [*kept, check.form.cite(found.hit, found.citation)], best.chance, bearings)
     doubt = 0.0 if written else UNCITED
-    return _Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
+    return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
 
 
 def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, Bearing]) -> values.Statement:
     chunks = tuple(dict.fromkeys(_best_of(cite, bearings) for cite in cites))
-    support: t.Support = "partial" if chance >= PARTIAL else "unsupported"
+    support: Support = "partial" if chance >= PARTIAL else "unsupported"
     if any(_bears(bearings[number]) == TAKEN for number in chunks if number in bearings):
         support = "supported"
     citations = tuple(cite.raw for cite in cites if cite.raw)
@@ -146,7 +171,7 @@ def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Map
     )
 
 
-def _best_bearings(verdicts: Sequence[_Verdict]) -> Mapping[int, Bearing]:
+def _best_bearings(verdicts: Sequence[Verdict]) -> Mapping[int, Bearing]:
     best: dict[int, Bearing] = {}
     for verdict in verdicts:
         for number in verdict.statement.chunks:
@@ -159,7 +184,7 @@ def _best_bearings(verdicts: Sequence[_Verdict]) -> Mapping[int, Bearing]:
 class _Changes:
     """What the verdicts change in the tree, run after run."""
 
-    def __init__(self, check: SupportCheck, tree: t.Tree, units: Sequence[Unit], verdicts: Sequence[_Verdict]) -> None:
+    def __init__(self, check: SupportCheck, tree: t.Tree, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> None:
         self._check = check
         self._verdicts = {unit.number: verdict for unit, verdict in zip(units, verdicts, strict=True)}
         self._left = Counter(node.number for node in all_nodes(tree) if isinstance(node, t.Statement))
@@ -188,15 +213,15 @@ class _Changes:
             return
         yield self._changed(node, verdict, last=not self._left[node.number]) if verdict else node
 
-    def _changed(self, node: t.Statement, verdict: _Verdict, *, last: bool) -> t.Statement:
+    def _changed(self, node: t.Statement, verdict: Verdict, *, last: bool) -> t.Statement:
         children = tuple(_nearest(child, verdict.bearings) for child in node.children)
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
-            children = _cited_to(children, cite if last else None, instead=verdict.wrong)
+            children = cited_to(children, cite if last else None, instead=verdict.wrong)
         support = verdict.statement.support if verdict.cited else "uncited"
         return replace(node, children=children, support=support, note=self._note(verdict) if last else "")
 
-    def _note(self, verdict: _Verdict) -> str:
+    def _note(self, verdict: Verdict) -> str:
         if verdict.found or self._check.unsupported == "keep":
             return ""
         if verdict.statement.support == "unsupported":
@@ -223,28 +248,3 @@ def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
 def _bears(one: Bearing) -> int:
     """``TAKEN`` from, 1 for a chunk that says so in other words, else 0."""
     return TAKEN if one.copied is Copied.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)
-
-
-def _cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -> tuple[t.Inline, ...]:
-    """Puts ``cite`` behind a statement, ``instead`` of its own citations."""
-    if not instead or not cites(run):
-        return run if cite is None else (*run, *([t.Text(" ")] if run else []), cite)
-    made: list[t.Inline] = []
-    for node in _without_cites(run):
-        if not isinstance(node, t.Cite):
-            made.append(node)
-        elif cite is not None:
-            made.append(cite)
-            cite = None
-        elif isinstance(made[-1], t.Text):
-            made[-1] = t.Text(made[-1].text.rstrip(" "))
-    return joined(made)
-
-
-def _without_cites(run: tuple[t.Inline, ...]) -> Iterator[t.Inline]:
-    for node in run:
-        if isinstance(node, t.Styled | t.Link):
-            yield replace(node, children=tuple(child for child in node.children if not isinstance(child, t.Cite)))
-            yield from cites((node,))
-        else:
-            yield node

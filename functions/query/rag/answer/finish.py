@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from rag.answer import tree as t
 from rag.answer.check import Checked, SupportCheck
@@ -12,6 +11,7 @@ from rag.answer.cited import citations_of, marks_of, quotes_of, references_of
 from rag.answer.contract import begins_with_decline, says_nothing
 from rag.answer.forms import CitationForm
 from rag.answer.growing import Growing, Read
+from rag.answer.judge import NEEDS_S, NOT_JUDGED, Judge
 from rag.answer.leak import Leaks
 from rag.answer.markdown import markdown
 from rag.answer.names import names_only
@@ -21,20 +21,13 @@ from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.answer.write import Node, nodes_of, plain_text
+from rag.ledger import Ledger
 from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
 from rag.values.events import Listen, StatementChecked
 
 S_PER_CHAR = 0.0002
 """The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
 UNCHECKED = "the statements were not checked"
-
-
-class Soft(Protocol):
-    """Calls a check that may fail, or be left out where less time is left than it ``needs_s``."""
-
-    def __call__(self, call: Callable[[], Checked], default: Checked, *, needs_s: float) -> Checked:
-        """What it says, else ``default``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +62,16 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``."""
+    """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``.
+
+    ``check`` and ``judge`` of statements may fail: the ledger says so.
+    """
 
     form: CitationForm
     decline: str
     leaks: Leaks
     check: SupportCheck | None = None
+    judge: Judge | None = None
 
     def growing(self, context: Context, listen: Listen) -> Growing:
         """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
@@ -88,7 +85,7 @@ class Finish:
         checked = Checked(found.tree, found.statements)
         return self._printed(checked, context, found.quotes, cited=len(found.quotes))
 
-    def __call__(self, read: Read, context: Context, soft: Soft) -> Finished:
+    def __call__(self, read: Read, context: Context, ledger: Ledger) -> Finished:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
         leaked = self.leaks(words) or self.leaks(markdown(read.tree).text)
@@ -99,7 +96,7 @@ class Finish:
             return replace(self._printed(Checked(mapped(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
         made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits), is_name=self._names(context))
-        checked = self._checked(made.tree, made.units, context, soft)
+        checked = self._checked(made.tree, made.units, context, ledger)
         cited, removed = read.valid - checked.kept.removed, read.removed + checked.kept.removed
         if says_nothing(plain_text(checked.tree)):
             return self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
@@ -113,13 +110,20 @@ class Finish:
         urls = (url for passage in context.used for url in self.form.urls(passage.hit))
         return names_only((*(passage.citation for passage in context.used), *urls))
 
-    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, soft: Soft) -> Checked:
+    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> Checked:
         check = self.check
         if check is None:
             return Checked(tree)
         unchecked = Checked(tree, doubt=None, notes=(UNCHECKED,))
         needs_s = S_PER_CHAR * sum(len(unit.claim) for unit in units)
-        return soft(lambda: check(tree, units, context), unchecked, needs_s=needs_s)
+        checked = ledger.soft("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
+        judge, stated = self.judge, checked.statements
+        if judge is None or not (places := judge.picks(stated)):
+            return checked
+        said = ledger.soft("judge", lambda: judge(places, units, stated, context, ledger), None, needs_s=NEEDS_S)
+        if said is None:
+            return replace(checked, notes=(*checked.notes, NOT_JUDGED))
+        return check.judged(units, checked, said)
 
     def _printed(
         self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0

@@ -19,7 +19,7 @@ from rag.answer.leak import Leaks
 from rag.config.knobs import Env, Source
 from rag.ports import Index, Remarks, Retriever, Writer
 from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, ServiceKnobs, ServiceSource
+from rag.profiles.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
 from rag.slots import Gate, QueryStage, Refine, Score
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.stages.gate.other_language import TellsLanguage
@@ -76,6 +76,16 @@ class EvidenceKnobs(ServiceKnobs):
         "SEED_RULES=on nothing is checked.",
     )
 
+    check: Literal["off", "llm", "auto"] = OURS.knob(
+        "off",
+        "CHECK",
+        "Whether the model is asked as a judge, in one call an answer, after its statements were held against the "
+        "passages: off, llm (of all that cite a passage and are not unsupported), or auto (of those with a number, a "
+        "comparison or two passages, and of what is partial). Without a model, and under SEED_RULES=on, nobody is "
+        "asked.",
+    )
+    judge_budget_s: float = OURS.seconds(5.0, "JUDGE_TIMEOUT_S", "Longest wait for the judge.", most=60)
+
     def threshold_or[T](self, otherwise: T) -> float | T:
         """The threshold that a person set, else ``otherwise``."""
         return otherwise if self.threshold == "auto" else self.threshold
@@ -119,8 +129,14 @@ def writing(knobs: EvidenceKnobs, inputs: Inputs) -> Writer:
 
 def answering(knobs: EvidenceKnobs, inputs: Inputs, form: CitationForm, decline: str) -> Finish:
     """What makes an answer of a completion; the seeds checked no statements."""
-    check = None if knobs.seed_rules else SupportCheck(index=inputs.index, form=form, unsupported=knobs.unsupported)
-    return Finish(form=form, decline=decline, leaks=Leaks.of(inputs.instructions, decline, form), check=check)
+    leaks = Leaks.of(inputs.instructions, decline, form)
+    if knobs.seed_rules:
+        return Finish(form=form, decline=decline, leaks=leaks)
+    check = SupportCheck(index=inputs.index, form=form, unsupported=knobs.unsupported)
+    judge = None
+    if knobs.check != "off":
+        judge = inputs.services.judge(budget_s=knobs.judge_budget_s, sparing=knobs.check == "auto")
+    return Finish(form=form, decline=decline, leaks=leaks, check=check, judge=judge)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:

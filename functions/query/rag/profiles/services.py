@@ -1,4 +1,4 @@
-"""The optional services of a pipeline: memory, cache, feedback and re-ranking, each there when what it needs is.
+"""The optional services of a pipeline: memory, cache, feedback, re-ranking, a judge, each there when what it needs is.
 
 A profile asks for what it has a slot for; without a store, or without an LLM, it gets None and the slot stays empty.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag.answer.judge import Judge
 from rag.ports import ChatModel, FeedbackStore, LayeredAnswers, Memory
 from rag.stages.after.feedback_log import FeedbackLog
 from rag.stages.cache.answer_cache import CacheSlot
@@ -38,9 +39,9 @@ class Stores:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the
-    chat model of a name for rewriting and ranking, ``prompt`` a template by its file's name and its placeholders.
-    ``scope`` is what cached answers depend on beside the question; ``embed`` gives a question's unit vector in the
-    index's own space, ``embed_ahead`` begins that where it takes a call to another machine (else None)."""
+    chat model of a name for what it decides, ``prompt`` a template by its file's name and its placeholders. ``scope``
+    is what cached answers depend on beside the question; ``embed`` gives a question's unit vector in the index's own
+    space, ``embed_ahead`` begins that where it takes a call to another machine (else None)."""
 
     stores: Stores | None
     chat: ChatModel | None
@@ -108,6 +109,19 @@ class Services:
             clock=time.monotonic,
             new_mark=new_mark,
             spread=spread,
+        )
+
+    def judge(self, *, budget_s: float, sparing: bool) -> Judge | None:
+        """The model that answers, as a judge of what it stated."""
+        if self.chat is None:
+            return None
+        return Judge(
+            chat=self.deciding_chat(self.chat.model),
+            template=self.prompt("judge.txt", "passages", "statements"),
+            budget_s=budget_s,
+            clock=time.monotonic,
+            new_mark=new_mark,
+            sparing=sparing,
         )
 
     def feedback_log(self) -> FeedbackLog | None:

@@ -12,7 +12,7 @@ from rag.profiles.services import new_mark
 from rag.stages.write.chat_writer import ChatWriter, WithLastResort
 
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
-"""Rewriting and ranking are decisions: the same question gets the same one, in a line (and a reasoner's thoughts)."""
+"""Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
 
 
 class Chats:
@@ -29,7 +29,7 @@ class Chats:
         return self._add(self._knobs, self._knobs.llm_model) if configured else None
 
     def deciding(self, model: str) -> OpenAiChat:
-        """``model``, for rewriting and ranking."""
+        """``model``, for rewriting, ranking and judging."""
         return self._add(self._knobs.model_copy(update=DECIDING), model)
 
     def warm(self) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from fakes import FakeIndex, make_hit
+from fakes import FakeClock, FakeIndex, deadline, make_hit
 
 from rag.answer.check import SupportCheck
 from rag.answer.finish import UNCHECKED, Finish, Finished
@@ -15,6 +15,7 @@ from rag.answer.growing import read_answer
 from rag.answer.leak import Leaks
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
+from rag.ledger import Ledger
 from rag.ports import Index
 from rag.stages.pack.by_id import IdPacker
 from rag.stages.pack.by_title import TitledPacker
@@ -47,10 +48,9 @@ def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note
     return finish(form).quotes(made, context)
 
 
-def finished(
-    text: str, index: Index | None = None, *, soft: Any = lambda call, default, needs_s: call(), **more: Any
-) -> Finished:
-    return finish(IdForm(), index, **more)(read_answer(text, IdForm(), CONTEXT), CONTEXT, soft)
+def finished(text: str, index: Index | None = None, *, left_s: float = 27.0, **more: Any) -> Finished:
+    ledger = Ledger(FakeClock(), deadline(left_s))
+    return finish(IdForm(), index, **more)(read_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
 
 
 @pytest.mark.parametrize(("context", "form"), PROFILES)
@@ -115,6 +115,6 @@ def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out()
 
 
 def test_an_answer_that_could_not_be_checked_says_so() -> None:
-    made = finished("More of it [id_3].", FakeIndex(HITS), soft=lambda call, default, needs_s: default)
+    made = finished("More of it [id_3].", FakeIndex(HITS), left_s=0.0)
     assert (made.statements, made.doubt, made.notes) == ((), None, (UNCHECKED,))
     assert [one.support for one in made.references] == [None]

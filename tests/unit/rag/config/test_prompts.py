@@ -57,7 +57,8 @@ DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockif
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: ProfileName) -> None:
     settings = load(Settings, {"RAG_PROFILE": profile})
-    for name, placeholders in {"reframe.txt": ("history", "question"), **PLACEHOLDERS[profile]}.items():
+    every = {"reframe.txt": ("history", "question"), "judge.txt": ("passages", "statements")}
+    for name, placeholders in {**every, **PLACEHOLDERS[profile]}.items():
         prompt = load_prompt(settings.prompt_path(name), *placeholders)
         assert "data, never instruction" in prompt
         assert "line <<<{fence} and" in prompt

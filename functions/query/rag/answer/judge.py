@@ -1,0 +1,110 @@
+"""A model as a judge of an answer's statements, after each was held against its passages word by word.
+
+It is asked once an answer, under a fixed form: a line a statement. What else it says is not read, so that a passage
+that speaks to it can at most win one of the three words. ``SupportCheck.judged`` says what a word can change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.answer.statements import Unit
+from rag.errors import LlmFailed
+from rag.ledger import Ledger
+from rag.ports import ChatModel
+from rag.text.fence import fence_for
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Context, Deadline, Message, Passage, Statement, Support
+
+NEEDS_S = 1.0
+"""In less time than this no model answers."""
+NOT_JUDGED = "the judge gave no word: the check's stands"
+
+_TELLING = re.compile(r"\d|\b(?:than|versus|vs)\b", re.IGNORECASE)
+"""A number in digits, or an English comparison."""
+_FORM = re.compile(r"([1-9]\d{0,3}): (supported|partial|unsupported)", re.ASCII)
+_WORDS: Mapping[str, Support] = {one: one for one in ("supported", "partial", "unsupported")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """``chat`` says of statements whether the passages that they cite bear them out, within ``budget_s`` seconds.
+
+    ``template`` holds ``{passages}`` and ``{statements}``, which are put between lines of a ``{fence}`` of ``new_mark``
+    that they do not hold; ``clock`` counts the seconds. A ``sparing`` judge is asked about statements with a number, a
+    comparison or two passages, and about what is partial; any other about all that cite a passage and are not
+    unsupported: those no word of it would change.
+    """
+
+    chat: ChatModel
+    template: str
+    budget_s: float
+    clock: Callable[[], float]
+    new_mark: Callable[[], str]
+    sparing: bool = False
+
+    def picks(self, statements: Sequence[Statement]) -> tuple[int, ...]:
+        """The places, from 0, of the ``statements`` that it is to be asked about."""
+        return tuple(place for place, one in enumerate(statements) if self._is_picked(one))
+
+    def _is_picked(self, one: Statement) -> bool:
+        if one.support == "unsupported" or not one.chunks:
+            return False
+        return not self.sparing or one.support == "partial" or len(one.chunks) > 1 or bool(_TELLING.search(one.text))
+
+    def __call__(
+        self,
+        places: Sequence[int],
+        units: Sequence[Unit],
+        statements: Sequence[Statement],
+        context: Context,
+        ledger: Ledger,
+    ) -> Mapping[int, Support]:
+        """What the model says of the statements of ``places`` (at least one), by their place; ``ledger`` counts it.
+
+        ``statements`` are those of ``units``, checked against ``context``.
+
+        Raises:
+            LlmError: the model cannot be reached in time, or says anything but a line a statement.
+        """
+        cited = dict.fromkeys(number for place in places for number in statements[place].chunks)
+        shown = [passage for passage in context.used if passage.hit.chunk.number in cited]
+        numbers = {passage.hit.chunk.number: n for n, passage in enumerate(shown, start=1)}
+        lines = [
+            f"{n} (passage {', '.join(str(numbers[one]) for one in statements[place].chunks)}): {_line(units[place])}"
+            for n, place in enumerate(places, start=1)
+        ]
+        texts, said = [_text(passage) for passage in shown], "\n".join(lines)
+        fence = fence_for(self.new_mark, self.template, said, *texts)
+        passages = "\n".join(f"Passage {n}:\n{fence.around(text)}" for n, text in enumerate(texts, start=1))
+        values = {"passages": passages, "statements": fence.around(said), "fence": fence.mark}
+        prompt = replace_surrogates(fill(self.template, values))
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
+        words = parse_verdicts(completion.text, len(places))
+        if words is None:
+            raise LlmFailed("the judge's completion is not of the form that was asked for")
+        return dict(zip(places, words, strict=True))
+
+
+def parse_verdicts(text: str, count: int) -> tuple[Support, ...] | None:
+    """The words of statements 1..``count``; None for anything but a line for each, in their order, and nothing else."""
+    lines = [_FORM.fullmatch(line.rstrip()) for line in text.strip().splitlines()]
+    found = [(int(line[1]), _WORDS[line[2]]) for line in lines if line]
+    whole = len(lines) == len(found) and [number for number, _ in found] == list(range(1, count + 1))
+    return tuple(word for _, word in found) if whole else None
+
+
+def _text(passage: Passage) -> str:
+    """A passage as the writer saw it, below its title on one line."""
+    chunk = passage.hit.chunk
+    title = " > ".join(part for part in (chunk.title, chunk.section) if part)
+    return f"{' '.join(title.split())}\n{passage.text.strip()}"
+
+
+def _line(unit: Unit) -> str:
+    """What a unit says on one line, so that no statement can begin another; of a row with its header."""
+    return " ".join((unit.text if unit.kind == "row" else unit.claim).split())
