@@ -1,7 +1,6 @@
 """An answer's tree cut into its statements: sentences, items, rows and blocks of code, each with its citations.
 
-The cutting into sentences is that of ingest. A statement is a node, so that whoever shows an answer can show which
-words are meant.
+The cutting into sentences is that of ingest. A statement is a node, so that a page can show which words are meant.
 """
 
 from __future__ import annotations

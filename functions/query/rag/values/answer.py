@@ -1,7 +1,6 @@
 """The frozen values that flow through the pipeline, from Question to Answer.
 
-Scores are on the profile's scale unless a field says otherwise; ``Hit.parts["dense"]`` is always the plain
-cosine. Durations in fields named ``..._s`` are seconds.
+Scores are on the profile's scale unless a field says otherwise; ``Hit.parts["dense"]`` is always the plain cosine.
 """
 
 from __future__ import annotations
@@ -154,8 +153,7 @@ class Statement:
 
     ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer, and
     ``chunks`` the chunks that it cites. ``chance`` (0..1) is how likely it is that these say so, or where it cites
-    nothing the best other one. ``support`` is supported for what was taken from one place of them, word for word,
-    partial for what is likely and in other words.
+    nothing the best other one. ``support`` is partial for what is likely and not in the words of one place of them.
     """
 
     text: str
