@@ -63,7 +63,7 @@ def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, ap
     ]  # fmt: skip
     for (words, cited), number in zip(stated, texts, strict=False):
         assert words == f"{said[number]} [{cited[0][0]}]"
-    assert [one["support"] for one in body["references"]] == ["partial", "partial", "supported"]  # of two places in one sentence
+    assert [one["support"] for one in body["references"]] == ["partial", "partial", "supported"]
     for one in body["references"]:
         assert one["quote"].split(".")[0] in " ".join(texts[one["chunkId"]]["text"].split())
 
