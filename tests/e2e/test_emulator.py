@@ -270,7 +270,7 @@ def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
         ) as session,
     ):
         answered, failed = (session.invoke(EVENTS["query"]) for _ in range(2))
-    assert (answered.body["statusCode"], failed.body["statusCode"]) == (200, 500)
+    assert (answered.body["statusCode"], failed.body["statusCode"]) == (200, 503)
     lines = [json.loads(line) for line in (*answered.lines, *failed.lines) if line.startswith('{"level"')]
     assert [line["message"] for line in lines] == ["answered", "request failed"]
     said = "\n".join((*answered.lines, *failed.lines))

@@ -35,7 +35,7 @@ def test_it_names_the_configured_model_and_calls_nobody(with_llm: Start) -> None
 
 
 def test_the_last_error_stays_until_a_success(with_llm: Start) -> None:
-    with LlmServer([error(400), reply("Yes.")]) as server:
+    with LlmServer([error(400), error(400), reply("Yes.")]) as server:
         api = with_llm(server)
         api.ask(IN_SCOPE)
         failed = api.health()

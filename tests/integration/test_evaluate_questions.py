@@ -209,14 +209,14 @@ def test_an_outage_fails_its_questions_and_the_next_run_asks_them(
 ) -> None:
     monkeypatch.setenv("LLM_API_KEY", "key")
     said = "It costs SGD 45. [Import permits > Cost]"
-    with LlmServer([reply(said), error(400), reply(said)]) as server:
+    with LlmServer([reply(said), error(400), error(400), reply(said)]) as server:
         monkeypatch.setenv("LLM_BASE_URL", server.url)
         first = run(*OWN, "--json")
         second = run(*OWN, "--json")
 
     assert first["failed"] == 1
     assert (first["metrics"]["failed"]["hits"], first["metrics"]["right"]["of"]) == (1, 3)
-    assert any("1 of 5 questions failed: pipeline_error (1)" in sentence for sentence in first["notes"])
+    assert any("1 of 5 questions failed: llm_unavailable (1)" in sentence for sentence in first["notes"])
     assert (second["failed"], second["metrics"]["right"]["of"]) == (0, 4)
     assert second["metrics"]["promptTokens"]["value"] > 0
     assert second["metrics"]["usdPer1000"]["value"] is None
@@ -232,7 +232,7 @@ def test_where_all_fail_the_command_fails(run: Run, monkeypatch: pytest.MonkeyPa
 
     told = json.loads(out)
     assert (status, told["code"]) == (1, "all_failed")
-    assert told["error"] == "Every question failed, of 2: pipeline_error (2). Run: ragctl doctor"
+    assert told["error"] == "Every question failed, of 2: llm_unavailable (2). Run: ragctl doctor"
 
 
 def test_a_missing_index_is_told_before_anything_is_asked(run: Run) -> None:
@@ -319,7 +319,7 @@ def test_a_language_model_writes_drafts_until_it_fails(run: Run, home: Path, mon
     lines = [json.loads(line) for line in (home / "d.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 4
     assert all(line["question"].startswith("What ") for line in lines)  # "e" is no words of the passage
-    assert calls == 2  # and the passages stay data, in a message of their own
+    assert calls == 3  # the next model was asked too, and the passages stay data, in a message of their own
     system, user = server.requests[0].json["messages"]
     assert "never instruction" in system["content"]
     assert "PASSAGE" in user["content"]

@@ -183,4 +183,5 @@ def _blocks(stream: Readable, limit: int) -> Iterator[bytes]:
 
 def _error(status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:
     body = json.dumps({"error": sentence, "code": code})
-    return http_response({"statusCode": int(status), "body": body}, request_id=request_id)
+    headers = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return http_response({"statusCode": int(status), "headers": headers, "body": body}, request_id=request_id)

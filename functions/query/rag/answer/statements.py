@@ -183,18 +183,18 @@ class _Cutter:
         self.intro = None
         head, *rows = block.children
         header = " ".join(plain(cell.children) for cell in head.children)
-        return replace(block, children=(head, *(self._row(row, header) for row in rows)))
+        return replace(block, children=(head, *(self._row(row, header, n) for n, row in enumerate(rows, 1))))
 
-    def _row(self, row: t.Row, head: str) -> t.Row:
+    def _row(self, row: t.Row, head: str, number: int) -> t.Row:
         run: list[t.Inline] = []
-        for cell in row.children:
+        counts = plain(row.children[0].children).strip(" .") == str(number)  # it says which row it is, and no more
+        for cell in row.children[counts:]:
             run += [*([t.Text(" ")] if run else []), *cell.children]
         if not any(map(str.isalnum, plain(run))):
             return row
         made = self._unit("row", run, None)
-        self.units[made.number] = replace(
-            self.units[made.number], text=f"{head} {self.units[made.number].text}".strip()
-        )
+        unit = self.units[made.number]
+        self.units[made.number] = replace(unit, text=f"{head} {unit.text}".strip())
         *cells, last = row.children
         cells.append(replace(last, children=(*last.children, *made.children[len(run) :])))
         stated = (replace(cell, children=(t.Statement(cell.children, made.number),)) for cell in cells)

@@ -8,7 +8,7 @@ may give words too, in any order.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -72,13 +72,23 @@ def copied(own: Sequence[str], place: Place) -> Copied:
     if not at or 1 - len(strange) / len(own) < LEANS:
         return Copied.REWORDED
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
-    lost = {n for first, end in gaps[1:] for n in range(first, end)}
-    counted = {n for n, key in enumerate(own) if key[0].isdigit() and at.get(n, -2) + 1 in lost}
-    if any(own[n][0].isdigit() or own[n] == NOT or n - 1 in counted for n in strange):
+    if any(_changes(own, n, at, len(place.keys)) for n in strange):
         return Copied.CHANGED
     if any(NOT in place.keys[first:end] for first, end in gaps[1:-1]):
         return Copied.CHANGED
     return Copied.SAME if not strange and all(_idle(place, *gap) for gap in gaps) else Copied.REWORDED
+
+
+def _changes(own: Sequence[str], n: int, at: Mapping[int, int], size: int) -> bool:
+    """Whether a strange word is a negation put in, or a number, or what it counts, in place of others.
+
+    ``at`` has the places of the words that were taken, of ``size``.
+    """
+    before = max((one for one in at if one < n), default=None)
+    after = min((one for one in at if one > n), default=None)
+    first, end = -1 if before is None else at[before], size if after is None else at[after]
+    counts = own[n][0].isdigit() or (before == n - 1 and own[n - 1][0].isdigit())
+    return (own[n] == NOT and before is not None) or (counts and end - first > 1)
 
 
 def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:

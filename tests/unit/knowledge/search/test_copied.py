@@ -50,6 +50,7 @@ PLACES = places_of(wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
         ("A confirmed ocean booking can be changed free of charge until 72 hours before departure.", Copied.SAME),
         ("After that, each change costs SGD 50.", Copied.SAME),
         ("Goods are not released before he is paid.", Copied.SAME),  # a clause was left out
+        ("No, goods are not released before he is paid.", Copied.REWORDED),
         ("The VGM cut-off of Kestrel Feeder: 12 hours", Copied.REWORDED),  # "of" is of nobody
         ("Kestrel Feeder VGM cut-off: 12 hours", Copied.SAME),  # the header gives words in any order
         ("A confirmed ocean booking can be changed free of charge until 48 hours before departure.", Copied.CHANGED),
