@@ -80,8 +80,8 @@ class EvidenceKnobs(ServiceKnobs):
         "off",
         "CHECK",
         "Whether the model is asked as a judge, in one call an answer, after its statements were held against the "
-        "passages: off, llm (of all that cite a passage and are not unsupported), or auto (of those with a number, a "
-        "comparison or two passages, and of what is partial). Without a model, and under SEED_RULES=on, nobody is "
+        "passages: off, llm (of all that cite a passage and are not unsupported), or auto (of those with a number in "
+        "digits or two passages, and of what is partial). Without a model, and under SEED_RULES=on, nobody is "
         "asked.",
     )
     judge_budget_s: float = OURS.seconds(5.0, "JUDGE_TIMEOUT_S", "Longest wait for the judge.", most=60)
