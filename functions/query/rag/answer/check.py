@@ -17,7 +17,7 @@ from typing import Literal
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.idle import Kept, without_idle
+from rag.answer.idle import Kept, without_idle, written
 from rag.answer.recited import cited_to
 from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
@@ -32,6 +32,7 @@ NOT_FOUND = "not found in the sources"
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
 TAKEN = 2
+"""How far a chunk bears out what was taken from it; in other words it does so by 1, else by 0."""
 UNCITED = 0.5
 """What a statement counts that cited nothing, where a passage supports it."""
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
@@ -113,8 +114,7 @@ class SupportCheck:
 
 def meant(unit: Unit) -> tuple[int, ...]:
     """The chunks that a unit cites, or may mean."""
-    named = (number for cite in unit.cites or unit.shared if cite.written for number in cite.among)
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(number for cite in written(unit) for number in cite.among))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,22 +141,22 @@ def _judged(unit: Unit, verdict: Verdict, said: Support | None) -> Verdict:
         return replace(verdict, statement=replace(statement, support=said), was=was)
     if said != "unsupported" or was == said:
         return verdict
-    own = _statement(unit, [cite for cite in unit.cites or unit.shared if cite.written], statement.chance, bearings)
+    own = _statement(unit, written(unit), statement.chance, bearings)
     return Verdict(statement=replace(own, support=said), doubt=1.0, bearings=bearings, cited=bool(own.chunks), was=was)
 
 
 def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> Verdict:
     bearings = {one.number: one for one in borne.each}
-    written = [cite for cite in unit.cites or unit.shared if cite.written]
+    cites = written(unit)
     own = max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in meant(unit))])
     best = max(borne.each, key=lambda one: one.chance)
     if not own < SUPPORTED <= best.chance:
-        statement = _statement(unit, written, own if written else best.chance, bearings)
-        doubt = float(not written or statement.support == "unsupported")
-        return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(written))
-    kept, found = written if own >= PARTIAL else [], passages[best.number]
+        statement = _statement(unit, cites, own if cites else best.chance, bearings)
+        doubt = float(not cites or statement.support == "unsupported")
+        return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(cites))
+    kept, found = cites if own >= PARTIAL else [], passages[best.number]
     statement = _statement(unit, [*kept, check.form.cite(found.hit, found.citation)], best.chance, bearings)
-    doubt = 0.0 if written else UNCITED
+    doubt = 0.0 if cites else UNCITED
     return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
 
 
@@ -246,5 +246,4 @@ def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
 
 
 def _bears(one: Bearing) -> int:
-    """``TAKEN`` from, 1 for a chunk that says so in other words, else 0."""
     return TAKEN if one.copied is Copied.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)

@@ -40,15 +40,15 @@ def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], in
     held, idle = set[int](), dict[int, t.Cite]()
     for unit, one in zip(units, borne, strict=True):
         best = max((bearing.chance for bearing in one.each), default=0.0)
-        for cite in _written(unit):
+        for cite in written(unit):
             bears = _chance(cite, one) >= PARTIAL or _grade(one.own or 0.0) > _grade(best)
             recited = unit.cites and (one.own or 0.0) < PARTIAL and best >= SUPPORTED  # its place is another one's
             if bears or recited:
                 held.add(id(cite))
             else:
                 idle[id(cite)] = cite
-    written = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
-    stray = {id(cite): cite for cite in written if id(cite) not in held | idle.keys()}
+    every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
+    stray = {id(cite): cite for cite in every if id(cite) not in held | idle.keys()}
     if stray:
         chunks = dict.fromkeys(number for cite in stray.values() for number in cite.among)
         all_borne = index.support([Claim(unit.claim, ()) for unit in units], list(chunks))
@@ -59,7 +59,8 @@ def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], in
     return Kept(mapped(tree, lambda run: _without(run, gone)), len(gone))
 
 
-def _written(unit: Unit) -> list[t.Cite]:
+def written(unit: Unit) -> list[t.Cite]:
+    """The citations that the writer put behind a unit, or that one without any may mean."""
     return [cite for cite in unit.cites or unit.shared if cite.written]
 
 

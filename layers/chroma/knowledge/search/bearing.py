@@ -29,8 +29,9 @@ def _borne(number: int, claim: Claim, places: Mapping[int, int], among: Sequence
 
     each = {chunk: alone(chunk) for chunk in claim.chunks}
     together = max((one.chance for one in each.values()), default=None)
-    if len({places[chunk] for chunk in claim.chunks}) > 1:
-        chance = probability(held.signals(number, sorted({places[chunk] for chunk in claim.chunks})))
+    own = sorted({places[chunk] for chunk in claim.chunks})
+    if len(own) > 1:
+        chance = probability(held.signals(number, own))
         together = _held_down(chance, max(one.copied for one in each.values()))
     if together is None or together < SUPPORTED:
         each |= {chunk: each.get(chunk) or alone(chunk) for chunk in among}

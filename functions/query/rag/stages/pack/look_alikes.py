@@ -37,9 +37,11 @@ def disarmed(
     ``is_label`` is also told whether a match stands in code, which must stay to the letter: there only what is a label
     of this very context should be one.
     """
+    if not form.search(_NOT_SEEN.sub(lambda match: _as_seen(match[0]), text)):
+        return text  # most passages: they need no map of where each character came from
     seen, starts, ends = _seen(text)
     matches = list(form.finditer(seen))
-    code = [match.span() for match in _CODE.finditer(text)] if matches else []
+    code = [match.span() for match in _CODE.finditer(text)]
     shown, at = list[str](), 0
     for match in matches:
         start = starts[match.start()]
