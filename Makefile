@@ -63,7 +63,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast evaluate check lint format docs index model setup build invoke bench smoke lock clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -82,6 +82,15 @@ test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Se
 
 test-fast: $(DEV_DONE) $(MODEL_DONE) ## Unit and functional tests, without a build, the emulator and what takes seconds a test
 	@$(PYTEST) -m 'not build and not slow' tests/unit tests/functional tests/budget tests/infra
+
+faults: $(DEV_DONE) $(MODEL_DONE) ## Print the table of faults and attacks: of each a fixed part, as in `make test`
+	@$(PYTEST) --faults
+
+nightly: export NIGHTLY := 1
+nightly: export HYPOTHESIS_PROFILE := explore
+nightly: export SEED ?= $(shell date +%F)
+nightly: $(DEV_DONE) $(MODEL_DONE) ## The same, all of it, drawn anew; SEED=2026-11-25 draws as on that day
+	@$(PYTEST) --faults
 
 evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
 	@$(PYTEST) -q tests/evaluation

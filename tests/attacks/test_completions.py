@@ -17,8 +17,8 @@ import pytest
 from attacks.completions import CHOSEN, LISTS, around, drawn, forms, strings, ticks
 from attacks.reading import leads, links
 from attacks.stage import HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, streamed, through
-from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
+from faults.tally import tally
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load
 from rag.errors import BadRequest

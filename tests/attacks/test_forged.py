@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from attacks.forged import FORMS, as_read, forms
 from attacks.planted import HONEST, OURS, TRUSTED
-from attacks.tally import tally
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_inputs
+from faults.tally import tally
 from obedient_llm import CLAIM
 
 from rag.config.settings import PROFILE_NAMES, ProfileName, load

@@ -12,7 +12,7 @@ from itertools import cycle
 import pytest
 from attacks.completions import DATA
 from attacks.stage import CITED, CONTEXT, MARKS, Heard, pieces
-from attacks.tally import tally
+from faults.tally import tally
 from real_model import SAMPLES
 
 from rag.answer.finish import Finish

@@ -14,8 +14,8 @@ from unicodedata import normalize
 import pytest
 from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
 from attacks.reading import leads
-from attacks.tally import tally
 from fakes import FakeIndex, deadline, make_inputs, make_services
+from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
 
 from rag.config.settings import PROFILE_NAMES, Settings, load

@@ -1,0 +1,32 @@
+"""How much of a long list a run tries: the gate a fixed tenth, `make nightly` all of it.
+
+What is made at random comes from a seed: the gate's is always the same, a nightly run draws its own and says it at its
+end, so that `SEED=... make nightly` tries the same again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from random import Random
+
+NIGHTLY = bool(os.environ.get("NIGHTLY"))
+SEED = os.environ.get("SEED", "gate")
+"""`make nightly` sets it."""
+
+
+def tenth[T](cases: Iterable[T], least: int = 20) -> list[T]:
+    """Every tenth of ``cases``, in their order, and at least ``least`` of them (or all); in a nightly run all."""
+    every = list(cases)
+    step = 1 if NIGHTLY else max(1, min(10, len(every) // least))
+    return every[::step]
+
+
+def times(gate: int) -> int:
+    """How often to draw where the gate draws ``gate`` times."""
+    return gate * 10 if NIGHTLY else gate
+
+
+def rng(name: str) -> Random:
+    """The numbers of ``name``'s draw: the same ones for the same name and seed."""
+    return Random(f"{SEED} {name}")

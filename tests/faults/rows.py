@@ -1,0 +1,53 @@
+"""The table of faults and attacks in docs/security.md: its rows, and the tests that stand behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ROWS: Mapping[str, tuple[str, ...]] = {
+    "an ingest is killed": ("integration/test_ingest_kill.py",),
+    "a read or a write of an ingest fails": ("integration/test_ingest_disk.py::test_every_call_fails_once",),
+    "the power fails during an ingest": ("integration/test_ingest_disk.py::test_power_loss",),
+    "an index is damaged": (
+        "integration/test_index_facts.py::test_no_damaged_manifest_opens_and_an_ingest_repairs_each",
+        "integration/test_index.py::test_a_damaged_file_is_named",
+        "functional/test_index_states.py::test_a_damaged_index",
+        "unit/knowledge/open/test_manifest.py::test_every_damage_is_found",
+        "unit/knowledge/open/test_manifest.py::test_every_truncation_is_damage",
+    ),
+    "an index is swapped under load": ("integration/test_swap_under_load.py",),
+    "two, four, eight writers": ("integration/test_writers.py",),
+    "ingest, publish, swap, vote, forget, ask in any order": ("integration/test_any_order.py",),
+    "files are emptied": ("unit/knowledge/build/test_keeping.py", "integration/test_ingest_removed.py"),
+    "documents that cost too much": ("integration/test_converter_limits.py",),
+    "AWS throttles, refuses, is late": ("integration/test_aws_faults.py",),
+    "a vendor's model or embedder fails": (
+        "integration/test_openai_vendors.py",
+        "integration/test_openai_stream.py",
+        "integration/test_openai_chat.py",
+    ),
+    "a snapshot is restored many times": ("functional/test_snapshot.py",),
+    "rights beyond what is called": ("integration/test_iam_calls.py",),
+    "a dependency turns bad": ("infra/test_supply_chain.py",),
+    "a budget of time or work runs out": ("integration/test_deadlines.py", "budget/test_reading_budget.py"),
+    "a crawl is led to private addresses": (
+        "unit/ragctl/crawl/test_networks.py",
+        "integration/test_crawl.py",
+    ),
+    "another site's page calls the local server": ("unit/ragctl/test_wsgi.py", "browser/test_other_sites.py"),
+    "links that no document gave": ("attacks/test_completions.py", "attacks/test_streamed.py"),
+    "the prompt gets out": ("attacks/test_leaks.py",),
+    "instructions in documents": ("attacks/test_planted.py", "attacks/test_probes.py"),
+    "labels and citations are forged": ("attacks/test_forged.py",),
+    "a false statement in the passage's own words": ("evaluation/test_support.py",),
+}
+"""From a row's name to paths below tests/, whole files or ``file::test`` for all cases of that test."""
+
+
+def row_of(nodeid: str) -> str | None:
+    """The row that the test of ``nodeid`` stands behind; None for most tests."""
+    place = nodeid.removeprefix("tests/").split("[", 1)[0]
+    for row, paths in ROWS.items():
+        if any(place == path or place.startswith(f"{path}::") for path in paths):
+            return row
+    return None
