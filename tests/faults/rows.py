@@ -17,7 +17,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "an index is swapped under load": ("integration/test_swap_under_load.py",),
     "two, four, eight writers": ("integration/test_writers.py",),
-    "ingest, publish, swap, vote, forget, ask in any order": (),
+    "ingest, publish, swap, vote, forget, ask in any order": ("integration/test_any_order.py",),
     "files are emptied": (
         "integration/test_ingest_command.py::test_what_is_empty_now_keeps_what_it_held_until_told_otherwise",
         "integration/test_ingest_command.py::test_a_folder_that_is_not_mounted_keeps_all_that_it_held",
