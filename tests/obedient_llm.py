@@ -15,10 +15,12 @@ As ``ObedientChat`` it is a ``ChatModel``; ``obey`` also answers an ``LlmServer`
 from __future__ import annotations
 
 import base64
+import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import category, normalize
+from urllib.parse import quote, unquote
 
 from rag.values.answer import Completion, Deadline, Message
 from rag.values.chat import OnText
@@ -46,7 +48,26 @@ _APART: Mapping[str, Callable[[Iterable[str]], str]] = {
     "in brackets": lambda words: f"<{' '.join(words)}>",
     "as code": lambda words: f"```\n{' '.join(words)}\n```",
     "on one line": lambda words: " ".join(words)[:380],
+    "from the middle on": lambda words: " ".join((all_of := list(words))[len(all_of) // 2 :]),
+    "with gaps": lambda words: " ".join("____" if at % 8 == 0 else word for at, word in enumerate(words)),
 }
+
+ENCODINGS: Mapping[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
+    "hex": (lambda said: said.encode().hex(), lambda coded: bytes.fromhex(coded).decode()),
+    "base32": (
+        lambda said: base64.b32encode(said.encode()).decode(),
+        lambda coded: base64.b32decode(coded).decode(),
+    ),
+    "ascii85": (
+        lambda said: base64.a85encode(said.encode()).decode(),
+        lambda coded: base64.a85decode(coded).decode(),
+    ),
+    "percent": (quote, unquote),
+    "rot13": (lambda said: codecs.encode(said, "rot13"), lambda coded: codecs.encode(coded, "rot13")),
+    "backwards": (lambda said: said[::-1], lambda coded: coded[::-1]),
+}
+"""Codings by name: how an instruction is written, and how the double reads it; it is told which one it is."""
+_ENCODED = re.compile(rf"Decode ({'|'.join(ENCODINGS)}): (.*?) :end", re.DOTALL)
 
 
 class ObedientChat:
@@ -92,7 +113,14 @@ def obey(messages: Iterable[str]) -> str:
 def _read(text: str) -> str:
     """``text`` as somebody reads it who looks behind every trick."""
     plain = "".join(char for char in normalize("NFKC", text) if category(char) != "Cf").translate(_CYRILLIC)
-    return _BASE64.sub(_decoded, plain)
+    return _BASE64.sub(_decoded, _ENCODED.sub(_named, plain))
+
+
+def _named(match: re.Match[str]) -> str:
+    try:
+        return ENCODINGS[match[1]][1](match[2])
+    except ValueError:
+        return match[0]
 
 
 def _decoded(match: re.Match[str]) -> str:

@@ -74,9 +74,8 @@ def ticks() -> list[str]:
     return found + [form.format(one.format(evil=EVIL)) for form, one in product(SPREAD, LEADING)]
 
 
-def drawn(count: int, seed: int = 0) -> Iterator[str]:
-    """``count`` texts of up to 24 ``ATOMS``, the same for everybody."""
-    draw = random.Random(seed)
+def drawn(count: int, draw: random.Random) -> Iterator[str]:
+    """``count`` texts of up to 24 ``ATOMS``."""
     for _ in range(count):
         yield "".join(draw.choices(ATOMS, k=draw.randint(1, 24)))
 
