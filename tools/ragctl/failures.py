@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,8 @@ def describe(error: Exception) -> Problem | None:
             return Problem(error_reply(error)["error"], error.code)
         case ConfigurationError() | KnowledgeError() | RagError():
             return Problem(str(error), error.code)
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return Problem(f"The disk is full: {error.filename or 'a file could not be written'}", "os_error")
         case OSError() if error.strerror:
             where = f": {error.filename}" if error.filename else ""
             return Problem(f"{error.strerror}{where}", "os_error")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -204,14 +204,15 @@ class _Job:
         from knowledge.build.plan import RECIPE
         from knowledge.errors import SourceUnreadable
         from knowledge.open.manifest import SEED_RECIPE
+        from knowledge.open.scratch import Scratch
         from knowledge.open.source import folder_of
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents
 
         target = folder_of(self.settings.index_place)
         started = time.perf_counter()
-        with tempfile.TemporaryDirectory() as nowhere:
-            cache = Path(nowhere) if self.dry_run else target / CACHE_NAME
+        with closing(Scratch()) as nowhere:  # which removes those of killed runs
+            cache = nowhere.path if self.dry_run else target / CACHE_NAME
             reading = gather(self.asked, cache=cache)
         reading_s = time.perf_counter() - started
         tables = read_tables(self.asked)

@@ -6,8 +6,7 @@ import errno
 import json
 import shlex
 import socket
-import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,11 +57,13 @@ def serve(
     else:
         said = ("", _welcome(url, settings.profile))
     # Before gunicorn takes over the signals, Ctrl-C arrives as an exception; it is no failure either.
-    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="ragctl-jobs-") as folder:
+    from knowledge.open.scratch import Scratch
+
+    with suppress(KeyboardInterrupt), closing(Scratch()) as folder:
         from ragctl.jobs import IngestJobs
         from ragctl.prefork import serve_forever
 
-        jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, Path(folder))
+        jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, folder.path)
         serve_forever(listener, workers=count, jobs=jobs, ready_stdout=said[0], ready_stderr=said[1])
     note("Stopped.")
 

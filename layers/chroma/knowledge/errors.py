@@ -6,6 +6,7 @@ KnowledgeError
 │   ├── IndexDamaged        index_not_ready   a file is missing, truncated or altered
 │   └── IndexMismatch       index_mismatch    another embedding model, space or format than this program's
 ├── IndexLocked           index_locked      another process is writing this index
+├── IndexNotWritten       index_not_written the disk is full, or a file could not be written
 ├── SearchFailed          pipeline_error    a query on an open index failed
 ├── ModelMissing          model_missing     the embedding model's files are not there or not the right ones
 ├── RemovalsRefused       removals_refused  an ingest would remove most of what the index holds
@@ -57,6 +58,12 @@ class IndexLocked(KnowledgeError):
     """Another process is writing this index."""
 
     code = "index_locked"
+
+
+class IndexNotWritten(KnowledgeError):
+    """The disk is full, or a file of the new index could not be written; the index before it is as it was."""
+
+    code = "index_not_written"
 
 
 class SearchFailed(KnowledgeError):

@@ -18,6 +18,8 @@ from ragctl.failures import CommandFailed, Problem, describe
         (ConfigurationError("Wrong setting"), Problem("Wrong setting", "configuration_error", 1)),
         (LlmUnavailable("vendor words"), Problem("Pipeline error: LLM request failed", "llm_unavailable", 1)),
         (FileNotFoundError(2, "No such file", "a.txt"), Problem("No such file: a.txt", "os_error", 1)),
+        (OSError(28, "No space left on device", "a.txt"), Problem("The disk is full: a.txt", "os_error", 1)),
+        (OSError(28, "No space"), Problem("The disk is full: a file could not be written", "os_error", 1)),
         (CommandFailed("so", code="c", exit_status=130, n=1), Problem("so", "c", 130, {"n": 1})),
         (KeyError("surprise"), None),
     ],

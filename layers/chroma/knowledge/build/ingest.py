@@ -70,6 +70,7 @@ def ingest(
     Raises:
         IndexLocked: another process is writing this index.
         IndexMismatch: ``target`` is a Chroma folder that was made elsewhere.
+        IndexNotWritten: the disk is full, or a file could not be written; the index is as it was.
         RemovalsRefused: it would remove too many documents; the index is as it was.
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """

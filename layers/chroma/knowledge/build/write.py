@@ -21,6 +21,7 @@ from knowledge.build.embed import Embedded
 from knowledge.build.labels import carried
 from knowledge.build.plan import Plan, content_version
 from knowledge.build.reading import write_tokens
+from knowledge.build.unwritten import telling_unwritten
 from knowledge.cut.embedding_text import embed_text
 from knowledge.open.collection import SQLITE_NAME, Collection
 from knowledge.open.manifest import FORMAT, MANIFEST_NAME, FileRecord, Made, Manifest, dumps
@@ -59,11 +60,16 @@ def write_index(
     made: Made,
     before: Manifest | None,
 ) -> Manifest:
-    """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps."""
+    """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps.
+
+    Raises:
+        IndexNotWritten: the disk is full, or a file could not be written; ``before`` is still in place.
+    """
     data = target / f"data-{secrets.token_hex(6)}"
     try:
-        written = write_data(data, planned.chunks, embedded, settings.collection, embedder)
-        manifest = carried(describe(data, planned, settings, written, made), before)
+        with telling_unwritten(target):
+            written = write_data(data, planned.chunks, embedded, settings.collection, embedder)
+            manifest = carried(describe(data, planned, settings, written, made), before)
     except BaseException:
         shutil.rmtree(data, ignore_errors=True)
         raise
@@ -165,9 +171,10 @@ def describe(
 def switch(target: Path, manifest: Manifest) -> None:
     """Put ``manifest`` in place in one step: before it readers get the old index, after it the new one."""
     new = target / f"{MANIFEST_NAME}.new"
-    new.write_text(dumps(manifest), encoding="utf-8")
-    _flush(new)
-    os.replace(new, target / MANIFEST_NAME)
+    with telling_unwritten(target):
+        new.write_text(dumps(manifest), encoding="utf-8")
+        _flush(new)
+        os.replace(new, target / MANIFEST_NAME)
     with suppress(OSError):  # the new index is in place, and some file systems cannot flush a folder
         _flush(target)
 

@@ -1,0 +1,186 @@
+"""What a full disk is told as, and what killed runs leave behind: the next run says and clears it up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import runner
+from fakes_embedding import HashingEmbedder
+from local_server import serving
+
+from knowledge.build import unwritten, write
+from knowledge.build.ingest import ingest
+from knowledge.errors import IndexNotWritten, KnowledgeError
+from knowledge.open.index import open_index
+from knowledge.types import Document
+
+KILLED = """
+import os, signal, sys
+from ragctl import ingest
+ingest.gather = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from ragctl.cli import run
+run(sys.argv[1:])
+"""
+LIMITED = """
+import json, resource, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from pathlib import Path
+from fakes_embedding import HashingEmbedder
+from test_ingest_leftovers import documents
+from knowledge.build.ingest import ingest
+from knowledge.errors import IndexNotWritten
+
+size = int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+try:
+    ingest(documents("new"), target=Path(sys.argv[2]), embedder=HashingEmbedder())
+except IndexNotWritten as exc:
+    print(exc)
+"""
+
+
+def documents(word: str) -> list[Document]:
+    """600 of one chunk each."""
+    return [
+        Document(doc_id=f"d{n}", title=f"Doc {n}", text=f"Text {n} is {word}.", digest=f"{n} {word}", path=f"d{n}.md")
+        for n in range(600)
+    ]
+
+
+def refuse_like_numpy(*_: object, **__: object) -> None:
+    with open("/dev/full", "wb", buffering=0) as full:
+        np.zeros(100_000).tofile(full)
+
+
+def refuse_like_the_system(*_: object, **__: object) -> None:
+    with open("/dev/full", "wb", buffering=0) as full:
+        full.write(b"x")
+
+
+def refuse_like_chroma(*_: object, **__: object) -> None:
+    raise KnowledgeError("error returned from database: (code: 13) database or disk is full")
+
+
+@pytest.mark.parametrize("step", ["write_vectors", "dumps", "_flush"])
+@pytest.mark.parametrize(
+    ("refuse", "reason"),
+    [
+        (refuse_like_numpy, "a file was cut short, as on a full disk"),
+        (refuse_like_the_system, "the disk is full"),
+        (refuse_like_chroma, "the disk is full"),
+    ],
+)
+def test_a_full_disk_is_told_with_its_folder_and_leaves_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, refuse: Callable[..., None], reason: str
+) -> None:
+    ingest(documents("old")[:3], target=tmp_path, embedder=HashingEmbedder())
+    with monkeypatch.context() as patch:
+        patch.setattr(write, step, refuse)
+        with pytest.raises(IndexNotWritten) as told:
+            ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
+
+    assert str(told.value) == (
+        f"The index in {str(tmp_path)!r} could not be written: {reason}. What there was is as it was"
+    )
+    assert texts(tmp_path) == {d.text for d in documents("old")[:3]}
+    ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
+    assert texts(tmp_path) == {d.text for d in documents("new")[:3]}
+    assert len(list(tmp_path.glob("data-*"))) <= 2
+
+
+def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KnowledgeError("Error in compaction")
+
+    monkeypatch.setattr(write, "write_texts", fail)
+    monkeypatch.setattr(unwritten.shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+
+    with pytest.raises(IndexNotWritten, match="could not be written: the disk is full"):
+        ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
+
+
+@pytest.mark.parametrize("size", [1_000_000])
+def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path, size: int) -> None:
+    path = json.dumps([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(tmp_path / "index"), str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"The index in {str(tmp_path / 'index')!r} could not be written: ")
+    assert not (tmp_path / "index" / "manifest.json").exists()
+
+
+def test_the_command_tells_a_full_disk_in_one_sentence_with_a_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.md").write_text("# Fees\n\nThe fee is 40 dollars.")
+    monkeypatch.setattr(write, "write_vectors", refuse_like_numpy)
+
+    found: Any = runner(monkeypatch, capsys)("ingest", tmp_path / "a.md", "--index", tmp_path / "index", "--json")
+
+    assert found[0] == 1
+    assert json.loads(found[1])["code"] == "index_not_written"
+    assert str(tmp_path / "index") in json.loads(found[1])["error"]
+
+
+def test_the_next_ingest_removes_what_a_killed_one_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.md").write_text("# Fees\n\nThe fee is 40 dollars.")
+    place = tmp_path / "tmp"
+    place.mkdir()
+    (place / "index-of-somebody").mkdir()
+    arguments = ["ingest", str(tmp_path / "a.md"), "--index", str(tmp_path / "index")]
+    path = os.pathsep.join(filter(None, sys.path))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, *arguments],
+        env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": path},
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(place.iterdir())) == 2
+
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    runner(monkeypatch, capsys)(*arguments, "--json")
+
+    assert [path.name for path in place.iterdir()] == ["index-of-somebody"]
+
+
+@pytest.mark.slow
+def test_the_next_server_removes_what_a_killed_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+
+    def there() -> set[str]:
+        return {path.name for path in (tmp_path / "tmp").glob("*.scratch")}
+
+    with serving(tmp_path / "index", "--workers", "1") as server:
+        left = there()
+        server.end(signal.SIGKILL)
+    assert left
+    assert left <= there()
+    with serving(tmp_path / "index", "--workers", "1") as server:
+        assert not left & there()
+        server.end(signal.SIGTERM)
+    assert not there()
+
+
+def texts(target: Path) -> set[str]:
+    index = open_index(target, embedder=HashingEmbedder())
+    try:
+        return {chunk.text for chunk in index.iter_chunks()}
+    finally:
+        index.close()
