@@ -7,6 +7,7 @@ They come from anywhere: how large they are unpacked, and that no part has a doc
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
@@ -53,6 +54,45 @@ def check(archive: ZipFile) -> None:
         raise Unconvertible(f"unpacks to {_mib(unpacked)} MiB; at most {_mib(MAX_UNPACKED_BYTES)} are read")
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise Unconvertible("is protected with a password: save it without one")
+
+
+def count(data: bytes, most: Mapping[str, int]) -> None:
+    """Count the XML elements before a library makes objects of them; reading stops where there are too many.
+
+    ``most`` says how many all parts with a root of that name may have together, and ``""`` how many all others.
+
+    Raises:
+        Unconvertible: there are more.
+    """
+    left = dict(most)
+    with ZipFile(io.BytesIO(data)) as archive:
+        for entry in archive.infolist():
+            _count_part(archive, entry, left, most)
+
+
+def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Mapping[str, int]) -> None:
+    key = ""
+    seen = 0
+
+    def element(name: str, _attributes: object) -> None:
+        nonlocal key, seen
+        if not seen:
+            root = name.rpartition(" ")[2]
+            key = root if root in left else ""
+        seen += 1
+        if seen > left[key]:
+            raise Unconvertible(f"holds more than {most[key]:,} XML elements in {key or 'other'} parts: split it")
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = element
+    try:
+        with archive.open(entry) as part:
+            while piece := part.read(_PROBE_BYTES):
+                parser.Parse(piece, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError:
+        pass  # a picture, or what the library will refuse
+    left[key] -= seen
 
 
 def _mib(size: int) -> int:

@@ -32,7 +32,7 @@ def convert(data: bytes) -> str | Converted:
     text = text.replace("\0", "")
     csv.field_size_limit(MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    return converted(compose(sheets.markdown(list(sheets.bounded(rows)))), (caveat,) if caveat else ())
+    return converted(compose(sheets.markdown(list(sheets.Budget().bounded(rows)))), (caveat,) if caveat else ())
 
 
 def _delimiter(text: str) -> str:

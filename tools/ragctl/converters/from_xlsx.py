@@ -16,6 +16,8 @@ from ragctl.converters import archives, sheets
 from ragctl.converters.output import Converted, Unconvertible, compose, converted, one_line
 
 MAX_XML_BYTES = 200 * 1024 * 1024
+MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
+"""By the root of a part, for all parts with it together: openpyxl makes objects of all but sheets at once."""
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z0-9:]{1,40})"')
 _MAX_MERGED = 2000
 _MAX_SPAN = 256  # columns
@@ -34,11 +36,15 @@ def convert(data: bytes) -> str | Converted:
         Unconvertible: it is encrypted, an old .xls, damaged, too large, has a DTD, or holds nothing.
     """
     title = archives.office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
+    archives.count(data, MAX_ELEMENTS)
+    budget = sheets.Budget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-        parts = [(one_line(sheet.title), sheets.markdown(list(sheets.bounded(_rows(sheet))))) for sheet in shown]
+        parts = [
+            (one_line(sheet.title), sheets.markdown(list(budget.bounded(_rows(sheet, budget))))) for sheet in shown
+        ]
     if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
         raise Unconvertible(
             "holds no sheet that can be read: save it as an Excel workbook (.xlsx), not as Strict Open XML"
@@ -52,19 +58,23 @@ def convert(data: bytes) -> str | Converted:
     return converted(compose(text, title=title), caveats)
 
 
-def _rows(sheet: Any) -> Iterator[list[str]]:
+def _rows(sheet: Any, budget: sheets.Budget) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # what the file says of its size may be wrong
-    areas = _merged(sheet)
+    areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
     values: dict[_Area, str] = {}
     for number, cells in enumerate(sheet.iter_rows(), 1):
+        budget.look(len(cells) + len(values))
         row = [_shown(cell) for cell in cells]
-        for area in areas:
-            left, top, right, bottom = area
-            if top <= number <= bottom:
-                row += [""] * (min(right, _MAX_SPAN) - len(row))
-                if number == top:
-                    values[area] = row[left - 1] if left <= len(row) else ""
-                row[left - 1 : right] = [values.get(area, "")] * len(row[left - 1 : right])
+        while areas and areas[-1][1] <= number:
+            area = areas.pop()
+            value = row[area[0] - 1] if area[0] <= len(row) else ""
+            if value and area[3] >= number:
+                values[area] = value
+        for area in [area for area in values if area[3] < number]:
+            del values[area]
+        for (left, _, right, _), value in values.items():
+            row += [""] * (min(right, _MAX_SPAN) - len(row))
+            row[left - 1 : right] = [value] * len(row[left - 1 : right])
         yield row
 
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ragctl.converters.output import Unconvertible, literal, one_line
 from ragctl.converters.tables import letter, records
 
 MAX_CELLS = 2_000_000
 """More are not read: some 30 MB of text, which no question about a document is asked of."""
+MAX_CHARS = 32 * 1024 * 1024
+MAX_WRITTEN_CHARS = 4 * MAX_CHARS
+"""A wide table names its columns in each row, so a long header is written many times."""
+MAX_ROWS = 3_000_000
+"""Empty ones too: a file may say that its second row is the thousand millionth."""
+MAX_PLACES = 20_000_000
+"""Cells with the empty ones between and beside them: a sheet that has only its last column filled is mostly those."""
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?[%$€£¥]?\)?|\d{4}-\d\d-\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}.*")
 _MAX_HEADER_ROW = 10  # a header further down is none
@@ -19,7 +27,11 @@ type Row = Sequence[str]
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The sheet as Markdown, ``""`` when it is empty. Rows may differ in length."""
+    """The sheet as Markdown, ``""`` when it is empty. Rows may differ in length.
+
+    Raises:
+        Unconvertible: its header, repeated in each row, would be too much text.
+    """
     kept = [row for row in rows if any(cell.strip() for cell in row)]
     if not kept:
         return ""
@@ -32,23 +44,47 @@ def markdown(rows: Sequence[Row]) -> str:
     notes = [literal(_joined(row)) for row in grid[:first]]
     header, begin = _header(grid, first)
     rest = grid[begin:]
+    if sum(len(name) for row in rest for name, cell in zip(header, row, strict=True) if cell) > MAX_WRITTEN_CHARS:
+        raise Unconvertible(f"becomes more than {MAX_WRITTEN_CHARS >> 20} MiB of text: shorten its header")
     return "\n\n".join([*notes, records(header, rest) if rest else literal(_joined(header))])
 
 
-def bounded(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    """``rows`` without the empty cells at their ends.
+@dataclass
+class Budget:
+    """What may still be read of one file, all its sheets together."""
 
-    Raises:
-        Unconvertible: there are more than ``MAX_CELLS`` cells that hold something.
-    """
-    count = 0
-    for row in rows:
-        while row and not row[-1].strip():
-            row.pop()
-        count += len(row)
-        if count > MAX_CELLS:
-            raise Unconvertible(f"holds more than {MAX_CELLS:,} cells: split it")
-        yield row
+    cells: int = MAX_CELLS
+    chars: int = MAX_CHARS
+    rows: int = MAX_ROWS
+    places: int = MAX_PLACES
+
+    def bounded(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+        """``rows`` that hold something, without the empty cells at their ends.
+
+        Raises:
+            Unconvertible: there are too many cells, places or characters; no further row is then read.
+        """
+        for row in rows:
+            self.look(len(row))
+            self.rows -= 1
+            if self.rows < 0:
+                raise Unconvertible(f"has more than {MAX_ROWS:,} rows, empty ones too: delete those or split it")
+            while row and not row[-1].strip():
+                row.pop()
+            self.cells -= len(row)
+            if self.cells < 0:
+                raise Unconvertible(f"holds more than {MAX_CELLS:,} cells: split it")
+            self.chars -= sum(map(len, row))
+            if self.chars < 0:
+                raise Unconvertible(f"holds more than {MAX_CHARS >> 20} MiB of text: split it")
+            if row:
+                yield row
+
+    def look(self, places: int) -> None:
+        """Count ``places`` that are looked at, filled or not; Unconvertible when there were too many."""
+        self.places -= places
+        if self.places < 0:
+            raise Unconvertible(f"spans more than {MAX_PLACES:,} cells, empty ones too: delete empty rows and columns")
 
 
 def _header_row(grid: Sequence[Row]) -> int:
