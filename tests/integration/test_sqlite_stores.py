@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -30,9 +31,10 @@ from store_contract import (
 )
 
 from rag.adapters.sqlite import database as sqlite_database
-from rag.adapters.sqlite.database import SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
+from rag.adapters.sqlite.database import BUSY_TIMEOUT_S, SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
 from rag.adapters.sqlite.sessions import SqliteSessions
 from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+from rag.adapters.store_guard import PATIENT_S, StoreGuard
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_TURNS, MAX_VOTES_PER_VOTER, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
@@ -277,6 +279,79 @@ def test_a_writer_that_waited_too_long_says_so(
     hit = cache.get(KEY)
     assert hit
     assert hit.answer.answer.text == "old"
+
+
+@pytest.fixture
+def guard(clock: FakeClock) -> StoreGuard:
+    return StoreGuard(0.1, clock=clock, wall=clock, run=lambda work, _: work())
+
+
+def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(
+    database: SqliteDatabase, guard: StoreGuard, clock: FakeClock
+) -> None:
+    def waits_s(takes_s: float) -> float:
+        with database.reading() as connection:
+            clock.now += takes_s
+            timeout_ms: int = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+        return timeout_ms / 1000
+
+    with guard.vote():
+        assert guard.read(lambda: waits_s(PATIENT_S - 2)) == BUSY_TIMEOUT_S
+        assert guard.write(lambda: waits_s(2)) == 2
+        with pytest.raises(StoreUnavailable, match="time for stores is spent"):
+            guard.write(lambda: waits_s(0))
+    assert waits_s(0) == BUSY_TIMEOUT_S
+    with guard.question():
+        assert guard.read(lambda: waits_s(0)) == BUSY_TIMEOUT_S
+
+
+def test_a_vote_waits_for_other_calls_only_while_it_has_time(
+    database: SqliteDatabase, guard: StoreGuard, clock: FakeClock
+) -> None:
+    def late() -> None:
+        clock.now += PATIENT_S
+        SqliteFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START)
+
+    with database.reading(), guard.vote(), pytest.raises(StoreUnavailable, match="other calls wait for it"):
+        guard.write(late)
+
+
+@pytest.mark.parametrize("deleted", ["file", "files", "folder"])
+def test_a_file_that_was_deleted_is_made_anew(
+    path: Path, database: SqliteDatabase, neighbour: SqliteDatabase, deleted: str
+) -> None:
+    memory, theirs = SqliteMemory(database), SqliteMemory(neighbour)
+    memory.remember(SESSION, make_turn(0))
+    assert theirs.recall(SESSION, limit=5) == (make_turn(0),)
+    if deleted == "folder":
+        shutil.rmtree(path.parent)
+    else:
+        for file in list(path.parent.iterdir()) if deleted == "files" else [path]:
+            file.unlink()
+    assert memory.recall(SESSION, limit=5) == ()
+    for number in range(1, 5, 2):
+        memory.remember(SESSION, make_turn(number))
+        theirs.remember(SESSION, make_turn(number + 1))
+    neighbour.close()
+    assert memory.recall(SESSION, limit=5) == tuple(make_turn(number) for number in range(1, 5))
+    assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
+    database.close()
+    with closing(sqlite3.connect(path)) as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert plain.execute("SELECT count(*) FROM turns").fetchone() == (4,)
+
+
+def test_a_file_that_another_took_the_place_of_is_left_for_it(
+    path: Path, tmp_path: Path, database: SqliteDatabase
+) -> None:
+    with closing(SqliteDatabase(tmp_path / "copy.sqlite3", clock=database.clock)) as copy:
+        SqliteMemory(copy).remember(SESSION, make_turn(7))
+    memory = SqliteMemory(database)
+    memory.remember(SESSION, make_turn(0))
+    for file in path.parent.iterdir():
+        file.unlink()
+    (tmp_path / "copy.sqlite3").rename(path)
+    assert memory.recall(SESSION, limit=5) == (make_turn(7),)
 
 
 def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteDatabase) -> None:

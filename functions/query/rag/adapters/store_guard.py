@@ -28,7 +28,7 @@ from rag.errors import StoreOutOfReach, StoreUnavailable
 READS_SHARE = 0.6
 """Of a question's time at most this goes to what is read before the answer: what is written after it must have some."""
 PATIENT_S = 8.0
-"""A call of no question, such as a vote's: longer than the stores' own timeouts, whose errors say more."""
+"""A vote, with all of its calls: longer than the stores' own timeouts, whose errors say more."""
 COOL_OFF_S = 10.0
 """After it was out of reach, one call in this time tries it again."""
 MAX_LEFT = 8
@@ -37,13 +37,23 @@ MAX_LEFT = 8
 
 @dataclass(slots=True)
 class _Purse:
-    """What a question has spent of its time for stores, in seconds."""
+    """What a question or a vote has of time for stores, and has spent of it, in seconds."""
 
+    has_s: float
+    patient: bool = False
     spent_s: float = 0.0
 
 
 _PURSE: ContextVar[_Purse | None] = ContextVar("purse", default=None)
 """Of the question that is being answered; a store's methods know nothing of requests."""
+_LEFT_S: ContextVar[Callable[[], float] | None] = ContextVar("left_s", default=None)
+"""For how long somebody still waits for the call that this thread makes. A question's call may outlast it."""
+
+
+def patience_s(most_s: float) -> float:
+    """For how many seconds a store's call may wait for others: ``most_s``, or less where its vote has less left."""
+    left_s = _LEFT_S.get()
+    return most_s if left_s is None else max(0.0, min(most_s, left_s()))
 
 
 def in_a_thread(work: Callable[[], None], limit_s: float) -> None:
@@ -56,22 +66,25 @@ def in_a_thread(work: Callable[[], None], limit_s: float) -> None:
 class StoreGuard:
     """What stands before the stores of one table or file. Serves any number of threads.
 
-    A question waits ``question_s`` seconds for all of its calls together. ``clock`` counts seconds, monotonically;
-    ``wall`` gives Unix seconds, as a monotonic clock may stand still while Lambda has frozen the process. ``run`` runs
-    something and waits for it no longer than so many seconds. ``prepare`` comes before each call of a question and is
-    not counted: it makes the client, which is this process's own work and is done once.
+    A question waits ``question_s`` seconds for all of its calls together, a vote ``vote_s`` or ``PATIENT_S``, whichever
+    is less. ``clock`` counts seconds, monotonically; ``wall`` gives Unix seconds, as a monotonic clock may stand still
+    while Lambda has frozen the process. ``run`` runs something and waits for it no longer than so many seconds.
+    ``prepare`` comes before each call of a question and is not counted: it makes the client, which is this process's
+    own work and is done once.
     """
 
     def __init__(
         self,
         question_s: float,
         *,
+        vote_s: float = PATIENT_S,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         run: Callable[[Callable[[], None], float], None] = in_a_thread,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._question_s = question_s
+        self._vote_s = min(PATIENT_S, vote_s)
         self._clock = clock
         self._wall = wall
         self._run = run
@@ -83,11 +96,14 @@ class StoreGuard:
     @contextmanager
     def question(self) -> Iterator[None]:
         """In this block calls share a question's time."""
-        token = _PURSE.set(_Purse())
-        try:
+        with _set(_PURSE, _Purse(self._question_s)):
             yield
-        finally:
-            _PURSE.reset(token)
+
+    @contextmanager
+    def vote(self) -> Iterator[None]:
+        """In this block calls share a vote's time, and are tried whatever questions found."""
+        with _set(_PURSE, _Purse(self._vote_s, patient=True)):
+            yield
 
     def read[T](self, call: Callable[[], T]) -> T:
         """What ``call`` returns or raises.
@@ -114,19 +130,28 @@ class StoreGuard:
             self._left.clear()
 
     def _called[T](self, call: Callable[[], T], share: float) -> T:
-        purse = _PURSE.get()
-        if purse is None:
-            return self._within(PATIENT_S, call)
-        left_s = share * self._question_s - purse.spent_s
+        purse = _PURSE.get() or _Purse(self._vote_s, patient=True)
+        left_s = (1.0 if purse.patient else share) * purse.has_s - purse.spent_s
         if left_s <= 0:
-            raise StoreUnavailable("not tried, the question's time for stores is spent")
-        self._admit()
-        self._prepare()
+            raise StoreUnavailable("not tried, the request's time for stores is spent")
+        if not purse.patient:
+            self._admit()
+            self._prepare()
         started = self._clock()
         try:
-            return self._within(left_s, call)
+            return self._within(left_s, self._bounded(left_s, call) if purse.patient else call)
         finally:
             purse.spent_s += self._clock() - started
+
+    def _bounded[T](self, limit_s: float, call: Callable[[], T]) -> Callable[[], T]:
+        """``call``, which waits for others no longer than somebody waits for it."""
+        ends = self._clock() + limit_s
+
+        def bounded() -> T:
+            with _set(_LEFT_S, lambda: ends - self._clock()):
+                return call()
+
+        return bounded
 
     def _admit(self) -> None:
         with self._lock:
@@ -166,3 +191,12 @@ class StoreGuard:
                 self._shut_until = 0.0
             elif isinstance(error, StoreOutOfReach):
                 self._shut_until = self._wall() + COOL_OFF_S
+
+
+@contextmanager
+def _set[V](variable: ContextVar[V], value: V) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)

@@ -115,9 +115,10 @@ class Service:
             UnknownResponse: there is no such response, or nothing is kept of any.
             StoreUnavailable: the vote cannot be kept now.
         """
-        if self.pipeline.feedback is None:
+        if self.pipeline.feedback is None or self.stores is None:
             raise UnknownResponse
-        self.pipeline.feedback.vote(response_id, helpful=helpful, comment=comment)
+        with self.stores.guard.vote():
+            self.pipeline.feedback.vote(response_id, helpful=helpful, comment=comment)
 
     def warm(self) -> None:
         """Import what an answer will need and make every client, without calling anybody or reading a secret.

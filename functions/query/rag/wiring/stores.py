@@ -97,7 +97,8 @@ def _guarded(
     from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
     from rag.adapters.store_guard import StoreGuard
 
-    guard = StoreGuard(settings.store_wait_s, prepare=table.warm) if table else StoreGuard(settings.store_wait_s)
+    prepare = table.warm if table else lambda: None
+    guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=prepare)
     layered = LayeredCache(GuardedAnswerCache(cache, guard))  # what this process holds is nobody's to wait for
     stores = Stores(layered, GuardedMemory(memory, guard), GuardedFeedback(feedback, guard))
     return OpenStores(stores, layered, table, database, guard)

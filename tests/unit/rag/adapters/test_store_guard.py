@@ -164,6 +164,24 @@ def test_a_vote_that_takes_too_long_is_an_error_of_ours(guard: StoreGuard, machi
         guard.write(answer)
 
 
+def test_a_vote_s_calls_share_its_time(guard: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = PATIENT_S - 1
+    with guard.vote():
+        assert guard.read(answer) == "answered"
+        with pytest.raises(StoreUnavailable, match="longer than 1000 ms"):
+            guard.write(answer)
+        with pytest.raises(StoreUnavailable, match="time for stores is spent"):
+            guard.write(answer)
+    assert [round(limit, 6) for limit in machine.limits] == [PATIENT_S, 1.0]
+
+
+def test_a_vote_has_no_more_time_than_a_request(machine: Machine) -> None:
+    guard = StoreGuard(WAIT_S, vote_s=2.0, clock=machine.clock, wall=machine.clock, run=machine.run)
+    with guard.vote():
+        assert guard.write(answer) == "answered"
+    assert machine.limits == [2.0]
+
+
 def test_a_restored_copy_begins_anew(guard: StoreGuard, machine: Machine) -> None:
     machine.takes_s = 60.0
     with guard.question(), pytest.raises(StoreUnavailable):

@@ -9,26 +9,24 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rag.adapters.sqlite.files import Identity, exposed, identity, make_private
+from rag.adapters.store_guard import patience_s
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_VOTES_PER_VOTER
 
 SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 5.0
+"""A call waits no longer than this for others; a vote's no longer than it has time either."""
 WRITES_BETWEEN_SWEEPS = 200
 
 TABLES = ("answers", "turns", "responses", "votes")
 """Every one has ``expires_at``, in Unix seconds."""
-
-_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""Of the names of a database's files: all of them hold rows."""
-_OTHERS_MAY = stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH
 
 _INHERITED: list[sqlite3.Connection] = []
 """Connections of a parent process: SQLite forbids to use them after a fork, and to close them too."""
@@ -89,6 +87,7 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._owner = 0
+        self._file: Identity | None = None
         self._writes = itertools.count()
 
     @contextmanager
@@ -98,7 +97,7 @@ class SqliteDatabase:
         Raises:
             StoreUnavailable: the file cannot be made or read, or another release made it.
         """
-        with self._lock, self._translated():
+        with self._locked(), self._translated():
             yield self._connected()
 
     @contextmanager
@@ -108,7 +107,7 @@ class SqliteDatabase:
         Raises:
             StoreUnavailable: see ``reading``, or others wrote for longer than the busy timeout.
         """
-        with self._lock, self._translated():
+        with self._locked(), self._translated():
             connection = self._connected()
             with _transaction(connection):
                 yield connection
@@ -116,14 +115,8 @@ class SqliteDatabase:
                 self._sweep(connection)
 
     def exposed(self) -> Path | None:
-        """A file of this database that others than its owner may read or write; None where there is none.
-
-        Where files have no such modes there is nothing to say of them.
-        """
-        if os.name != "posix":
-            return None
-        files = (self._path.with_name(self._path.name + ending) for ending in _ENDINGS)
-        return next((file for file in files if file.is_file() and file.stat().st_mode & _OTHERS_MAY), None)
+        """A file of this database that others than its owner may read or write; None where there is none."""
+        return exposed(self._path)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -136,10 +129,24 @@ class SqliteDatabase:
         if self._connection and self._owner != os.getpid():
             _INHERITED.append(self._connection)
             self._connection = None
+        if self._connection and self._file != identity(self._path):  # somebody deleted or replaced it
+            self._connection.close()
+            self._connection = None
         if self._connection is None:
             self._connection = self._open()
             self._owner = os.getpid()
+        self._connection.execute(f"PRAGMA busy_timeout = {1000 * patience_s(BUSY_TIMEOUT_S):.0f}")
         return self._connection
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The connection is this thread's: those before it may each have waited for another process."""
+        if not self._lock.acquire(timeout=patience_s(threading.TIMEOUT_MAX)):
+            raise StoreUnavailable(f"SQLite store {self._path.name!r}: other calls wait for it")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _sweep(self, connection: sqlite3.Connection) -> None:
         with _transaction(connection):
@@ -155,10 +162,13 @@ class SqliteDatabase:
 
     def _open(self) -> sqlite3.Connection:
         if not self._path.exists():
-            _make_private(self._path)
-        if exposed := self.exposed():
-            raise StoreUnavailable(f"SQLite store: others may read or write {exposed.name!r}: chmod 600")
-        connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+            make_private(self._path)
+        if bare := self.exposed():
+            raise StoreUnavailable(f"SQLite store: others may read or write {bare.name!r}: chmod 600")
+        self._file = identity(self._path)
+        connection = sqlite3.connect(
+            self._path, timeout=patience_s(BUSY_TIMEOUT_S), isolation_level=None, check_same_thread=False
+        )
         try:
             self._prepare(connection)
         except BaseException:
@@ -186,18 +196,6 @@ class SqliteDatabase:
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _make_private(path: Path) -> None:
-    """An empty file at ``path`` for its owner alone, whatever the umask.
-
-    SQLite would make it readable by all; the files that it makes beside it take over the mode.
-    """
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.chmod(0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    path.chmod(0o600)
-
-
 def _version(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
@@ -205,7 +203,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch to WAL; SQLite does not wait for others here, whatever the busy timeout."""
-    give_up_at = time.monotonic() + BUSY_TIMEOUT_S
+    give_up_at = time.monotonic() + patience_s(BUSY_TIMEOUT_S)
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
