@@ -69,8 +69,12 @@ def _made(root: Path) -> tuple[Path, int]:
             continue
         with suppress(OSError):  # where there are no locks, nobody sweeps
             fcntl.flock(lock, fcntl.LOCK_SH)
-        if path.is_dir():
-            return path, lock
+        try:
+            if path.is_dir():
+                return path, lock
+        except OSError:
+            os.close(lock)  # or no sweep would remove the folder while this process lives
+            raise
         os.close(lock)
 
 
