@@ -44,6 +44,7 @@ def service(embedder: LlmServer, tmp_path: Path) -> Service:
         "RAG_PROFILE": "gacounts",
         "INDEX_URI": str(tmp_path / "index"),
         "STORE_PATH": str(tmp_path / "store.sqlite"),
+        "STORE_WAIT_S": "60",  # a loaded machine is none of what these tests are about
         "EMBED_MODEL": "house-embedding",
         "EMBED_API_KEY": "sk-test-0123456789",
         "EMBED_BASE_URL": embedder.url,
