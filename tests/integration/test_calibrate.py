@@ -207,7 +207,9 @@ def test_an_interrupted_write_leaves_the_old_manifest(
         patch.setattr(write.os, "replace", stop)
         status, out, _ = run(*arguments)
 
-    assert (status, json.loads(out)["error"]) == (1, "No space left on device")
+    said = json.loads(out)
+    assert (status, said["code"]) == (1, "index_not_written")
+    assert said["error"].startswith(f"The index in '{index}' could not be written: the disk is full")
     assert (index / "manifest.json").read_bytes() == there
     assert run(*arguments)["written"]
 
