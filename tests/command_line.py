@@ -13,7 +13,7 @@ from ragctl import cli
 
 type Run = Callable[..., Any]
 
-PREFIXES = ("LLM_", "RAG_", "CHROMA_", "HYBRID_", "STORE_", "TABLE_")
+PREFIXES = ("LLM_", "RAG_", "CHROMA_", "HYBRID_", "STORE_", "TABLE_", "EMBED_")
 OTHERS = ("INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER")
 
 

@@ -17,6 +17,7 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -165,7 +166,8 @@ def starting(index: Path) -> Iterator[Start]:
     from real_model import model  # late: tests/budget imports this module, and counts what a start alone imports
 
     started: list[Api] = []
-    with pytest.MonkeyPatch.context() as patch:
+    # The environment comes back as it was found: a test that sets a name on its own patch too may undo that one first.
+    with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
         for name in tuple(os.environ):
             if name.startswith(SETTINGS):
                 patch.delenv(name)

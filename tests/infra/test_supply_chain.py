@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import real_model
 from faults.tally import tally
+from functional.harness import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted([*(ROOT / "requirements").glob("*.txt"), *(ROOT / "tools" / "bench").rglob("requirements.txt")])
@@ -53,7 +54,7 @@ def test_what_is_installed_is_pinned_with_its_hashes(lock: Path) -> None:
 
 def opened(tmp_path: Path, index: Path) -> list[list[str]]:
     """What a fresh process with no model configured asks of the network: an import of the function, and a question."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_"))}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
