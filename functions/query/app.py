@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Before everything else: it counts from here what the imports below take, Powertools' most of all.
+from cold_start import BEGAN, ColdStart  # isort: split
+
 import re
 import time
 from collections.abc import Callable
@@ -19,7 +22,6 @@ from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
 from routes.gateway import as_request
 
-from cold_start import BEGAN, ColdStart
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
