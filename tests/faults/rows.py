@@ -7,7 +7,7 @@ from collections.abc import Mapping
 ROWS: Mapping[str, tuple[str, ...]] = {
     "an ingest is killed": ("integration/test_ingest_kill.py",),
     "a read or a write of an ingest fails": ("integration/test_ingest_disk.py::test_every_call_fails_once",),
-    "the power fails during an ingest": (),
+    "the power fails during an ingest": ("integration/test_ingest_power.py",),
     "an index is damaged": (
         "integration/test_index_facts.py::test_no_damaged_manifest_opens_and_an_ingest_repairs_each",
         "integration/test_index.py::test_a_damaged_file_is_named",

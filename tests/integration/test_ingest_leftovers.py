@@ -72,7 +72,7 @@ def refuse_like_chroma(*_: object, **__: object) -> None:
     raise KnowledgeError("error returned from database: (code: 13) database or disk is full")
 
 
-@pytest.mark.parametrize("step", ["write_vectors", "dumps", "_flush"])
+@pytest.mark.parametrize("step", ["write_vectors", "dumps", "flush"])
 @pytest.mark.parametrize(
     ("refuse", "reason"),
     [

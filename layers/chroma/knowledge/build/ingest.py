@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from knowledge.build.durable import make_folder
 from knowledge.build.embed import embed_chunks
 from knowledge.build.keeping import has_moved
 from knowledge.build.lock import locked
@@ -82,7 +83,7 @@ def ingest(
         old = old_index(target)
         planned = job.plan(job.previous(old))
         return summarise(planned.sources, old.manifest, clock, planned=planned)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     with locked(target):
         sweep(target)
         old = old_index(target)

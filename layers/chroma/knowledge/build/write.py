@@ -1,6 +1,6 @@
 """Write an index: a data folder of its own, flushed to the disk, then the manifest that names it, in one step.
 
-A process that is killed at any moment leaves the index that there was.
+A process that is killed at any moment leaves the index that there was, and so does a cut of the power.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from knowledge.build.calibrate import calibrate
+from knowledge.build.durable import flush, flush_names
 from knowledge.build.embed import Embedded
 from knowledge.build.labels import carried
 from knowledge.build.plan import Plan, content_version
@@ -126,7 +127,7 @@ def write_data(data: Path, chunks: Sequence[Chunk], embedded: Embedded, collecti
     if embedded.tokens is not None and isinstance(embedder, TokenEmbedder):
         calibration = calibrate(data, embedded.vectors, numbers, lexical, embedder)
     for path in (*data.rglob("*"), data, data.parent):
-        _flush(path)
+        flush(path)
     return Written(lexical=lexical, tokens=record, calibration=calibration)
 
 
@@ -173,16 +174,6 @@ def switch(target: Path, manifest: Manifest) -> None:
     new = target / f"{MANIFEST_NAME}.new"
     with telling_unwritten(target):
         new.write_text(dumps(manifest), encoding="utf-8")
-        _flush(new)
+        flush(new)
         os.replace(new, target / MANIFEST_NAME)
-    with suppress(OSError):  # the new index is in place, and some file systems cannot flush a folder
-        _flush(target)
-
-
-def _flush(path: Path) -> None:
-    """Have the disk hold a file or folder before anything refers to it."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush_names(target)
