@@ -80,7 +80,9 @@ for line in sys.stdin:
 
 def text(n: int, generation: int) -> str:
     """What document ``n`` says in ``generation``."""
-    return f"{'And so on. ' * (n % 6)}{'Then more. ' * (n % 7)}Text {n} of generation {generation if n % 3 == 0 else 0}."
+    return (
+        f"{'And so on. ' * (n % 6)}{'Then more. ' * (n % 7)}Text {n} of generation {generation if n % 3 == 0 else 0}."
+    )
 
 
 def documents(generation: int) -> list[Document]:
