@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,6 +19,8 @@ EMPTY: Mapping[str, Mapping[str, Any]] = {
 }
 """What an empty table says; to everything else ``{}``."""
 DRIP_S = 0.2
+EXPIRED = "Signature expired"
+"""How AWS begins to tell that a clock differs from its own."""
 
 type Manner = Callable[[EmptyTable, BaseHTTPRequestHandler, bytes], None]
 
@@ -54,6 +58,23 @@ def dripping(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) ->
     while not table.released.wait(DRIP_S):
         request.wfile.write(b" ")
         request.wfile.flush()
+
+
+def an_hour_ahead(table: EmptyTable, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    """Refuse what was signed more than five minutes ago by a clock that is an hour ahead, as AWS does."""
+    signed = datetime.strptime(request.headers["X-Amz-Date"], "%Y%m%dT%H%M%S%z")
+    clock = datetime.now(UTC) + timedelta(hours=1)
+    if abs(clock - signed) <= timedelta(minutes=5):
+        prompt(table, request, body)
+        return
+    told = {"__type": "com.amazon.coral.service#InvalidSignatureException", "message": f"{EXPIRED}: {signed}"}
+    refusal = json.dumps(told).encode()
+    request.send_response_only(400)
+    request.send_header("Date", format_datetime(clock, usegmt=True))
+    request.send_header("Content-Type", "application/x-amz-json-1.0")
+    request.send_header("Content-Length", str(len(refusal)))
+    request.end_headers()
+    request.wfile.write(refusal)
 
 
 @contextmanager

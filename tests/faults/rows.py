@@ -25,7 +25,14 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         "integration/test_ingest_command.py::test_where_nothing_can_be_read_the_command_fails_and_the_index_stays",
     ),
     "documents that cost too much": ("integration/test_converter_limits.py",),
-    "AWS throttles, refuses, is late": ("integration/test_dynamodb_stores.py", "functional/test_gacounts_outages.py"),
+    "AWS throttles, refuses, is late": (
+        "integration/test_dynamodb_stores.py",
+        "functional/test_gacounts_outages.py",
+        "integration/test_clocks.py",
+        "integration/test_secrets.py::test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s",
+        "integration/test_secrets.py::test_a_clock_that_is_set_back_keeps_no_key_for_longer",
+        "integration/test_secrets.py::test_while_no_new_key_can_be_read_the_one_of_before_serves",
+    ),
     "a vendor's model or embedder fails": (
         "integration/test_openai_vendors.py",
         "integration/test_openai_stream.py",

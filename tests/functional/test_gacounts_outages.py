@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from fakes_dynamodb import Manner, dripping, empty_table, late, silent
+from fakes_dynamodb import EXPIRED, Manner, an_hour_ahead, dripping, empty_table, late, silent
 from fakes_stores import Machine
 from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
 from functional.harness import Api, Start, starting
@@ -105,6 +105,22 @@ def test_a_table_that_never_answers_costs_a_moment(fresh: Start, manner: Manner)
         api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=table.url, STORE_WAIT_S="0.1"))
         quickly(lambda: answered(api))
         assert len(table.calls) <= 1, "nobody waits for it a second time"
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_table_whose_clock_is_an_hour_ahead_of_the_function_s(fresh: Start) -> None:
+    """AWS refuses each request then, and botocore does not correct what it signs with."""
+    with empty_table(an_hour_ahead) as table:
+        api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=table.url))
+        answered(api)
+        refuses_votes(api)
+        table.calls.clear()
+        reply = api.ask(COLORS)
+    told = [line["message"] for line in reply.logs if line["level"] == "WARNING"]
+    assert {message.partition(" is skipped")[0] for message in told} == set(SKIPPED)
+    assert len(told) == len(table.calls), "each refusal is logged once, and asked for once"
+    assert all("InvalidSignatureException" in message for message in told)
+    assert EXPIRED not in reply.text
 
 
 @pytest.mark.usefixtures("credentials")

@@ -21,6 +21,7 @@ import real_model
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
 from botocore.exceptions import EndpointConnectionError  # type: ignore[import-untyped, unused-ignore]
 from fakes import forget_secrets
+from fakes_dynamodb import EXPIRED, an_hour_ahead, empty_table
 from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.harness import Api, Start, starting
 from moto import mock_aws
@@ -205,6 +206,15 @@ def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(manager: boto3.cl
     assert secrets.read_secret(NAME, secrets.LLM) == KEY
     wall.ahead = secrets.MAX_AGE_S
     assert secrets.read_secret(NAME, secrets.LLM) == NEW_KEY
+    assert reads == [NAME] * 2
+
+
+def test_a_clock_that_is_set_back_keeps_no_key_for_longer(manager: boto3.client, reads: Reads, wall: Wall) -> None:
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    secrets.read_secret(NAME, secrets.LLM)
+    manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+    wall.ahead = -3600
+    assert [secrets.read_secret(NAME, secrets.LLM) for _ in range(2)] == [NEW_KEY] * 2
     assert reads == [NAME] * 2
 
 
@@ -404,6 +414,28 @@ def test_a_warm_function_asks_for_the_secret_only_when_it_has_aged(
             assert api.ask(QUESTION).status == 200
         assert reads == [NAME] * 2
         assert server.connections == 1, "the same key needs no new client"
+
+
+@pytest.mark.parametrize("fallback", ["", "extractive"])
+def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
+    start: Start, monkeypatch: pytest.MonkeyPatch, fallback: str
+) -> None:
+    """AWS refuses each request then, and botocore does not correct what it signs with."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with LlmServer([reply("never asked")]) as server, empty_table(an_hour_ahead) as aws:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", aws.url)
+        api = with_secret(start, server, **({"LLM_FALLBACK": fallback} if fallback else {}))
+        result = api.ask(QUESTION)
+        assert (aws.calls, server.requests) == (["GetSecretValue"], [])
+    if fallback:
+        assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
+    else:
+        assert (result.status, result.json["code"]) == (503, "llm_unavailable")
+    assert "cannot be read" in api.output
+    assert EXPIRED not in result.text
+    assert KEY not in api.output
 
 
 @pytest.mark.parametrize(
