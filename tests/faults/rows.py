@@ -41,6 +41,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a snapshot is restored many times": ("functional/test_snapshot.py",),
     "rights beyond what is called": (
         "integration/test_dynamodb_stores.py::test_the_actions_that_the_policy_grants_are_those_that_are_used",
+        "infra/test_rights.py",
     ),
     "a dependency turns bad": ("infra/test_supply_chain.py",),
     "a budget of time or work runs out": ("functional/test_llm_failures.py",),
