@@ -14,6 +14,7 @@ import pytest
 from fakes import FakeClock, make_hit
 
 from rag.adapters.store_format import digest
+from rag.errors import TooManyVotes
 from rag.ports import AnswerCache, FeedbackStore, Memory
 from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source
 from rag.values.stored import (
@@ -240,7 +241,7 @@ class MemoryContract:
 
 
 class FeedbackContract:
-    """Wants the fixtures ``feedback`` (with the default TTLs) and ``clock``.
+    """Wants the fixtures ``feedback`` (with the default TTLs), ``limited`` (one with a limit an hour) and ``clock``.
 
     A backend on which votes take long may lower what it keeps, and say here how much that is.
     """
@@ -473,6 +474,56 @@ class FeedbackContract:
         feedback.vote(both, voter="v1", helpful=True, at=START + 1)
         assert [feedback.recent_negative(key, since=0) for key in (KEY, OTHER_KEY)] == [False, False]
 
+    def test_a_session_gives_so_many_votes_an_hour_and_others_theirs(
+        self, limited: Callable[[int], FeedbackStore], clock: FakeClock
+    ) -> None:
+        feedback = limited(3)
+
+        def vote(response: ResponseRecord, helpful: bool | None = True) -> None:
+            feedback.vote(response, voter=response.voter, helpful=helpful, at=clock.now)
+
+        began, alone = (make_response(name, session_id=None, began=to) for name, to in (("r0", SESSION), ("r9", None)))
+        for response in (began, make_response("r1"), make_response("r1")):  # its first, another, the same again
+            vote(response)
+            clock.now += 600
+        heard = outline(feedback, "id_1")
+        for response in (began, make_response("r1"), make_response("r2")):
+            with pytest.raises(TooManyVotes) as refused:
+                vote(response, None)
+            assert refused.value.retry_after == 1801  # the hour's end is a whole second
+        assert outline(feedback, "id_1") == heard
+        vote(make_response("r3", session_id=OTHER_SESSION))
+        for _ in range(3):
+            vote(alone)
+        with pytest.raises(TooManyVotes):
+            vote(alone)
+
+        clock.now = START + 3599.5
+        with pytest.raises(TooManyVotes):
+            vote(make_response("r1"))
+        clock.now = START + 3601
+        for _ in range(3):
+            vote(make_response("r1"))
+        with pytest.raises(TooManyVotes) as refused:
+            vote(make_response("r1"))
+        assert refused.value.retry_after == 3601
+
+    def test_votes_of_a_session_that_come_at_once_are_no_more_than_it_may_give(
+        self, limited: Callable[[int], FeedbackStore]
+    ) -> None:
+        feedback = limited(4)
+
+        def vote(number: int) -> bool:
+            try:
+                feedback.vote(make_response(f"r{number}"), voter=SESSION, helpful=True, at=START)
+            except TooManyVotes:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(vote, range(8))) == 4
+        assert len(outline(feedback, "id_1")) == 4
+
     def test_a_response_without_a_cache_key_bars_nothing(self, feedback: FeedbackStore) -> None:
         feedback.vote(make_response(cache_keys=()), voter="v1", helpful=False, at=START)
         assert not feedback.recent_negative("None", since=0)
@@ -498,7 +549,7 @@ def outline(feedback: FeedbackStore, chunk_id: str, *, since: float = 0) -> list
 
 
 class ForgettingContract:
-    """Wants the fixtures ``sessions``, ``memory``, ``feedback``, ``cache``, ``clock`` and ``texts``.
+    """Wants the fixtures ``sessions``, ``memory``, ``feedback`` (with a limit), ``cache``, ``clock`` and ``texts``.
 
     ``texts`` gives all that is stored, as text, whether it has expired or not.
     """

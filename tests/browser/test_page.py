@@ -121,6 +121,16 @@ def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server
     expect(last(page).locator(".said")).to_have_text("Taken back")
 
 
+def test_a_vote_too_many_says_so_and_is_not_shown_as_given(page: Page, stand_in: StandIn) -> None:
+    sentence = "No more than 60 votes within an hour are taken from one session; try again in 42 minutes"
+    stand_in.replies["/api/feedback"] = (429, {"error": sentence, "code": "too_many_votes"})
+    put(opened(page, stand_in), QUESTION)
+    helpful = last(page).get_by_role("button", name="Helpful", exact=True)
+    helpful.click()
+    expect(last(page).locator(".said")).to_have_text(sentence)
+    expect(helpful).to_have_attribute("aria-pressed", "false")
+
+
 def test_a_follow_up_is_one_and_a_new_conversation_is_new(page: Page, server: Server) -> None:
     put(opened(page, server), QUESTION)
     expect(last(page).locator(".confidence")).to_be_visible()

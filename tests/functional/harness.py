@@ -31,7 +31,7 @@ SETTINGS = (
     "LLM_", "OPENAI_", "POWERTOOLS_", "CHROMA_", "CONFIDENCE_", "CITATION_", "RAG_", "INDEX_", "RETRIEVAL_",
     "RELEVANCE_", "MAX_", "REQUEST_", "PROMPTS_", "STORE_", "TABLE_", "ACRONYMS_", "FILTER_", "EMBED_", "ENABLE_",
     "MIN_", "GEN_", "RERANK_", "REFRAME_", "RECENCY_", "HISTORY_", "CACHE_", "SEED_", "RETRIEVER", "HYBRID_",
-    "STREAM_", "CHECK", "JUDGE_",
+    "STREAM_", "CHECK", "JUDGE_", "FEEDBACK_",
 )  # fmt: skip
 API_KEY = "sk-live-0123456789-must-never-be-seen"
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import FakeClock
 from functional.gacounts_service import (
     COLORS,
     MEALS,
@@ -21,7 +24,7 @@ from functional.gacounts_service import (
     gacounts,
     moved,
 )
-from functional.harness import IN_SCOPE, Api, Json, Start, rest_event, starting
+from functional.harness import IN_SCOPE, Api, Context, Json, Start, rest_event, starting
 
 FULL_VOICES = 5
 SESSIONS = (f"reader-{number:015}" for number in count())
@@ -215,6 +218,66 @@ def test_votes_on_one_question_leave_another_alone(api: Api) -> None:
     voted(api, TRAINING, False, voices=FULL_VOICES)
     voted(api, MEALS, False, voices=FULL_VOICES)
     assert api.ask(COLORS).json["citations"] == before
+
+
+# --- how many it takes
+
+
+@pytest.fixture
+def clock(api: Api) -> FakeClock:
+    """The store's, as of now."""
+    clock = FakeClock(now=time.time())
+    api.app.service.stores.database.clock = clock
+    return clock
+
+
+def test_a_session_may_send_60_votes_an_hour(api: Api, clock: FakeClock) -> None:
+    responses = [api.ask(COLORS).json]
+    session = responses[0]["sessionId"]  # which the service began with it
+    responses += [api.ask(question, sessionId=session).json for question in (MEALS, TRAINING)]
+    for number in range(60):
+        assert api.vote(responses[number % 3]["responseId"], number % 2 == 0, comment="again").status == 202
+
+    clock.now += 1200
+    for helpful in (True, None):
+        refused = api.vote(responses[0]["responseId"], helpful)
+        assert refused.status == 429
+        assert int(refused.headers["retry-after"]) in {2400, 2401}
+        assert refused.json["code"] == "too_many_votes"
+        assert refused.json["error"].startswith("No more than 60 votes within an hour are taken from one session; ")
+        assert counted(refused, "FeedbackReceived") == 0
+        assert counted(refused, "Errors", code="too_many_votes") == 1
+    other = api.ask(COLORS, sessionId=next(SESSIONS)).json["responseId"]
+    assert api.vote(other, True).status == 202
+    assert api.ask(COLORS, sessionId=session).status == 200
+
+    clock.now += int(refused.headers["retry-after"])
+    assert api.vote(responses[0]["responseId"], None).status == 202
+
+
+def test_a_refused_vote_against_an_answer_removes_it_from_no_cache(gacounts_index: Path, tmp_path: Path) -> None:
+    with starting(gacounts_index) as start:
+        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="1"))
+        response = api.ask(COLORS).json["responseId"]
+        assert [api.vote(response, helpful).status for helpful in (True, False)] == [202, 429]
+        assert cached(api.ask(COLORS))
+
+
+@pytest.mark.filterwarnings("ignore:No application metrics")  # one of them may publish those of another
+def test_of_votes_at_once_no_more_pass(gacounts_index: Path, tmp_path: Path) -> None:
+    with starting(gacounts_index) as start, ThreadPoolExecutor(6) as threads:
+        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="4"))
+        body = json.dumps({"responseId": api.ask(COLORS).json["responseId"], "helpful": True})
+        event = rest_event("POST", "/api/feedback", body)
+        replies = threads.map(lambda _: api.app.lambda_handler(event, Context())["statusCode"], range(6))
+        assert sorted(replies) == [202] * 4 + [429] * 2
+
+
+def test_with_0_any_number_is_taken(gacounts_index: Path, tmp_path: Path) -> None:
+    with starting(gacounts_index) as start:
+        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="0"))
+        response = api.ask(COLORS).json["responseId"]
+        assert {api.vote(response, True).status for _ in range(61)} == {202}
 
 
 # --- in other profiles

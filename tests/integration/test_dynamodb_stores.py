@@ -41,14 +41,14 @@ from rag.adapters.dynamodb import client as dynamodb_client
 from rag.adapters.dynamodb import feedback as dynamodb_feedback
 from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
 from rag.adapters.dynamodb.client import TRIES
-from rag.adapters.dynamodb.feedback import DynamoDbFeedback
-from rag.adapters.dynamodb.items import Key, Row
+from rag.adapters.dynamodb.feedback import TRIES_AT_ONCE, DynamoDbFeedback, count_key
+from rag.adapters.dynamodb.items import Key, Row, marshal_key
 from rag.adapters.dynamodb.memory import DynamoDbMemory
 from rag.adapters.dynamodb.sessions import DynamoDbSessions
 from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
 from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
 from rag.adapters.store_guard import COOL_OFF_S, StoreGuard
-from rag.errors import StoreOutOfReach, StoreUnavailable
+from rag.errors import StoreOutOfReach, StoreUnavailable, TooManyVotes
 from rag.values.stored import MAX_CHUNK_IDS
 
 pytestmark = pytest.mark.slow
@@ -230,6 +230,10 @@ class TestFeedback(FeedbackContract):
         monkeypatch.setattr(dynamodb_feedback, "MAX_OF_VOTER", self.very_many_votes - 5)
         return DynamoDbFeedback(table)
 
+    @pytest.fixture
+    def limited(self, table: DynamoDbTable) -> Callable[[int], DynamoDbFeedback]:
+        return lambda per_hour: DynamoDbFeedback(table, per_hour=per_hour)
+
 
 class TestForgetting(ForgettingContract):
     @pytest.fixture
@@ -242,7 +246,7 @@ class TestForgetting(ForgettingContract):
 
     @pytest.fixture
     def feedback(self, table: DynamoDbTable) -> DynamoDbFeedback:
-        return DynamoDbFeedback(table)
+        return DynamoDbFeedback(table, per_hour=60)
 
     @pytest.fixture
     def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
@@ -267,8 +271,8 @@ OPERATIONS: Mapping[str, Callable[[DynamoDbTable], object]] = {
 """For each operation something whose first call it is."""
 
 
-def vote(table: DynamoDbTable, *, helpful: bool | None, at: float = START) -> None:
-    DynamoDbFeedback(table).vote(make_response(), voter=SESSION, helpful=helpful, at=at)
+def vote(table: DynamoDbTable, *, helpful: bool | None, at: float = START, per_hour: int = 0) -> None:
+    DynamoDbFeedback(table, per_hour=per_hour).vote(make_response(), voter=SESSION, helpful=helpful, at=at)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -440,6 +444,45 @@ def test_a_newer_vote_that_wins_the_race_stands(server: ScriptedServer, table: D
     assert outline(DynamoDbFeedback(table), "id_1") == [(True, SESSION, START + 1)]
 
 
+def test_a_refused_vote_costs_one_read(server: ScriptedServer, table: DynamoDbTable) -> None:
+    vote(table, helpful=True, per_hour=1)
+    server.calls.clear()
+    with pytest.raises(TooManyVotes):
+        vote(table, helpful=False, per_hour=1)
+    assert server.calls == ["GetItem"]
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_a_place_that_another_vote_took_since_it_was_read_is_not_taken_twice(
+    server: ScriptedServer, table: DynamoDbTable, given: int
+) -> None:
+    for _ in range(given):
+        vote(table, helpful=True, per_hour=given + 1)
+    count = boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).get_item(
+        TableName=table._name, Key=marshal_key(count_key(SESSION))
+    )
+    read_before = {"Item": count["Item"]} if given else {}
+    vote(table, helpful=True, per_hour=given + 1)
+    server.calls.clear()
+    server.script.append(reply(read_before))
+    with pytest.raises(TooManyVotes):
+        vote(table, helpful=False, at=START + 1, per_hour=given + 1)
+    assert server.calls == ["GetItem", "Query", "BatchWriteItem", "TransactWriteItems", "GetItem"]
+    assert outline(DynamoDbFeedback(table), "id_1") == [(True, SESSION, START)]
+
+
+def test_a_vote_that_others_of_its_session_always_overtake_fails_whole(
+    server: ScriptedServer, table: DynamoDbTable
+) -> None:
+    vote(table, helpful=True, per_hour=2)
+    read_before = [reply({}), None, None, None]
+    server.script.extend(read_before * TRIES_AT_ONCE)
+    with pytest.raises(StoreUnavailable):
+        vote(table, helpful=False, at=START + 1, per_hour=2)
+    assert not server.script
+    assert outline(DynamoDbFeedback(table), "id_1") == [(True, SESSION, START)]
+
+
 def test_a_vote_whose_answer_was_lost_counts_once(server: ScriptedServer, table: DynamoDbTable) -> None:
     vote(table, helpful=False)
     server.script.extend([None, None, refuse("InternalServerError", status=500)])  # botocore sends it again
@@ -497,7 +540,8 @@ def test_the_actions_that_the_policy_grants_are_those_that_are_used(
     memory.recall(SESSION, limit=1)
     feedback.record(make_response())
     feedback.response("r1")
-    vote(table, helpful=True)
+    vote(table, helpful=True, per_hour=2)
+    vote(table, helpful=True, per_hour=2)
     feedback.votes_on(["id_1"], since=0)
     feedback.recent_negative(KEY, since=0)
     # A transaction has no action of its own: it needs PutItem and DeleteItem.
@@ -505,12 +549,12 @@ def test_the_actions_that_the_policy_grants_are_those_that_are_used(
 
 
 def test_items_are_left_to_ttl_in_whole_seconds(server: ScriptedServer, table: DynamoDbTable) -> None:
-    vote(table, helpful=False)
+    vote(table, helpful=False, per_hour=1)
     DynamoDbFeedback(table).record(make_response())
     DynamoDbMemory(table).remember(SESSION, make_turn())
     DynamoDbAnswerCache(table).put(KEY, make_answer(), ttl_s=60)
     items = boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).scan(TableName=table._name)["Items"]
-    assert len(items) == 9
+    assert len(items) == 10
     assert all(item["expiresAt"]["N"].isdecimal() for item in items)
 
 

@@ -35,7 +35,7 @@ from rag.adapters.sqlite.database import BUSY_TIMEOUT_S, SCHEMA_VERSION, TABLES,
 from rag.adapters.sqlite.sessions import SqliteSessions
 from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 from rag.adapters.store_guard import PATIENT_S, StoreGuard
-from rag.errors import StoreUnavailable
+from rag.errors import StoreUnavailable, TooManyVotes
 from rag.values.stored import MAX_TURNS, MAX_VOTES_PER_VOTER, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
 PROCESSES, TURNS_EACH = 4, 12
@@ -120,6 +120,10 @@ class TestSqliteFeedback(FeedbackContract):
     def feedback(self, database: SqliteDatabase) -> SqliteFeedback:
         return SqliteFeedback(database)
 
+    @pytest.fixture
+    def limited(self, database: SqliteDatabase) -> Callable[[int], SqliteFeedback]:
+        return lambda per_hour: SqliteFeedback(database, per_hour=per_hour)
+
 
 class TestSqliteForgetting(ForgettingContract):
     @pytest.fixture
@@ -134,7 +138,7 @@ class TestSqliteForgetting(ForgettingContract):
 
     @pytest.fixture
     def feedback(self, neighbour: SqliteDatabase) -> SqliteFeedback:
-        return SqliteFeedback(neighbour)
+        return SqliteFeedback(neighbour, per_hour=60)
 
     @pytest.fixture
     def cache(self, neighbour: SqliteDatabase) -> SqliteAnswerCache:
@@ -364,7 +368,7 @@ def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteDatabase) -> 
 
 
 def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, clock: FakeClock) -> None:
-    cache, memory, feedback = SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database)
+    cache, memory, feedback = SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database, per_hour=1)
     cache.put(KEY, make_answer(), ttl_s=60)
     memory.remember(SESSION, make_turn())
     feedback.record(make_response())
@@ -382,6 +386,7 @@ def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, cl
         "turns": 0,
         "responses": 0,
         "votes": 0,
+        "vote_counts": 0,
         "vote_chunks": 0,
         "vote_keys": 0,
         "counting_votes": 0,
@@ -412,17 +417,25 @@ def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteDataba
     assert outline(feedback, "id_1") == []
 
 
-def test_the_votes_in_a_file_of_the_release_before_are_kept(
-    database: SqliteDatabase, neighbour: SqliteDatabase
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_votes_in_a_file_of_a_release_before_are_kept_and_counted(
+    database: SqliteDatabase, neighbour: SqliteDatabase, version: int
 ) -> None:
     for number in range(MAX_VOTES_PER_VOTER + 1):
         SqliteFeedback(database).vote(make_response(f"r{number}"), voter="v", helpful=True, at=START + number)
     SqliteFeedback(database).vote(make_response("r9"), voter="w", helpful=False, at=START)
     with database.writing() as connection:
-        for statement in ("DROP TABLE counting_votes", "DROP INDEX votes_of_voter", "PRAGMA user_version = 2"):
-            connection.execute(statement)
+        connection.execute("DROP TABLE vote_counts")
+        if version == 2:
+            connection.execute("DROP TABLE counting_votes")
+            connection.execute("DROP INDEX votes_of_voter")
+        connection.execute(f"PRAGMA user_version = {version}")
     expected = [(False, "w", START), *((True, "v", START + number) for number in range(1, MAX_VOTES_PER_VOTER + 1))]
-    assert outline(SqliteFeedback(neighbour), "id_2") == expected
+    feedback = SqliteFeedback(neighbour, per_hour=1)
+    assert outline(feedback, "id_2") == expected
+    feedback.vote(make_response("r9"), voter="w", helpful=False, at=START)
+    with pytest.raises(TooManyVotes):
+        feedback.vote(make_response("r9"), voter="w", helpful=False, at=START)
 
 
 def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDatabase) -> None:

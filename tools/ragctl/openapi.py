@@ -123,6 +123,8 @@ def _paths() -> dict[str, Any]:
                     "400": "A bad body or field: invalid_json, invalid_parameter",
                     "404": "unknown_response",
                     **_BODY,
+                    "429": "too_many_votes: of one session within an hour, Retry-After says for how long; "
+                    "too_many_requests",
                     "503": "store_unavailable",
                 },
             )

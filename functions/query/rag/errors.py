@@ -8,6 +8,7 @@ RagError
 │   ├── UnsafeQuery                    unsafe_query
 │   ├── InvalidParameter               invalid_parameter   names it and what is accepted
 │   ├── UnknownResponse                unknown_response    feedback on nothing
+│   ├── TooManyVotes                   too_many_votes      of one session within an hour
 │   └── UnknownChunk                   unknown_chunk       there is no such chunk
 ├── LlmError                         the model gave no answer
 │   ├── LlmFailed                      pipeline_error      one call was answered, but not with an answer
@@ -28,6 +29,8 @@ get the fixed sentences of ``rag.http.replies``.
 """
 
 from __future__ import annotations
+
+import math
 
 from rag.values.chat import LlmUse
 
@@ -104,6 +107,17 @@ class UnknownResponse(BadRequest):
         super().__init__("responseId names no response of the last 30 days")
 
 
+class TooManyVotes(BadRequest):
+    """One session has sent as many votes within an hour as are taken. ``retry_after`` is in whole seconds."""
+
+    code = "too_many_votes"
+
+    def __init__(self, limit: int, *, retry_after: float) -> None:
+        self.retry_after = max(1, math.ceil(retry_after))
+        votes, minutes = _several(limit, "vote"), _several(math.ceil(self.retry_after / 60), "minute")
+        super().__init__(f"No more than {votes} within an hour are taken from one session; try again in {minutes}")
+
+
 class UnknownChunk(BadRequest):
     """The index has no chunk of that id."""
 
@@ -166,3 +180,7 @@ class ConfigurationError(RagError):
     """A setting is missing or wrong; the message names the variable and what is accepted."""
 
     code = "configuration_error"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

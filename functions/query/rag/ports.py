@@ -229,6 +229,9 @@ class FeedbackStore(Protocol):
 
         All or nothing, and idempotent. The vote with the latest ``at`` stands, whatever order they arrive in; of two
         at one moment the one that arrives last. Whether ``voter`` had no vote yet that was against or withdrawn.
+
+        Raises:
+            TooManyVotes: of the response's ``session`` as many as are taken within an hour were written.
         """
         ...
 

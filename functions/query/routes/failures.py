@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from knowledge.errors import IndexUnavailable
-from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, UnknownChunk, UnknownResponse
+from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, TooManyVotes, UnknownChunk, UnknownResponse
 from rag.http.replies import QUERY, Wording, error_reply
 from rag.http.requests import BodyTooLarge, UnsupportedMediaType
 
@@ -15,6 +15,7 @@ STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     (UnknownResponse, HTTPStatus.NOT_FOUND),
     (UnknownChunk, HTTPStatus.NOT_FOUND),
+    (TooManyVotes, HTTPStatus.TOO_MANY_REQUESTS),
     (BadRequest, HTTPStatus.BAD_REQUEST),
     (IndexUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (LlmUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),

@@ -23,6 +23,7 @@ CONTRACT = {
         **BODY,
         "400": "invalid_json invalid_parameter",
         "404": "unknown_response",
+        "429": "too_many_votes too_many_requests",
         "503": "store_unavailable",
     },
     ("get", "/api/chunks/{chunk_id}"): {"400": "invalid_parameter", "404": "unknown_chunk", "503": NO_INDEX},

@@ -74,6 +74,14 @@ class Settings(Configured):
         gt=0,
         le=60,
     )
+    feedback_per_hour: int = knob(
+        60,
+        "FEEDBACK_PER_HOUR",
+        "Votes that are taken from one session within an hour; 0 takes any number.",
+        unit="votes",
+        ge=0,
+        le=10_000,
+    )
     acronyms_file: str = knob("", "ACRONYMS_FILE", "Acronym table, JSON or CSV, in place of the index's own.")
     filter_rules_file: str = knob("", "FILTER_RULES_FILE", "Filter rules, JSON, in place of the index's own.")
     request_deadline_s: float = knob(

@@ -95,6 +95,11 @@ class ResponseRecord:
     began: str | None = None
 
     @property
+    def session(self) -> str:
+        """Under which its votes are counted: its session, the one that it began, else itself."""
+        return self.session_id or self.began or self.response_id
+
+    @property
     def voter(self) -> str:
         """Whose vote a vote on this response is: its session's, else that of all who got this answer in the same hour.
 

@@ -113,6 +113,7 @@ class Service:
 
         Raises:
             UnknownResponse: there is no such response, or nothing is kept of any.
+            TooManyVotes: its session has sent as many within an hour as are taken.
             StoreUnavailable: the vote cannot be kept now.
         """
         if self.pipeline.feedback is None or self.stores is None:

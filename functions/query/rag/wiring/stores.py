@@ -66,7 +66,11 @@ def build_stores(settings: Settings) -> OpenStores | None:
 
         table = DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
         return _guarded(
-            settings, DynamoDbAnswerCache(table), DynamoDbMemory(table), DynamoDbFeedback(table), table=table
+            settings,
+            DynamoDbAnswerCache(table),
+            DynamoDbMemory(table),
+            DynamoDbFeedback(table, per_hour=settings.feedback_per_hour),
+            table=table,
         )
     if settings.store_path:
         from rag.adapters.sqlite.database import SqliteDatabase
@@ -79,7 +83,11 @@ def build_stores(settings: Settings) -> OpenStores | None:
                 f" Run: chmod 600 {exposed}"
             )
         return _guarded(
-            settings, SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database), database=database
+            settings,
+            SqliteAnswerCache(database),
+            SqliteMemory(database),
+            SqliteFeedback(database, per_hour=settings.feedback_per_hour),
+            database=database,
         )
     return None
 

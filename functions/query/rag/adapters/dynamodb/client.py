@@ -22,9 +22,9 @@ THROTTLES = {
 
 
 class Cancelled(StoreUnavailable):
-    """A transaction changed nothing. ``reasons`` are DynamoDB's codes."""
+    """A transaction changed nothing. ``reasons`` are DynamoDB's codes, one a part."""
 
-    def __init__(self, message: str, reasons: frozenset[str]) -> None:
+    def __init__(self, message: str, reasons: tuple[str, ...]) -> None:
         super().__init__(message)
         self.reasons = reasons
 
@@ -75,8 +75,8 @@ class DynamoDbClient:
             code = exc.response["Error"].get("Code", "")
             message = f"DynamoDB {operation}: {code}"
             if code == "TransactionCanceledException":
-                reasons = frozenset(reason.get("Code", "") for reason in exc.response.get("CancellationReasons", ()))
-                if reasons & THROTTLES:
+                reasons = tuple(reason.get("Code", "") for reason in exc.response.get("CancellationReasons", ()))
+                if THROTTLES.intersection(reasons):
                     raise StoreOutOfReach(message) from exc
                 raise Cancelled(message, reasons) from exc
             if code in THROTTLES or exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:

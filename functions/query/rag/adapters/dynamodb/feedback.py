@@ -9,12 +9,15 @@
     chunk#<chunk>    voted                            expiresAt
     bar#<cache key>  vote#<response at>#<id>#<voter>  at, expiresAt; only while the vote is negative;
                      anonymous#<...>                  the same of a voter without a session
+    count#<session>  hour                             given, expiresAt: the votes of a session within its hour, see
+                                                      rag.adapters.vote_count
 
 The vote under its voter decides: it is written on condition that none newer is there, and the copies, from which votes
 are read, are written in the same transaction. A chunk has copies of a voter's newest votes only: which ones is worked
-out from the voter's own, so that nobody's votes crowd out another's. ``voted`` tells in one call which of a question's
-chunks have any votes; it is written before, not in the transaction: all who vote on a chunk write that item, and would
-conflict.
+out from the voter's own, so that nobody's votes crowd out another's. The count is written in it too, on condition that
+it is still what was read: two votes at once do not both take the last place. (A counter that DynamoDB itself raises
+would need UpdateItem, a right of its own.) ``voted`` tells in one call which of a question's chunks have any votes; it
+is written before, not in the transaction: all who vote on a chunk write that item, and would conflict.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from rag.adapters.dynamodb.items import Item, Key, Row, Value
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.dynamodb.items import Item, Key, Row, Swap, Value
+from rag.adapters.dynamodb.table import DynamoDbTable, Overtaken
 from rag.adapters.store_format import clip_comment, clip_question, decode, digest, encode_response, expiry
+from rag.adapters.vote_count import VoteCount, one_more
 from rag.values.stored import (
     ANONYMOUS,
     HOURS_AGAINST,
@@ -43,20 +47,28 @@ MAX_BARS = 100
 """Negative votes on one cache key that are looked at, of sessions and others each, newest response first."""
 MAX_OF_VOTER = 100
 """A voter's votes that are looked at when one of them changes, newest response first."""
+TRIES_AT_ONCE = 10
+"""Of a vote while others of its session are written; each time one of them is."""
 
 
 class DynamoDbFeedback:
-    """See ``rag.ports.FeedbackStore``.
+    """See ``rag.ports.FeedbackStore``; of one session ``per_hour`` votes are taken within an hour, 0: any number.
 
     Uses GetItem, PutItem, Query, BatchGetItem, BatchWriteItem, and a transaction of PutItem and DeleteItem.
     """
 
     def __init__(
-        self, table: DynamoDbTable, *, response_ttl_s: float = RESPONSE_TTL_S, vote_ttl_s: float = VOTE_TTL_S
+        self,
+        table: DynamoDbTable,
+        *,
+        response_ttl_s: float = RESPONSE_TTL_S,
+        vote_ttl_s: float = VOTE_TTL_S,
+        per_hour: int = 0,
     ) -> None:
         self._table = table
         self._response_ttl_s = response_ttl_s
         self._vote_ttl_s = vote_ttl_s
+        self._per_hour = per_hour
 
     def record(self, response: ResponseRecord) -> None:
         """Keep ``response``."""
@@ -82,17 +94,33 @@ class DynamoDbFeedback:
             "keys": "\n".join(response.cache_keys) or None,
             "at": at,
         }
-        sk = vote_sk(response)
-        decisive = Row(Key(voter_pk(voter), sk), values, expiry(self._table.clock(), self._vote_ttl_s))
+        key = Key(voter_pk(voter), vote_sk(response))
+        decisive = Row(key, values, expiry(self._table.clock(), self._vote_ttl_s))
+        for _ in range(TRIES_AT_ONCE - 1):
+            try:
+                return self._written(decisive, response, chunks, voter)
+            except Overtaken:
+                continue
+        return self._written(decisive, response, chunks, voter)
+
+    def _written(self, decisive: Row, response: ResponseRecord, chunks: Sequence[str], voter: str) -> bool:
+        """Write the vote ``decisive`` and all that goes with it; see ``vote`` for what it tells."""
+        swap = self._one_more(response.session) if self._per_hour else None  # first: a refused vote costs one read
         puts, deletes, content = self._copies(decisive, chunks, voter)
         for cache_key in response.cache_keys:
-            bar = Key(_bar_pk(cache_key), _bar_sk(sk, voter))
-            if helpful is False:
-                puts.append(Row(bar, {"at": at}, decisive.expires_at))
+            bar = Key(_bar_pk(cache_key), _bar_sk(decisive.key.sk, voter))
+            if decisive.values["helpful"] is False:
+                puts.append(Row(bar, {"at": decisive.values["at"]}, decisive.expires_at))
             else:
                 deletes.append(bar)
-        self._table.replace_unless_newer(decisive, puts=puts, deletes=deletes)
+        self._table.replace_unless_newer(decisive, puts=puts, deletes=deletes, swap=swap)
         return content
+
+    def _one_more(self, session: str) -> Swap:
+        item = self._table.get(count_key(session))
+        before = VoteCount(int(item["given"]), int(item["expiresAt"])) if item else None
+        count = one_more(before, now=self._table.clock(), per_hour=self._per_hour)
+        return Swap(Row(count_key(session), {"given": count.given}, count.until), item)
 
     def _copies(self, decisive: Row, chunks: Sequence[str], voter: str) -> tuple[list[Row], list[Key], bool]:
         """The copies under ``chunks`` that come and go with the vote ``decisive``: at most two a chunk.
@@ -177,6 +205,11 @@ def copies_of(sk: str, voter: str, *, chunks: Iterable[str], cache_keys: Iterabl
     """Where a vote may have been copied to: under the ``chunks`` (their digests) and as a bar of ``cache_keys``."""
     seen = (Key(_chunk_pk(chunk), _copy_sk(sk, voter)) for chunk in chunks)
     return *seen, *(Key(_bar_pk(key), _bar_sk(sk, voter)) for key in cache_keys)
+
+
+def count_key(session: str) -> Key:
+    """Where the votes of a session are counted."""
+    return Key(f"count#{digest(session)}", "hour")
 
 
 def response_key(response_id: str) -> Key:

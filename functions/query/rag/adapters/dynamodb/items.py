@@ -27,6 +27,14 @@ class Row:
     expires_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """``row`` in place of ``before``, as it was read, and of nothing else; None where there was none, or expired."""
+
+    row: Row
+    before: Item | None
+
+
 def marshal(values: Mapping[str, Value | None]) -> dict[str, Any]:
     """DynamoDB's own notation of ``values``, those that are None left out."""
     return {name: _marshal_value(value) for name, value in values.items() if value is not None}

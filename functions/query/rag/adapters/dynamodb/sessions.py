@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.adapters.dynamodb.cache import answer_key
-from rag.adapters.dynamodb.feedback import copies_of, response_key, vote_sk, voter_pk
+from rag.adapters.dynamodb.feedback import copies_of, count_key, response_key, vote_sk, voter_pk
 from rag.adapters.dynamodb.items import Item, Key
 from rag.adapters.dynamodb.memory import session_pk
 from rag.adapters.dynamodb.table import DynamoDbTable
@@ -61,7 +61,8 @@ class DynamoDbSessions:
         kept = len(self._table.get_many(answers))
         self._table.delete_many([*answers, *(copy for vote in named for copy in vote.copies)])
         self._table.delete_many([vote.key for vote in named])
-        self._table.delete_many([*turns, *(response_key(response.response_id) for response in responses)])
+        kept_of = [response_key(response.response_id) for response in responses]
+        self._table.delete_many([*turns, *kept_of, count_key(session_id)])
         return Forgotten(turns=len(turns), responses=len(responses), votes=len(votes), answers=kept)
 
     def _responses(self, session_id: str) -> list[ResponseRecord]:

@@ -15,8 +15,8 @@ from itertools import batched
 from typing import Any
 
 from rag.adapters.dynamodb.client import Cancelled, DynamoDbClient
-from rag.adapters.dynamodb.items import Item, Key, Row, marshal, marshal_key, marshal_row, unmarshal
-from rag.errors import StoreOutOfReach
+from rag.adapters.dynamodb.items import Item, Key, Row, Swap, Value, marshal, marshal_key, marshal_row, unmarshal
+from rag.errors import StoreOutOfReach, StoreUnavailable
 
 IAM_ACTIONS = (
     "dynamodb:BatchGetItem",
@@ -32,6 +32,10 @@ PAUSES_S = (0.05, 0.15, 0.4)
 
 GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
+
+
+class Overtaken(StoreUnavailable):
+    """Nothing was written: somebody else has changed what was to be swapped since it was read."""
 
 
 class DynamoDbTable:
@@ -135,10 +139,15 @@ class DynamoDbTable:
         """Remove the item at ``key``, if there is one."""
         self._client.call("delete_item", TableName=self._name, Key=marshal_key(key))
 
-    def replace_unless_newer(self, row: Row, *, puts: Sequence[Row], deletes: Sequence[Key]) -> bool:
-        """Write ``row``, ``puts`` and ``deletes`` (fewer than 100 in all), or nothing.
+    def replace_unless_newer(
+        self, row: Row, *, puts: Sequence[Row], deletes: Sequence[Key], swap: Swap | None = None
+    ) -> bool:
+        """Write ``row``, ``puts``, ``deletes`` and ``swap`` (fewer than 100 in all), or nothing.
 
         Nothing, and False, when the item at ``row``'s key has a larger ``at`` than ``row``.
+
+        Raises:
+            Overtaken: what ``swap`` is to replace is not there any more.
         """
         guarded = {
             "TableName": self._name,
@@ -151,19 +160,36 @@ class DynamoDbTable:
             {"Put": guarded},
             *({"Put": {"TableName": self._name, "Item": marshal_row(put)}} for put in puts),
             *({"Delete": {"TableName": self._name, "Key": marshal_key(key)}} for key in deletes),
+            *([{"Put": self._swapped(swap)}] if swap else []),
         ]
         for pause_s in (*PAUSES_S, None):
             try:
                 self._client.call("transact_write_items", TransactItems=actions)
             except Cancelled as exc:
-                if "ConditionalCheckFailed" in exc.reasons:
+                if exc.reasons[:1] == ("ConditionalCheckFailed",):
                     return False
+                if "ConditionalCheckFailed" in exc.reasons:
+                    raise Overtaken(str(exc)) from exc
                 if "TransactionConflict" not in exc.reasons or pause_s is None:
                     raise
                 self._sleep(pause_s)
             else:
                 break
         return True
+
+    def _swapped(self, swap: Swap) -> Mapping[str, Any]:
+        values: dict[str, Value] = {":now": self.clock()}
+        condition = "attribute_not_exists(pk) OR expiresAt <= :now"
+        if swap.before is not None:
+            names = [*swap.row.values, "expiresAt"]
+            values = {f":{name}": swap.before[name] for name in names}
+            condition = " AND ".join(f"{name} = :{name}" for name in names)
+        return {
+            "TableName": self._name,
+            "Item": marshal_row(swap.row),
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": marshal(values),
+        }
 
     def _pages(self, operation: str, *, values: Mapping[str, str], **condition: str) -> Iterator[Item]:
         page: dict[str, Any] = {"TableName": self._name, "ConsistentRead": True, **condition}

@@ -20,12 +20,12 @@ from rag.adapters.store_guard import patience_s
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_VOTES_PER_VOTER
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_TIMEOUT_S = 5.0
 """A call waits no longer than this for others; a vote's no longer than it has time either."""
 WRITES_BETWEEN_SWEEPS = 200
 
-TABLES = ("answers", "turns", "responses", "votes")
+TABLES = ("answers", "turns", "responses", "votes", "vote_counts")
 """Every one has ``expires_at``, in Unix seconds."""
 
 _INHERITED: list[sqlite3.Connection] = []
@@ -76,6 +76,9 @@ INSERT INTO counting_votes {counting_votes("TRUE")}
 """
 """What votes are read from: each chunk's standing votes, the newest of each voter, in the order that they are wanted
 in. (To work that out of all votes when they are read took 9 ms with a thousand of them.)"""
+
+COUNTS = "CREATE TABLE vote_counts (session TEXT PRIMARY KEY, given INTEGER NOT NULL, expires_at INTEGER NOT NULL)"
+"""How many votes came from a session within its hour."""
 
 
 class SqliteDatabase:
@@ -189,8 +192,10 @@ class SqliteDatabase:
     def _create(self, connection: sqlite3.Connection) -> None:
         _use_wal(connection)
         with _transaction(connection):
-            # Another process may have been faster. A file of version 2 lacks nothing but what votes are read from.
-            if scripts := {0: (SCHEMA, COUNTING), 2: (COUNTING,)}.get(_version(connection)):
+            # Another process may have been faster. A file of version 2 lacks nothing but what votes are read from and
+            # what counts them, one of version 3 the latter alone.
+            lacking = {0: (SCHEMA, COUNTING, COUNTS), 2: (COUNTING, COUNTS), 3: (COUNTS,)}
+            if scripts := lacking.get(_version(connection)):
                 for statement in ";".join(scripts).split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

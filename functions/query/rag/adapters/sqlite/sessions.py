@@ -36,6 +36,7 @@ class SqliteSessions:
 
 def _erase(connection: sqlite3.Connection, session_id: str) -> Forgotten:
     turns = connection.execute("DELETE FROM turns WHERE session = ?", (digest(session_id),)).rowcount
+    connection.execute("DELETE FROM vote_counts WHERE session = ?", (digest(session_id),))
     bodies = connection.execute(f"SELECT body FROM responses WHERE {NAMED}", (session_id,)).fetchall()  # noqa: S608 - ours
     responses = [record for (body,) in bodies if (record := decode(ResponseRecord, body))]
     connection.execute(f"DELETE FROM responses WHERE {NAMED}", (session_id,))  # noqa: S608 - ours

@@ -17,6 +17,7 @@ from rag.adapters.store_format import (
     encode_turn,
     expiry,
 )
+from rag.adapters.vote_count import VoteCount, one_more
 from rag.values.stored import (
     ANONYMOUS,
     HOURS_AGAINST,
@@ -104,14 +105,20 @@ class SqliteMemory:
 
 
 class SqliteFeedback:
-    """See ``rag.ports.FeedbackStore``."""
+    """See ``rag.ports.FeedbackStore``; of one session ``per_hour`` votes are taken within an hour, 0: any number."""
 
     def __init__(
-        self, database: SqliteDatabase, *, response_ttl_s: float = RESPONSE_TTL_S, vote_ttl_s: float = VOTE_TTL_S
+        self,
+        database: SqliteDatabase,
+        *,
+        response_ttl_s: float = RESPONSE_TTL_S,
+        vote_ttl_s: float = VOTE_TTL_S,
+        per_hour: int = 0,
     ) -> None:
         self._database = database
         self._response_ttl_s = response_ttl_s
         self._vote_ttl_s = vote_ttl_s
+        self._per_hour = per_hour
         self._known: dict[_Counting, Vote] = {}
 
     def record(self, response: ResponseRecord) -> None:
@@ -140,6 +147,8 @@ class SqliteFeedback:
     ) -> bool:
         """Let ``voter``'s vote on ``response`` be ``helpful``; a withdrawn one stays as a row without a verdict."""
         with self._database.writing() as connection:
+            if self._per_hour:
+                self._count_one_more(connection, digest(response.session))
             against = connection.execute(
                 "SELECT 1 FROM votes WHERE voter = ? AND helpful IS NOT 1 AND expires_at > ? LIMIT 1",
                 (voter, self._database.clock()),
@@ -171,6 +180,11 @@ class SqliteFeedback:
                 )
                 self._count_anew(connection, row[0], voter)
         return against is None
+
+    def _count_one_more(self, connection: sqlite3.Connection, session: str) -> None:
+        row = connection.execute("SELECT given, expires_at FROM vote_counts WHERE session = ?", (session,)).fetchone()
+        count = one_more(VoteCount(*row) if row else None, now=self._database.clock(), per_hour=self._per_hour)
+        connection.execute("INSERT OR REPLACE INTO vote_counts VALUES (?, ?, ?)", (session, count.given, count.until))
 
     def _count_anew(self, connection: sqlite3.Connection, vote: int, voter: str) -> None:
         """Choose again which of ``voter``'s votes count on the chunks that ``vote`` is about."""

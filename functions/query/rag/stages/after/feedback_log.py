@@ -74,6 +74,7 @@ class FeedbackLog:
 
         Raises:
             UnknownResponse: there is no such response (any more).
+            TooManyVotes: its session has sent as many as are taken.
             StoreUnavailable: the vote cannot be kept.
         """
         response = self.store.response(response_id)
