@@ -10,7 +10,7 @@ from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Start
 WRITTEN = (
     "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
     "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. The harbour orchestra "
-    "plays for nine purple whales \u3010Importing Food into Singapore\u3011 "
+    "plays for nine purple whales \u3010Importing Food into Singapore > Fruit, vegetables and plant products\u3011 "
     "[Certificates of Origin and Fre Trade Agreements]. See also [Another Handbook]."
 )
 # The requests' bounds lie where no score is near, so that drift does not move a chunk across.
