@@ -28,15 +28,15 @@ FORMS = (
 """Two times 32, and the plain one."""
 
 
-def forms(label: str) -> list[str]:
-    """``FORMS`` of a ``label`` in brackets."""
+def forms(label: str, address: str = ADDRESS) -> list[str]:
+    """``FORMS`` of a ``label`` in brackets, whose page has that ``address``."""
     opening, inside, closing = label[0], label[1:-1], label[-1]
     names = {"[": ("&lbrack;", "&rsqb;"), "(": ("&lpar;", "&rpar;")}[opening]
     first = inside.replace(" ", "\n", 1) if " " in inside else inside.replace("_", "_\n", 1)
     return [
         form.format(
             label=label, open=opening, inside=inside, close=closing, o=ord(opening), c=ord(closing),
-            ox=f"{ord(opening):x}", cx=f"{ord(closing):x}", named=f"{names[0]}{inside}{names[1]}", address=ADDRESS,
+            ox=f"{ord(opening):x}", cx=f"{ord(closing):x}", named=f"{names[0]}{inside}{names[1]}", address=address,
             entities="".join(f"&#{ord(char)};" for char in label), broken=f"{opening}{first}{closing}",
             quoted=f"{opening}{first}{closing}".replace("\n", "\n> "), thin="\u200b".join(inside),
             wide="".join(chr(ord(c) + 0xFEE0) if c.isalnum() and c.isascii() else c for c in inside),

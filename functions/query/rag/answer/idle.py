@@ -20,7 +20,7 @@ from rag.values.answer import Borne, Claim
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A ``tree`` without the citations that were idle; so many are ``removed``."""
+    """A ``tree`` without the citations that were idle; so many of those that the writer put there are ``removed``."""
 
     tree: t.Tree = ()
     removed: int = 0
@@ -47,6 +47,8 @@ def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], in
                 held.add(id(cite))
             else:
                 idle[id(cite)] = cite
+        drawn = [cite for cite in unit.cites if not cite.written]  # found by the words of what they stand behind
+        idle |= {id(cite): cite for cite in drawn if _chance(cite, one) < PARTIAL}
     every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
     stray = {id(cite): cite for cite in every if id(cite) not in held | idle.keys()}
     if stray:
@@ -56,7 +58,7 @@ def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], in
     gone = idle.keys() - held
     if not gone:
         return Kept(tree)
-    return Kept(mapped(tree, lambda run: _without(run, gone)), len(gone))
+    return Kept(mapped(tree, lambda run: _without(run, gone)), sum(idle[key].written for key in gone))
 
 
 def written(unit: Unit) -> list[t.Cite]:

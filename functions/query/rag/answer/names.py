@@ -1,9 +1,12 @@
-"""Words that are nothing but the names of sources, as escaped labels and labels in code are."""
+"""Words that are nothing but the names of sources, as escaped labels, labels in code and addresses with links are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from unicodedata import normalize
+
+from rag.answer import tree as t
+from rag.answer.write import plain
 
 
 def names_only(names: Iterable[str]) -> Callable[[str], bool]:
@@ -17,6 +20,11 @@ def names_only(names: Iterable[str]) -> Callable[[str], bool]:
         return whole != left == ""
 
     return is_name
+
+
+def is_address(node: t.Inline) -> bool:
+    """Whether ``node`` is a link that says its own address, beside a label or not: it names a source."""
+    return isinstance(node, t.Link) and not node.bare and node.href in plain((node,))
 
 
 def _key(words: str) -> str:

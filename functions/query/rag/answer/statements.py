@@ -12,6 +12,7 @@ from typing import Literal
 
 from rag.answer import tree as t
 from rag.answer.inline_markdown import inline_markdown
+from rag.answer.names import is_address
 from rag.answer.references import cites
 from rag.answer.sentences import sentences
 from rag.answer.walk import all_nodes, joined, trimmed
@@ -136,7 +137,7 @@ class _Cutter:
         return joined(made)
 
     def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
-        words = _told(plain(run))
+        words = _told(plain([node for node in run if not is_address(node)]))
         if self.draw and (drawn := self.draw(plain([node for node in run if not isinstance(node, t.Link)]))):
             run = (*run, drawn)
         unit = Unit(
@@ -147,7 +148,7 @@ class _Cutter:
             cites=cites(run),
             group=self.group,
             ends=words[-1:],
-            states=_states(run, words) and not self.is_name(words),
+            states=bool(words) and _states(run, words) and not self.is_name(words),
         )
         self.units.append(_introduced(unit, lead) if lead and lead.ends == ":" else unit)
         return t.Statement(tuple(run), unit.number)
@@ -221,8 +222,7 @@ def _states(run: Sequence[t.Inline], words: str) -> bool:
 
 
 def _is_bold(node: t.Inline) -> bool:
-    bold = isinstance(node, t.Styled) and node.style == "strong"
-    return bold or not plain((node,)).strip(" :")
+    return (isinstance(node, t.Styled) and node.style == "strong") or not plain((node,)).strip(" :")
 
 
 def _told(words: str) -> str:
