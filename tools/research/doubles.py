@@ -68,11 +68,15 @@ type IsRight = Callable[[Piece], bool]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question of a ``kind``: asked (the documents answer it), near or far; ``is_right`` says which units do."""
+    """A question of a ``kind``: asked (the documents answer it), near or far; ``is_right`` says which units do.
+
+    ``written`` is the answer of somebody who read the passage, if there is one.
+    """
 
     text: str
     kind: str
     is_right: IsRight = field(default=lambda _: False)
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +97,25 @@ class Doubles:
 
     def answers(self, problem: Problem) -> Iterator[Told]:
         """Those of all doubles and of the extractive engine; none where the gate declines."""
-        draft = self._pipeline.prepare(Question(text=problem.text), self._ledger())
+        draft = self.draft(problem)
         if draft.context is None:
             return
         pieces = list(pieces_of(draft.context))
         for double, piece in _chosen(problem, pieces, draft.context):
-            answer = self._finish(draft, Completion(text=_written(piece), model=double, finish_reason="stop"))
-            yield Told(problem, double, double == "right", answer)
+            yield Told(problem, double, double == "right", self.answer(draft, piece.text, piece.passage))
         made = ExtractiveWriter()(draft.question, draft.context, deadline=self._ledger().deadline)
         if made.quotes:
             yield Told(problem, QUOTES, _quotes_right(problem, made, pieces, draft.context), self._finish(draft, made))
+
+    def draft(self, problem: Problem) -> Draft:
+        """The context of its question; none where the gate declines."""
+        return self._pipeline.prepare(Question(text=problem.text), self._ledger())
+
+    def answer(self, draft: Draft, text: str, passage: Passage) -> Answer:
+        """What becomes of a model's ``text`` that cites ``passage`` at its end."""
+        text, mark = text.strip(), passage.citation
+        cited = f"{text[:-1]} {mark} |" if text.endswith("|") else f"{text} {mark}"
+        return self._finish(draft, Completion(text=cited, model="double", finish_reason="stop"))
 
     def _finish(self, draft: Draft, made: Completion) -> Answer:
         return self._pipeline.finish(draft, made, self._ledger())
@@ -124,13 +137,6 @@ def pieces_of(context: Context) -> Iterator[Piece]:
         if row[KIND] != Kind.CODE:
             quoted = f"{lead}\n{text}" if row[KIND] == Kind.ROW and lead else ITEM_MARKER.sub("", text, count=1)
             yield Piece(passage, row[START], row[END], quoted, f"{lead}\n{text}", cover)
-
-
-def _written(piece: Piece) -> str:
-    text = piece.text.strip()
-    if text.endswith("|"):
-        return f"{text[:-1]} {piece.passage.citation} |"
-    return f"{text} {piece.passage.citation}"
 
 
 def _chosen(problem: Problem, pieces: Sequence[Piece], context: Context) -> Iterator[tuple[str, Piece]]:
@@ -179,7 +185,9 @@ def public_problems(folder: Path, count: int, there: Callable[[str], bool] = has
     for number, text in queries:
         relevant = frozenset(document for document, gain in qrels[number].items() if gain > 0)
         if all(map(there, relevant)):
-            asked.append(Problem(text, "asked", _is_right(folder.name, answers.get(number, {}), relevant, corpus)))
+            answer = answers.get(number, {})
+            written = "" if "answer_starts" in answer else next(iter(answer.get("answers", ())), "")
+            asked.append(Problem(text, "asked", _is_right(folder.name, answer, relevant, corpus), written))
         elif not own.exists() and not any(map(there, relevant)):
             near.append(Problem(text, "near"))
     yield from asked[:count]

@@ -84,14 +84,14 @@ def _chunks(index: Index) -> dict[str, list[Chunk]]:
 
 
 def _labelled(source: Path, index: Index) -> Iterator[Item]:
-    chunks, corpus = _chunks(index), _Corpus.of(index)
+    chunks, corpus = _chunks(index), Corpus.of(index)
     for place, line in enumerate(source.open(encoding="utf-8")):
         row = json.loads(line)
         held = [chunk for text in row["passages"] for chunk in chunks[_identity(text)]]
         one = _Statement(row["statement"], REPLY, held, "", str(row.get("reply", place)))
         yield one.item(AS_IT_IS, supported=bool(row["supported"]))
         if row["supported"]:
-            yield from corpus.altered(one)
+            yield from one.altered(corpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,12 @@ class _Statement:
     def item(self, kind: str, *, supported: bool = False, text: str = "") -> Item:
         return Item(text or self.text, _numbers(self.held), self.origin, kind, supported, self.group)
 
+    def altered(self, corpus: Corpus) -> Iterator[Item]:
+        return (self.item(kind, text=text) for kind, text in corpus.altered(self.text, self.held))
+
 
 @dataclass(frozen=True, slots=True)
-class _Corpus:
+class Corpus:
     """What alterations put in."""
 
     names: Sequence[str]
@@ -117,6 +120,7 @@ class _Corpus:
 
     @classmethod
     def of(cls, index: Index) -> Self:
+        """That of the chunks of ``index``."""
         texts = [chunk.text for chunk in index.iter_chunks()]
         return cls(
             sorted({name for text in texts for name in names(text)}),
@@ -125,18 +129,18 @@ class _Corpus:
             random.Random(0),  # noqa: S311 - no secret
         )
 
-    def altered(self, one: _Statement) -> Iterator[Item]:
-        others = [found for chunk in one.held for found in _sentences(chunk.text)]
-        passage = Source(
-            " ".join(chunk.text for chunk in one.held), self.names, self.counted, others, self._foreign(one)
-        )
+    def altered(self, statement: str, held: Sequence[Chunk]) -> Iterator[tuple[str, str]]:
+        """Kinds, and the ``statement`` altered so, which ``held`` bear out as it is."""
+        passage = " ".join(chunk.text for chunk in held)
+        others = [found for chunk in held for found in _sentences(chunk.text)]
+        source = Source(passage, self.names, self.counted, others, self._foreign(passage))
         for kind, alter in ALTERATIONS.items():
-            if (text := alter(one.text, passage, self.generator)) is not None:
-                yield one.item(kind, text=text)
+            if (text := alter(statement, source, self.generator)) is not None:
+                yield kind, text
 
-    def _foreign(self, one: _Statement) -> list[str]:
-        said = " ".join(chunk.text for chunk in one.held)
-        return [text for text in self.generator.sample(self.sentences, min(3, len(self.sentences))) if text not in said]
+    def _foreign(self, passage: str) -> list[str]:
+        drawn = self.generator.sample(self.sentences, min(3, len(self.sentences)))
+        return [text for text in drawn if text not in passage]
 
 
 def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:
@@ -144,7 +148,7 @@ def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:
 
 
 def _constructed(source: Path, index: Index) -> Iterator[Item]:
-    chunks, corpus = _chunks(index), _Corpus.of(index)
+    chunks, corpus = _chunks(index), Corpus.of(index)
     given = (source / "answers.jsonl").exists()
     true = list(_given(source, chunks) if given else _taken(chunks, corpus.generator))
     if len(true) > 10 * SAMPLE:
@@ -153,7 +157,7 @@ def _constructed(source: Path, index: Index) -> Iterator[Item]:
         yield one.item(AS_IT_IS, supported=True)
         if (other := _similar(one, index, chunks)) is not None:
             yield replace(one, held=chunks[other]).item(ELSEWHERE)
-        yield from corpus.altered(one)
+        yield from one.altered(corpus)
 
 
 def _similar(one: _Statement, index: Index, chunks: Mapping[str, Sequence[Chunk]]) -> str | None:

@@ -2,7 +2,7 @@
 
 A statement is aligned, in order, with that sentence, item or row which shares most of its words, by letters alone.
 Cosines do not tell a falsehood with one word changed from a paraphrase that is true. What introduces and heads the unit
-may give words too, in any order.
+may give words too, in any order, but none that the unit has in another place.
 """
 
 from __future__ import annotations
@@ -76,7 +76,14 @@ def copied(own: Sequence[str], place: Place) -> Copied:
         return Copied.CHANGED
     if any(NOT in place.keys[first:end] for first, end in gaps[1:-1]):
         return Copied.CHANGED
-    return Copied.SAME if not strange and all(_idle(place, *gap) for gap in gaps) else Copied.REWORDED
+    whole = not strange and all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
+    return Copied.SAME if whole else Copied.REWORDED
+
+
+def _moved(own: Sequence[str], place: Place, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> bool:
+    """Whether a word of a heading was put in that the place leaves out elsewhere, as where two names are exchanged."""
+    left = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
+    return any(n not in at and key in left for n, key in enumerate(own))
 
 
 def _changes(own: Sequence[str], n: int, at: Mapping[int, int], size: int) -> bool:

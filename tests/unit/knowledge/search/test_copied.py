@@ -68,3 +68,18 @@ PLACES = places_of(wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
 def test_a_statement_is_taken_from_one_place_or_told_by_what_was_changed(statement: str, how: Copied) -> None:
     own = wording(statement, TERMS).keys
     assert copied(own, nearest(own, PLACES)) is how
+
+
+@pytest.mark.parametrize(
+    ("statement", "how"),
+    [
+        ("The office in Rome pays the one in Paris for freight.", Copied.SAME),
+        ("The office in Paris pays the one in Rome for freight.", Copied.REWORDED),
+    ],
+)
+def test_two_names_that_are_in_the_title_cannot_be_exchanged(statement: str, how: Copied) -> None:
+    head, text = "Freight between Rome and Paris\n\n", "The office in Rome pays the one in Paris for freight."
+    unit = [0] * COLUMNS
+    unit[END], unit[KIND] = len(text), int(Kind.SENTENCE)
+    own, places = wording(statement, TERMS).keys, places_of(wording(head + text, TERMS), len(head), np.array([unit]))
+    assert copied(own, places[0]) is how
