@@ -154,6 +154,10 @@ class FakeIndex:
         chunks = {hit.chunk.number: hit.chunk for hit in self.hits}
         return tuple(chunks[number] for number in numbers)
 
+    def pieces(self, text: str) -> int:
+        """Its words."""
+        return len(_WORD.findall(text))
+
     def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
         """The share of a claim's words that stand in the chunks."""
         assert self.leases, "checked outside a lease"

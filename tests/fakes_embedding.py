@@ -59,6 +59,10 @@ class ReadingEmbedder(HashingEmbedder):
         """Every word is one piece of its."""
         return True
 
+    def count(self, text: str) -> int:
+        """Its words."""
+        return len(_WORDS.findall(text))
+
     def read(self, text: str) -> Reading:
         words = list(_WORDS.finditer(text))
         pieces = [_digest(word[0].lower()) % self.vocabulary for word in words]

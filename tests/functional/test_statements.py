@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+import real_model
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, QUOTED, SAID, Json, Start
+
+from knowledge.embedding import MiniLM
+from knowledge.types import Reading
+from rag.answer.room import ROOM
 
 GUIDE = "Singapore Import Permits and TradeNet"
 DOCUMENTS = f"[{GUIDE} > Documents needed for import customs clearance]"
@@ -101,3 +107,25 @@ def test_what_the_check_adds_stands_behind_its_sentence(with_llm: Start) -> None
     other = "Purple whales sing nine songs [Importing Food into Singapore]."
     body = said(with_llm, f"{true} {other} {INVENTED}")
     assert body["answer"] == f"{true} {DOCUMENTS} Purple whales sing nine songs. {NOT_FOUND} {INVENTED} {NOT_FOUND}"
+
+
+def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
+    with_llm: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a model was led to write: what the check takes grows with what it reads."""
+    read: list[str] = []
+    real = MiniLM.read
+
+    def noted(model: MiniLM, text: str) -> Reading:
+        read.append(text)
+        return real(model, text)
+
+    monkeypatch.setattr(MiniLM, "read", noted)
+    sentences = [f"Shipment {number} waits for paper {number * 7} in the harbour at night." for number in range(520)]
+    with LlmServer([reply(" ".join(sentences))]) as server:
+        body = with_llm(server, LLM_MAX_TOKENS="8000").ask(IN_SCOPE).json
+    assert sum(real_model.model().count(text) for text in read if text in sentences) <= ROOM
+    assert all(sentence.rstrip(".") in body["answer"] for sentence in sentences)
+    assert 0 < len(body["metadata"]["statements"]) < len(sentences)
+    assert body["metadata"]["skipped"] == ["check"]
+    assert body["confidence"]["level"] == "Low"

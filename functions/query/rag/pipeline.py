@@ -179,7 +179,7 @@ class Pipeline:
         if not done.refused:
             said = Said(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
-            held = partial(held_to_sources, score, cited=done.cited, removed=done.removed)
+            held = partial(held_to_sources, score, cited=done.cited, removed=done.removed, unchecked=done.unchecked)
             confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial)
         for verdict in done.verdicts():
             ledger.tell(verdict)

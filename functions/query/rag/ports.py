@@ -76,6 +76,10 @@ class OpenIndex(Protocol):
         """
         ...
 
+    def pieces(self, text: str) -> int:
+        """How many word pieces ``text`` has: what ``support`` takes grows with them. IndexMismatch as there."""
+        ...
+
     def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
         """How likely each of ``claims`` is borne out by its own chunks together, else by each of those ``among``.
 
@@ -91,10 +95,7 @@ class OpenIndex(Protocol):
 
 
 class Index(Protocol):
-    """The index that is current; another may take its place between two requests.
-
-    Both methods raise ``IndexUnavailable`` while there is no usable index.
-    """
+    """The index that is current, which another may replace; its methods raise ``IndexUnavailable`` without one."""
 
     def lease(self) -> AbstractContextManager[OpenIndex]:
         """The current index, kept open for the length of a ``with`` block."""
@@ -229,9 +230,7 @@ class FeedbackStore(Protocol):
 
         All or nothing, and idempotent. The vote with the latest ``at`` stands, whatever order they arrive in; of two
         at one moment the one that arrives last. Whether ``voter`` had no vote yet that was against or withdrawn.
-
-        Raises:
-            TooManyVotes: of the response's ``session`` as many as are taken within an hour were written.
+        TooManyVotes where the response's ``session`` has given as many as are taken within an hour.
         """
         ...
 

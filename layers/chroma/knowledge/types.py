@@ -233,6 +233,10 @@ class TokenEmbedder(Embedder, Protocol):
         """Read ``text``; the vector is the one that ``embed`` gives. Of a long text all tokens are there."""
         ...
 
+    def count(self, text: str) -> int:
+        """How many word pieces ``text`` has, punctuation too: what reading it costs. Does not read it."""
+        ...
+
     @property
     def vocabulary(self) -> int:
         """How many word pieces it knows; they are numbered from 0."""

@@ -227,7 +227,7 @@ def test_retrieval_and_generation_raise() -> None:
         ask(FakeChat(LlmUnavailable("down")))
 
 
-@pytest.mark.parametrize(("left_s", "chars", "looked"), [(2.0, 200, True), (0.0, 200, False), (2.0, 20_000, False)])
+@pytest.mark.parametrize(("left_s", "chars", "looked"), [(0.4, 200, True), (0.0, 200, False), (0.4, 20_000, False)])
 def test_an_answer_that_came_late_is_not_checked_and_never_looks_checked(
     left_s: float, chars: int, looked: bool
 ) -> None:

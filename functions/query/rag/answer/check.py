@@ -14,16 +14,17 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Literal
 
-from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.idle import Kept, without_idle, written
+from rag.answer.idle import Kept, without_idle
 from rag.answer.recited import cited_to
+from rag.answer.room import LEFT, fitting, left_note
 from rag.answer.statements import Unit
+from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, verdict_of
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports import Index
 from rag.values import answer as values
-from rag.values.answer import Bearing, Borne, Claim, Context, Copied, Passage, Support
+from rag.values.answer import Bearing, Claim, Context, Support
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""
@@ -31,10 +32,6 @@ NOT_FOUND = "not found in the sources"
 """Stands behind a statement that nothing supports."""
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
-TAKEN = 2
-"""How far a chunk bears out what was taken from it; in other words it does so by 1, else by 0."""
-UNCITED = 0.5
-"""What a statement counts that cited nothing, where a passage supports it."""
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
 
@@ -43,8 +40,9 @@ class Checked:
     """A ``tree`` after the check, and its ``statements``, those that were taken out too.
 
     ``doubt`` is the share of the statements that are unsupported, None where nobody could look. One that cites nothing
-    counts ``UNCITED`` where a passage supports it, else 1. ``bearings`` tell of each cited chunk how it bears out the
-    statement that it bears out best. ``notes`` say what was changed, ``kept`` is what was checked.
+    counts ``UNCITED`` where a passage supports it, else 1, and so does each that there was no room for (``left``); of
+    those ``statements`` has none. ``bearings`` tell of each cited chunk how it bears out the statement that it bears
+    out best. ``notes`` say what was changed, ``kept`` is what was checked, and ``units`` are its statements.
     """
 
     tree: t.Tree
@@ -54,6 +52,8 @@ class Checked:
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     kept: Kept = field(default_factory=Kept)
+    units: tuple[Unit, ...] = ()
+    left: tuple[Unit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,27 +77,33 @@ class SupportCheck:
         with self.index.lease() as index:
             if not index.late:
                 return Checked(tree, notes=(NOT_CHECKED,))
-            borne = index.support([Claim(unit.claim, meant(unit)) for unit in units], list(passages))
-            kept = Kept(tree) if self.unsupported == "keep" else without_idle(tree, units, borne, index)
-        return self._told(kept, units, [_verdict(self, *each, passages) for each in zip(units, borne, strict=True)])
+            looked = tuple(fitting(units, index))
+            seen = {unit.number for unit in looked}
+            left = tuple(unit for unit in units if unit.number not in seen)
+            claims = [Claim(unit.claim, meant(unit)) for unit in looked]
+            borne = index.support(claims, list(passages)) if claims else ()
+            kept = Kept(tree) if self.unsupported == "keep" else without_idle(tree, looked, borne, index, left)
+        verdicts = [verdict_of(self.form, *each, passages) for each in zip(looked, borne, strict=True)]
+        return self._told(Checked((), kept=kept, units=looked, left=left), verdicts)
 
-    def judged(self, units: Sequence[Unit], checked: Checked, said: Mapping[int, Support]) -> Checked:
-        """``checked``, which states ``units``, after what a judge ``said`` of them, by their place from 0.
+    def judged(self, checked: Checked, said: Mapping[int, Support]) -> Checked:
+        """``checked`` after what a judge ``said`` of its units, by their place from 0.
 
         That raises what is partial, unless a passage cited has another number, and lowers what is not unsupported.
         """
-        each = enumerate(zip(units, checked.verdicts, strict=True))
-        return self._told(checked.kept, units, [_judged(unit, one, said.get(place)) for place, (unit, one) in each])
+        each = enumerate(zip(checked.units, checked.verdicts, strict=True))
+        return self._told(checked, [judged(unit, one, said.get(place)) for place, (unit, one) in each])
 
-    def _told(self, kept: Kept, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> Checked:
-        return Checked(
-            mapped(kept.tree, _Changes(self, kept.tree, units, verdicts).run),
-            tuple(verdict.statement for verdict in verdicts),
-            fmean(verdict.doubt for verdict in verdicts),
-            _best_bearings(verdicts),
-            (*self._notes(verdicts), *kept.notes),
-            tuple(verdicts),
-            kept,
+    def _told(self, checked: Checked, verdicts: Sequence[Verdict]) -> Checked:
+        kept, left = checked.kept, len(checked.left)
+        return replace(
+            checked,
+            tree=mapped(kept.tree, _Changes(self, checked, verdicts).run),
+            statements=tuple(verdict.statement for verdict in verdicts),
+            doubt=fmean([*(verdict.doubt for verdict in verdicts), *left * (1.0,)]) if verdicts else None,
+            bearings=best_bearings(verdicts),
+            notes=(*self._notes(verdicts), *kept.notes, *left_note(left)),
+            verdicts=tuple(verdicts),
         )
 
     def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -112,88 +118,19 @@ class SupportCheck:
                 yield f"statement {number} was removed: no source supports it"
 
 
-def meant(unit: Unit) -> tuple[int, ...]:
-    """The chunks that a unit cites, or may mean."""
-    return tuple(dict.fromkeys(number for cite in written(unit) for number in cite.among))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """A ``statement``, what it counts in ``Checked.doubt``, and how each chunk that was looked at bears it out.
-
-    ``found`` is the passage that supports it in place of (``wrong``) or beside those that it ``cited``. ``was`` is the
-    check's word where a judge's stands in its place.
-    """
-
-    statement: values.Statement
-    doubt: float
-    bearings: Mapping[int, Bearing]
-    cited: bool
-    found: Passage | None = None
-    wrong: bool = False
-    was: Support | None = None
-
-
-def _judged(unit: Unit, verdict: Verdict, said: Support | None) -> Verdict:
-    statement, bearings, was = verdict.statement, verdict.bearings, verdict.statement.support
-    changed = any(bearings[number].copied is Copied.CHANGED for number in statement.chunks if number in bearings)
-    if said == "supported" and was == "partial" and not changed:
-        return replace(verdict, statement=replace(statement, support=said), was=was)
-    if said != "unsupported" or was == said:
-        return verdict
-    own = _statement(unit, written(unit), statement.chance, bearings)
-    return Verdict(statement=replace(own, support=said), doubt=1.0, bearings=bearings, cited=bool(own.chunks), was=was)
-
-
-def _verdict(check: SupportCheck, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> Verdict:
-    bearings = {one.number: one for one in borne.each}
-    cites = written(unit)
-    own = max([borne.own or 0.0, *(one.chance for one in borne.each if one.number in meant(unit))])
-    best = max(borne.each, key=lambda one: one.chance)
-    if not own < SUPPORTED <= best.chance:
-        statement = _statement(unit, cites, own if cites else best.chance, bearings)
-        doubt = float(not cites or statement.support == "unsupported")
-        return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=bool(cites))
-    kept, found = cites if own >= PARTIAL else [], passages[best.number]
-    statement = _statement(unit, [*kept, check.form.cite(found.hit, found.citation)], best.chance, bearings)
-    doubt = 0.0 if cites else UNCITED
-    return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
-
-
-def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, Bearing]) -> values.Statement:
-    chunks = tuple(dict.fromkeys(_best_of(cite, bearings) for cite in cites))
-    support: Support = "partial" if chance >= PARTIAL else "unsupported"
-    if any(_bears(bearings[number]) == TAKEN for number in chunks if number in bearings):
-        support = "supported"
-    citations = tuple(cite.raw for cite in cites if cite.raw)
-    return values.Statement(
-        text=unit.text, citations=citations, support=support, chance=round(chance, 3), chunks=chunks
-    )
-
-
-def _best_bearings(verdicts: Sequence[Verdict]) -> Mapping[int, Bearing]:
-    best: dict[int, Bearing] = {}
-    for verdict in verdicts:
-        for number in verdict.statement.chunks:
-            one = verdict.bearings.get(number)
-            if one and (number not in best or best[number].chance < one.chance):
-                best[number] = one
-    return best
-
-
 class _Changes:
     """What the verdicts change in the tree, run after run."""
 
-    def __init__(self, check: SupportCheck, tree: t.Tree, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> None:
-        self._check = check
-        self._verdicts = {unit.number: verdict for unit, verdict in zip(units, verdicts, strict=True)}
-        self._left = Counter(node.number for node in all_nodes(tree) if isinstance(node, t.Statement))
-        self._gone = self._taken_out(units) if check.unsupported == "remove" else set()
+    def __init__(self, check: SupportCheck, checked: Checked, verdicts: Sequence[Verdict]) -> None:
+        self._check, self._unchecked = check, {unit.number for unit in checked.left}
+        self._verdicts = {unit.number: verdict for unit, verdict in zip(checked.units, verdicts, strict=True)}
+        self._left = Counter(node.number for node in all_nodes(checked.kept.tree) if isinstance(node, t.Statement))
+        self._gone = self._taken_out(checked.units, checked.left) if check.unsupported == "remove" else set()
 
-    def _taken_out(self, units: Sequence[Unit]) -> set[int]:
+    def _taken_out(self, units: Sequence[Unit], left: Sequence[Unit]) -> set[int]:
         """What nothing supports, and what introduced it where it introduces nothing any more."""
         gone = {unit.number for unit in units if self._is_unsupported(unit.number)}
-        kept = {unit.lead for unit in units if unit.number not in gone}
+        kept = {unit.lead for unit in (*units, *left) if unit.number not in gone}
         return gone | {unit.lead for unit in units if unit.number in gone and unit.lead is not None} - kept
 
     def _is_unsupported(self, number: int) -> bool:
@@ -211,7 +148,10 @@ class _Changes:
         verdict = self._verdicts.get(node.number)
         if node.number in self._gone:
             return
-        yield self._changed(node, verdict, last=not self._left[node.number]) if verdict else node
+        last = not self._left[node.number]
+        if node.number in self._unchecked and last and self._check.unsupported != "keep":
+            node = replace(node, note=LEFT)
+        yield self._changed(node, verdict, last=last) if verdict else node
 
     def _changed(self, node: t.Statement, verdict: Verdict, *, last: bool) -> t.Statement:
         children = tuple(_nearest(child, verdict.bearings) for child in node.children)
@@ -233,17 +173,4 @@ def _nearest(node: t.Inline, bearings: Mapping[int, Bearing]) -> t.Inline:
     """A citation that may mean several chunks, of the one that bears its statement out best."""
     if isinstance(node, t.Styled | t.Link):
         return replace(node, children=tuple(_nearest(child, bearings) for child in node.children))
-    return replace(node, chunk=_best_of(node, bearings)) if isinstance(node, t.Cite) else node
-
-
-def _best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
-    """The chunk that a citation means, unless another that it may mean bears the statement out better."""
-    found = [bearings[number] for number in cite.among if number in bearings]
-    best = max(found, key=lambda one: (_bears(one), one.chance), default=None)
-    if best is None or (cite.chunk in bearings and _bears(bearings[cite.chunk]) >= _bears(best)):
-        return cite.chunk
-    return best.number
-
-
-def _bears(one: Bearing) -> int:
-    return TAKEN if one.copied is Copied.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)
+    return replace(node, chunk=best_of(node, bearings)) if isinstance(node, t.Cite) else node

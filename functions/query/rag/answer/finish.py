@@ -18,6 +18,7 @@ from rag.answer.names import names_only
 from rag.answer.quoted import quoted
 from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
+from rag.answer.room import ROOM
 from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.answer.write import Node, nodes_of, plain_text
@@ -26,7 +27,10 @@ from rag.values.answer import Citation, Completion, Context, Placed, Reference, 
 from rag.values.events import Listen, StatementChecked
 
 S_PER_CHAR = 0.0002
-"""The check takes no longer on one processor: measured, .00015 s a character of letters that make no words."""
+"""The check takes no longer on one processor: measured, .00015 s a character of letters that make no words.
+
+No more than ``ROOM`` characters count: a word piece is one at least.
+"""
 UNCHECKED = "the statements were not checked"
 
 
@@ -34,7 +38,8 @@ UNCHECKED = "the statements were not checked"
 class Finished:
     """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
 
-    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``Checked``.
+    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``Checked``, and so many statements
+    are ``unchecked``: there was no room for them.
     ``leaked`` says that it repeats the instructions.
     """
 
@@ -49,6 +54,7 @@ class Finished:
     removed: int = 0
     idle: int = 0
     doubt: float | None = 0.0
+    unchecked: int = 0
     notes: tuple[str, ...] = ()
     leaked: bool = False
 
@@ -115,15 +121,19 @@ class Finish:
         if check is None:
             return Checked(tree)
         unchecked = Checked(tree, doubt=None, notes=(UNCHECKED,))
-        needs_s = S_PER_CHAR * sum(len(unit.claim) for unit in units)
+        needs_s = S_PER_CHAR * min(ROOM, sum(len(unit.claim) for unit in units))
         checked = ledger.soft("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
+        if checked.left:
+            ledger.skipped.append("check")
         judge, stated = self.judge, checked.statements
         if judge is None or not (places := judge.picks(stated)):
             return checked
-        said = ledger.soft("judge", lambda: judge(places, units, stated, context, ledger), None, needs_s=NEEDS_S)
+        said = ledger.soft(
+            "judge", lambda: judge(places, checked.units, stated, context, ledger), None, needs_s=NEEDS_S
+        )
         if said is None:
             return replace(checked, notes=(*checked.notes, NOT_JUDGED))
-        return check.judged(units, checked, said)
+        return check.judged(checked, said)
 
     def _printed(
         self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
@@ -145,6 +155,7 @@ class Finish:
             removed=removed,
             idle=checked.kept.removed,
             doubt=checked.doubt,
+            unchecked=len(checked.left),
             notes=checked.notes,
         )
 

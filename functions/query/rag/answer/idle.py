@@ -32,12 +32,15 @@ class Kept:
         return (f"removed {few} no statement out",) if self.removed else ()
 
 
-def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], index: OpenIndex) -> Kept:
-    """``tree`` without idle citations; ``borne`` tells how each of ``units`` is borne out.
+def without_idle(
+    tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], index: OpenIndex, left: Sequence[Unit] = ()
+) -> Kept:
+    """``tree`` without idle citations; ``borne`` tells how each of ``units`` is borne out, nobody knows it of ``left``.
 
-    What no unit refers to, as in a heading or a list of sources at the end, is held against all of them.
+    What no unit refers to, as in a heading or a list of sources at the end, is held against all of them; it stays where
+    some were ``left``, as do their own.
     """
-    held, idle = set[int](), dict[int, t.Cite]()
+    held, idle = {id(cite) for unit in left for cite in written(unit)}, dict[int, t.Cite]()
     for unit, one in zip(units, borne, strict=True):
         best = max((bearing.chance for bearing in one.each), default=0.0)
         for cite in written(unit):
@@ -51,7 +54,7 @@ def without_idle(tree: t.Tree, units: Sequence[Unit], borne: Sequence[Borne], in
         idle |= {id(cite): cite for cite in drawn if _chance(cite, one) < PARTIAL}
     every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
     stray = {id(cite): cite for cite in every if id(cite) not in held | idle.keys()}
-    if stray:
+    if stray and not left:
         chunks = dict.fromkeys(number for cite in stray.values() for number in cite.among)
         all_borne = index.support([Claim(unit.claim, ()) for unit in units], list(chunks))
         idle |= {key: cite for key, cite in stray.items() if all(_chance(cite, one) < PARTIAL for one in all_borne)}

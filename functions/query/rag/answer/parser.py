@@ -19,6 +19,8 @@ _RAW = re.compile(r"<(?:(script|style|pre|textarea)(?=[\s>]|\Z)|(!--)|[?!])", re
 _SIGNS = re.compile(r"[\[\]`*_~<&\\!]")
 MOST_SIGNS = 1500
 """In one paragraph. Of 2,400 pages of documentation the most that one has is in the hundreds."""
+MOST_CELLS = 2000
+"""In one table; rows behind them are text. A table of 4 KB has no more."""
 
 
 @cache
@@ -49,8 +51,11 @@ def parser(form: CitationForm | None, growing: bool) -> MarkdownIt:
     table = {rule.name: rule.fn for rule in made.block.ruler.__rules__}["table"]
 
     def fenced_table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-        bordered = state.src[state.bMarks[first] + state.tShift[first] :][:1] == "|"
-        return (bordered or not growing) and table(state, first, last, silent)
+        head = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+        columns = head.count("|") + 1
+        rows = first + 2 + MOST_CELLS // columns
+        may_be = columns <= MOST_CELLS and (head[:1] == "|" or not growing)
+        return may_be and table(state, first, min(last, rows), silent)
 
     made.block.ruler.at("table", fenced_table, {"alt": ["paragraph", "reference"]})
     made.block.ruler.at("html_block", closed_html, {"alt": ["paragraph", "reference", "blockquote"]})

@@ -80,6 +80,8 @@ def one_line(blocks: Iterable[t.Block]) -> t.Run:
 
 def trimmed(run: Sequence[t.Inline]) -> t.Run:
     """``run`` without the blanks and the ends of lines around it, and with one end of a line where several are."""
+    if len(run) == 1 and isinstance(only := run[0], t.Text):  # as nearly every item and cell is
+        return (t.Text(text),) if (text := only.text.strip()) else ()
     whole = joined(run)
     pairs = zip((None, *whole), whole, strict=False)
     found = [node for before, node in pairs if not (isinstance(before, t.Break) and isinstance(node, t.Break))]

@@ -138,6 +138,14 @@ class Index:
         ]
         return Found(tuple(hits), seen.evidence, seen.trail)
 
+    def pieces(self, text: str) -> int:
+        """How many word pieces ``text`` has: what ``support`` takes for a claim grows with them.
+
+        Raises:
+            IndexMismatch: the index has no token vectors.
+        """
+        return self._late().pieces(text)
+
     def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
         """How likely each of ``claims`` is borne out by its own chunks together, else by each of the chunks ``among``.
 
@@ -145,10 +153,14 @@ class Index:
             IndexMismatch: the index has no token vectors.
             SearchFailed: there is no such chunk.
         """
+        looker = self._late()
+        numbers = {*among, *(number for claim in claims for number in claim.chunks)}
+        return looker.support(claims, self.fetch(sorted(numbers)), among)
+
+    def _late(self) -> Looker:
         if self._looker is None:
             raise IndexMismatch("The index has no token vectors to check statements with. Run: ragctl ingest PATH")
-        numbers = {*among, *(number for claim in claims for number in claim.chunks)}
-        return self._looker.support(claims, self.fetch(sorted(numbers)), among)
+        return self._looker
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """The chunks of ``numbers``, in that order; SearchFailed when there is no such chunk, or Chroma failed."""

@@ -149,6 +149,10 @@ class Looker:
             trail=tuple(f"also searched as: {view.text}" for view in views if view.respelt),
         )
 
+    def pieces(self, text: str) -> int:
+        """How many word pieces ``text`` has."""
+        return self._embedder.count(text)
+
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], among: Sequence[int]) -> tuple[Borne, ...]:
         """See ``Index.support``; ``chunks`` are all that are cited, and those ``among``."""
         if not chunks:

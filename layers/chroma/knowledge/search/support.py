@@ -53,8 +53,8 @@ The same words in another sentence have cosines from .58 to .75 in codes: beyond
 
 
 def probability(signals: Mapping[str, float]) -> float:
-    """The chance (0..1) that a statement with these ``signals`` is borne out."""
-    return 1 / (1 + math.exp(-INTERCEPT - sum(weight * signals[name] for name, weight in WEIGHTS.items())))
+    """The chance (0..1) that a statement with these ``signals`` is borne out; hundreds of numbers may be nowhere."""
+    return 1 / (1 + math.exp(-max(-500.0, INTERCEPT + sum(weight * signals[name] for name, weight in WEIGHTS.items()))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from rag.answer.check import Checked, SupportCheck
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
 from rag.answer.markdown import markdown
+from rag.answer.room import EACH, ROOM
 from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.answer.title_form import TitleForm
@@ -127,3 +128,31 @@ def test_without_token_vectors_nothing_is_checked_and_the_trail_says_so() -> Non
     checked = check(f"{FALSE} [id_1].", late=False)
     assert (text(checked), checked.statements) == (f"{FALSE} [id_1].", ())
     assert checked.notes == ("the statements were not checked: the index has no token vectors",)
+
+
+# --- an answer that is longer than what is checked
+
+FILLED = ROOM // (EACH + 6)
+"""So many statements of six words there is room for; the double counts words as pieces."""
+
+
+@pytest.mark.parametrize(("more", "note"), [(0, ()), (1, ("1 statement not checked: the answer is too long",))])
+def test_what_there_is_no_room_for_is_said_not_to_be_checked(more: int, note: tuple[str, ...]) -> None:
+    checked = check(" ".join([f"{TRUE} [id_1]."] * (FILLED + more)))
+    assert (len(checked.statements), len(checked.left), checked.notes) == (FILLED, more, note)
+    assert text(checked).count("*(not checked)*") == more
+    assert text(checked).count(TRUE) == FILLED + more
+    assert checked.doubt == pytest.approx(more / (FILLED + more))
+
+
+def test_what_alone_is_more_than_is_checked_hides_nothing_behind_it() -> None:
+    checked = check(f"{'and so on ' * ROOM}[id_1]. {FALSE} [id_2].")
+    assert [(one.text, one.support) for one in checked.statements] == [(f"{FALSE}.", "unsupported")]
+    assert checked.doubt == 1.0
+
+
+@pytest.mark.parametrize("unsupported", ["mark", "remove"])
+def test_citations_of_what_is_not_checked_stay(unsupported: str) -> None:
+    checked = check(" ".join([f"{TRUE} [id_1]."] * FILLED + [f"{FALSE} [id_2]."]), unsupported=unsupported)
+    assert text(checked).endswith(f"{FALSE} [id_2]. *(not checked)*")
+    assert checked.kept.removed == 0

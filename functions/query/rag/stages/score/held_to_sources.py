@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.answer.finish import UNCHECKED
+from rag.answer.room import left_note
 from rag.stages.score.calibrated import level_of
 from rag.values.answer import Confidence, Level, Statement
 
@@ -27,6 +28,7 @@ def held_to_sources(
     removed: int,
     statements: Sequence[Statement] = (),
     doubt: float | None = 0.0,
+    unchecked: int = 0,
     partial: bool = False,
 ) -> Confidence:
     """``confidence`` as far as the answer's citations, and what they say, bear it out.
@@ -37,14 +39,16 @@ def held_to_sources(
         removed: citations of what was not, which were taken out.
         statements: those of the answer, checked.
         doubt: the share of them (0..1) that is not borne out; None where nobody could look.
+        unchecked: how many more there are, which the check had no room for.
         partial: whether the answer broke off.
 
     Returns:
         Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
         score times the smaller one of two shares, that of the citations that are valid and that of the statements that
-        are borne out; at most ``UNVERIFIED_SCORE`` where nobody could look, it broke off, or a statement is in other
-        words than its sources. No more than Medium then, or where one citation was removed or one statement has no
-        support; Low where that is so of half or more; and never above the level of that score, where it is a chance.
+        are borne out; at most ``UNVERIFIED_SCORE`` where nobody could look, or not at all of it, it broke off, or a
+        statement is in other words than its sources. No more than Medium then, or where one citation was removed or one
+        statement has no support; Low where that is so of half or more; and never above the level of that score, where
+        it is a chance.
     """
     unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
     reasons = [confidence.reason]
@@ -60,9 +64,9 @@ def held_to_sources(
     if in_part:
         reasons.append(f"{in_part} of {len(statements)} statements in other words than the sources")
     score = round(confidence.score * min(cited / total, 1 - (doubt or 0.0)), 1)
-    unverified = doubt is None or partial or in_part > 0
+    unverified = doubt is None or partial or in_part > 0 or unchecked > 0
     if unverified:
-        reasons += [UNCHECKED] if doubt is None else []
+        reasons += [UNCHECKED] if doubt is None else left_note(unchecked)
         reasons += [BROKEN_OFF] if partial else []
         score = min(score, UNVERIFIED_SCORE)
     levels = [confidence.level if confidence.raw is None else level_of(score)]

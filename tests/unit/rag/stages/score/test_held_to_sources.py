@@ -66,3 +66,8 @@ def test_part_of_an_answer_is_never_high() -> None:
     assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, the answer broke off")
     low = Confidence("Low", 20.0, "r")
     assert held_to_sources(low, cited=2, removed=0, partial=True).level == "Low"
+
+
+def test_an_answer_that_was_not_checked_as_a_whole_is_never_high() -> None:
+    held = held_to_sources(HIGH, cited=2, removed=0, unchecked=3)
+    assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, 3 statements not checked: the answer is too long")
