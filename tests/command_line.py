@@ -8,18 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional.harness import SETTINGS
 
 from ragctl import cli
 
 type Run = Callable[..., Any]
 
-PREFIXES = ("LLM_", "RAG_", "CHROMA_", "HYBRID_", "STORE_", "TABLE_", "EMBED_")
-OTHERS = ("INDEX_URI", "RAG_PROFILE", "RELEVANCE_THRESHOLD", "SEED_RULES", "RETRIEVER")
+WRITTEN = ("INDEX_URI", "RAG_PROFILE")
+"""What commands set themselves, for the service that they start."""
 
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command; what it prints as JSON where it was asked to, or (exit status, stdout, stderr)."""
-    for name in [*(name for name in os.environ if name.startswith(PREFIXES)), *OTHERS]:
+    for name in [*(name for name in os.environ if name.startswith(SETTINGS)), *WRITTEN]:
         monkeypatch.setenv(name, "")
 
     def run(*arguments: object) -> Any:
