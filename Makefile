@@ -63,7 +63,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock audit clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -95,7 +95,7 @@ nightly: $(DEV_DONE) $(MODEL_DONE) ## The same, all of it, drawn anew; SEED=2026
 evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
 	@$(PYTEST) -q tests/evaluation
 
-build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size table of both architectures; fails over the limit
+build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size table of both architectures; fails over the limit; bills of materials in .aws-sam
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(ARCH)
 	@$(PY) -m layerbuilder sizes --build $(BUILD) --arch $(OTHER_ARCH) --chroma-layer .aws-sam/chroma-$(OTHER_ARCH)
 
@@ -140,6 +140,10 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 	done
 	$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	  -c requirements/chroma.txt $(RIVAL_LOCK).in -o $(RIVAL_LOCK).txt
+
+audit: $(DEV_DONE) ## Ask PyPI for known weaknesses of everything that is pinned; needs the internet
+	@$(PY) -m uv tool run --from pip-audit==2.10.1 pip-audit --strict --require-hashes --disable-pip --progress-spinner off \
+	  $(addprefix -r ,$(wildcard requirements/*.txt) $(RIVAL_LOCK).txt)
 
 clean: ## Remove what was built; keep the indexes
 	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(RIVAL_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
@@ -186,7 +190,7 @@ $(BUILT): $(CHOICES) .aws-sam/chroma-$(ARCH).made $(call OWN_SOURCES,functions l
 .aws-sam/chroma-%.made: $(call OWN_SOURCES,layers/chroma) requirements/chroma.txt requirements/query.txt $(DEV_DONE) $(MODEL_DONE)
 	@echo 'Building the Chroma layer for $* ...'
 	@rm -rf .aws-sam/chroma-$*
-	@$(PY) -m layerbuilder chroma --arch $* --out .aws-sam/chroma-$*
+	@$(PY) -m layerbuilder chroma --arch $* --out .aws-sam/chroma-$* --bill .aws-sam/chroma-$*.cdx.json
 	@touch $@
 
 # What the Makefiles that `sam build` calls begin with, so that it works in a fresh clone too.

@@ -91,9 +91,9 @@ def test_the_sample_is_built_once(project: Project) -> None:
     calls = project.make("build")
     here = project.folder
     assert calls == [
-        "-m layerbuilder chroma --arch x86_64 --out .aws-sam/chroma-x86_64",
+        "-m layerbuilder chroma --arch x86_64 --out .aws-sam/chroma-x86_64 --bill .aws-sam/chroma-x86_64.cdx.json",
         f"sam build INDEX={here}/.index/waypoint PROFILE=waypoint ARCH=x86_64 MAKEFLAGS=",
-        "-m layerbuilder chroma --arch arm64 --out .aws-sam/chroma-arm64",
+        "-m layerbuilder chroma --arch arm64 --out .aws-sam/chroma-arm64 --bill .aws-sam/chroma-arm64.cdx.json",
         "-m layerbuilder sizes --build .aws-sam/build --arch x86_64",
         "-m layerbuilder sizes --build .aws-sam/build --arch arm64 --chroma-layer .aws-sam/chroma-arm64",
     ]

@@ -9,7 +9,7 @@ from subprocess import CalledProcessError
 
 from knowledge.errors import KnowledgeError
 from knowledge.open.index import DEFAULT_COLLECTION
-from layerbuilder import chroma, index, sizes
+from layerbuilder import bill, chroma, index, sizes
 from layerbuilder.bytecode import CompileError
 from layerbuilder.prune import PruneError
 
@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     chroma_command = commands.add_parser("chroma", help="build the Chroma layer")
     chroma_command.add_argument("--arch", choices=sorted(chroma.PLATFORMS), required=True)
     chroma_command.add_argument("--out", type=Path, required=True)
+    chroma_command.add_argument("--bill", type=Path, help="where to write the layer's bill of materials")
     index_command = commands.add_parser("index", help="build the index layer")
     index_command.add_argument("--index", type=Path, required=True)
     index_command.add_argument("--collection", default=DEFAULT_COLLECTION, help="of a Chroma folder made elsewhere")
@@ -47,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     if options.command == "chroma":
         chroma.build(options.out, arch=options.arch)
+        if options.bill:
+            bill.write(options.out, options.bill)
     elif options.command == "index":
         index.build(options.out, index=options.index, collection=options.collection)
     else:
