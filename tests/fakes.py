@@ -22,9 +22,11 @@ from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
+from rag.config.settings import load
 from rag.ports import ChatModel, Index, Writer
-from rag.profiles.inputs import Inputs
-from rag.profiles.services import Services, Stores
+from rag.profiles import PROFILES
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.services import Services, Stores
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable
 from rag.stages.write.chat_writer import ChatWriter
@@ -48,6 +50,12 @@ MARK = "a-mark"
 """What the fences of a prompt are made of in tests."""
 
 _WORD = re.compile(r"\w+")
+
+
+def decline_of(profile: str) -> str:
+    """What the profile says where there is no answer."""
+    inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
+    return PROFILES[profile].build(load(PROFILES[profile].knobs, {}), inputs).decline_text
 
 
 def forget_secrets() -> None:

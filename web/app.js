@@ -7,11 +7,7 @@ import { greet } from "./greeting.js";
 import { followAddress } from "./passage.js";
 import { key } from "./service.js";
 
-const NAMES = { waypoint: "Waypoint", gacounts: "GaCounts", clockify: "Clockify help" };
 const question = at("question");
-
-at("name").textContent = NAMES[document.documentElement.dataset.profile] || "Ask the documents";
-document.title = `${at("name").textContent} – ask the documents`;
 
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();

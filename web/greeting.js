@@ -46,7 +46,14 @@ export async function greet() {
   }
   followAddress();
   try {
-    const { questions } = await read("api/suggestions");
+    const { questions, name, greeting, disclaimer } = await read("api/suggestions");
+    if (name) {
+      at("name").textContent = name;
+      document.title = `${name} – ask the documents`;
+    }
+    if (greeting) at("welcome-title").textContent = greeting;
+    at("disclaimer").textContent = disclaimer;
+    at("disclaimer").hidden = !disclaimer;
     at("suggestions").replaceChildren(...questions.map((text) => element("li", {}, element("button", { type: "button", text }))));
     at("suggestions").hidden = !questions.length;
   } catch {

@@ -11,7 +11,7 @@ from itertools import product
 from fakes import make_hit
 from obedient_llm import CLAIM, ENCODINGS
 
-from rag.config.settings import PROFILE_NAMES, ProfileName
+from rag.profiles import PROFILES
 from rag.values.answer import Hit, Question
 from rag.values.stored import Turn
 
@@ -26,19 +26,21 @@ HONEST = make_hit(
 REPORT = "The offices were open on 214 days of the year. Rome had the most visitors, and Oslo the fewest. " * 6
 EVIL = "https://evil.example/x"
 
-OURS: Mapping[ProfileName, str] = {
+OURS: Mapping[str, str] = {
     "waypoint": "[Refunds > Fees]",
     "gacounts": "(Source: https://ours.example/refunds)",
     "clockify": "[id_1]",
+    "house": "[1]",
 }
 """The mark of ``TRUSTED`` in each profile."""
-NOBODYS: Mapping[ProfileName, str] = {
+NOBODYS: Mapping[str, str] = {
     "waypoint": "[Secret plans > Money]",
     "gacounts": "(Source: https://absent.example/money)",
     "clockify": "[id_99]",
+    "house": "[99]",
 }
 
-type Wording = Callable[[ProfileName], str]
+type Wording = Callable[[str], str]
 
 WANTED: Mapping[str, Mapping[str, Wording]] = {
     "citation": {
@@ -97,7 +99,7 @@ NOT_HIDDEN = ("plain", "a role", "a chat's marks", "a fence", "a separator", "a 
 class Case:
     """An instruction that stands in ``place``; ``hits`` and ``question`` hold it."""
 
-    profile: ProfileName
+    profile: str
     place: str
     wants: str
     wording: str
@@ -116,7 +118,7 @@ def cases(places: tuple[str, ...] = ()) -> Iterator[Case]:
     """Every wording in every place, each in a few dresses: all of them come up with each place and each wish."""
     dresses = list(DRESSES)
     number = 0
-    for profile, place in product(PROFILE_NAMES, places or tuple(PLACES)):
+    for profile, place in product(PROFILES, places or tuple(PLACES)):
         for wants, wordings in WANTED.items():
             for wording, words in wordings.items():
                 for step in range(3):

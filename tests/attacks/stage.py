@@ -16,11 +16,11 @@ from fakes import make_hit
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import Growing, read_answer
 from rag.answer.markdown import markdown
+from rag.answer.number_form import NumberForm
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.answer.tree import Tree
 from rag.answer.write import nodes_of
-from rag.config.settings import ProfileName
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
 
@@ -34,15 +34,17 @@ PERMITS = make_hit(
     TEXT, number=1, cosine=0.9, title="Import permits", url=HELD[0], source_urls=(HELD[0],), section="Time"
 )
 CONTEXT = Context("", (Passage(hit=PERMITS, citation="[Import permits > Time]", text=TEXT),))
-CITED: Mapping[ProfileName, CitationForm] = {
+CITED: Mapping[str, CitationForm] = {
     "waypoint": TitleForm(0.5, 3),
     "gacounts": SourceForm(0.5),
     "clockify": IdForm(),
+    "house": NumberForm(),
 }
-MARKS: Mapping[ProfileName, str] = {
+MARKS: Mapping[str, str] = {
     "waypoint": "[Import permits > Time]",
     "gacounts": f"(Source: {HELD[0]})",
     "clockify": "[id_1]",
+    "house": "[1]",
 }
 
 type Leads = list[tuple[str, str]]
@@ -64,7 +66,7 @@ def nodes(tree: Tree) -> list[Any]:
     return nodes_of(tree, lambda number: (number, str(number)))
 
 
-def through(said: str, profile: ProfileName = "waypoint") -> Leads:
+def through(said: str, profile: str = "waypoint") -> Leads:
     """What in the answer that ``said`` becomes leads elsewhere, as Markdown and as nodes."""
     tree = read_answer(said, CITED[profile], CONTEXT).tree
     return foreign(leads(markdown(tree).text)) + foreign_nodes(nodes(tree))
@@ -96,7 +98,7 @@ def pieces(text: str, seed: int) -> Iterator[str]:
         at += size
 
 
-def streamed(said: str, seed: int, profile: ProfileName = "waypoint") -> Leads:
+def streamed(said: str, seed: int, profile: str = "waypoint") -> Leads:
     """What leads elsewhere at any time while ``said`` is written; also what was told and is no more so at the end."""
     heard = Heard()
     growing = Growing(CITED[profile], CONTEXT, listen=heard)

@@ -21,7 +21,7 @@ from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_i
 from faults.drawing import rng, tenth
 from faults.tally import tally
 
-from rag.config.settings import PROFILE_NAMES, ProfileName, load
+from rag.config.settings import load
 from rag.errors import BadRequest
 from rag.http.chat_completions import WITH_SOURCES, Chat, completion
 from rag.http.replies import query_reply, question_reply, rendered_reply
@@ -39,11 +39,11 @@ MARK = MARKS["waypoint"]
 
 
 @cache
-def knobs(profile: ProfileName) -> Any:
+def knobs(profile: str) -> Any:
     return load(PROFILES[profile].knobs, {"ENABLE_LLM_RERANKING": "false"})
 
 
-def run(profile: ProfileName, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
+def run(profile: str, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
     index = FakeIndex((hit,), evidence=make_evidence(1.0))
     inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", lambda: "0123456789abcdef"))
     return PROFILES[profile].build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
@@ -118,7 +118,7 @@ def test_completions_of_strangers(kind: str) -> None:
 
 def test_fragments_at_random() -> None:
     """Alone and within an answer that cites, one of the two streamed too; the forms of citations take turns."""
-    turn = {said: PROFILE_NAMES[at % len(PROFILE_NAMES)] for at, said in enumerate(drawn(DRAWN, rng("fragments")))}
+    turn = {said: tuple(PROFILES)[at % len(PROFILES)] for at, said in enumerate(drawn(DRAWN, rng("fragments")))}
 
     def read(said: str) -> Leads:
         profile, cites = turn[said], f"Five days {MARKS[turn[said]]}. {said}"
@@ -128,8 +128,8 @@ def test_fragments_at_random() -> None:
     held_back("fragments at random", turn, read)
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_a_profile_s_replies(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_s_replies(profile: str) -> None:
     cases = (f"Five days {MARKS[profile]}.\n\n{one} {MARKS[profile]}" for one in CHOSEN)
     held_back("replies of each profile", cases, lambda said: replied(run(profile, said)))
 
@@ -140,11 +140,11 @@ def test_documents_of_strangers(kind: str) -> None:
 
     The profiles take turns.
     """
-    turn = {text: PROFILE_NAMES[at % len(PROFILE_NAMES)] for at, text in enumerate(strings(kind))}
+    turn = {text: tuple(PROFILES)[at % len(PROFILES)] for at, text in enumerate(strings(kind))}
     held_back(f"{kind} in documents", turn, lambda text: _in_a_document(turn[text], text))
 
 
-def _in_a_document(profile: ProfileName, text: str) -> Leads:
+def _in_a_document(profile: str, text: str) -> Leads:
     hit = make_hit(
         TEXT, number=1, cosine=0.9, title=text, section=f"{text} > {text}", url=text, source_urls=(text, HELD[0])
     )

@@ -12,16 +12,16 @@ from itertools import cycle
 import pytest
 from attacks.completions import DATA
 from attacks.stage import CITED, CONTEXT, MARKS, Heard, pieces
+from fakes import decline_of
 from faults.tally import tally
 from real_model import SAMPLES
 
 from rag.answer.finish import Finish
 from rag.answer.growing import read_answer
 from rag.answer.leak import Leaks
-from rag.config.settings import PROFILE_NAMES, ProfileName, Settings, load
-from rag.profiles import clockify, gacounts, waypoint
+from rag.config.settings import Settings, load
+from rag.profiles import PROFILES
 
-DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockify": clockify.DECLINE}
 SHOWN = 20
 """Words of a prompt that a stream may have shown when it stops: seven long ones, and those between them."""
 FRUIT = ("mango", "kiwi", "lemon", "banana", "cherry", "papaya")
@@ -81,17 +81,17 @@ DRESSES: Mapping[str, Dress] = {
 }  # fmt: skip
 
 
-def _template(profile: ProfileName) -> str:
+def _template(profile: str) -> str:
     return load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
 
 
-def _finish(profile: ProfileName) -> Finish:
-    leaks = Leaks.of(_template(profile), DECLINES[profile], CITED[profile])
-    return Finish(form=CITED[profile], decline=DECLINES[profile], leaks=leaks)
+def _finish(profile: str) -> Finish:
+    decline = decline_of(profile)
+    return Finish(form=CITED[profile], decline=decline, leaks=Leaks.of(_template(profile), decline, CITED[profile]))
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_no_prompt_gets_out(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_prompt_gets_out(profile: str) -> None:
     finish, words = _finish(profile), _template(profile).partition("Rules:")[2].partition("{")[0].split()[:80]
     through = []
     for name, dress in DRESSES.items():
@@ -122,6 +122,6 @@ def _words(line: str) -> str:
 
 def test_no_alarm_over_what_others_wrote() -> None:
     texts = list(_texts())
-    leaks = [_finish(profile).leaks for profile in PROFILE_NAMES]
+    leaks = [_finish(profile).leaks for profile in PROFILES]
     found = [text for text in texts if any(one(text) for one in leaks)]
     assert (found, len(texts) > 200) == ([], True)

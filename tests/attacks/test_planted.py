@@ -14,29 +14,29 @@ from unicodedata import category, normalize
 import pytest
 from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
 from attacks.reading import leads
-from fakes import FakeIndex, deadline, make_inputs, make_services
+from fakes import FakeIndex, deadline, decline_of, make_inputs, make_services
 from faults.drawing import tenth
 from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
 
-from rag.config.settings import PROFILE_NAMES, Settings, load
+from rag.config.settings import Settings, load
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES
-from rag.profiles.inputs import Inputs
-from rag.profiles.services import new_mark
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.services import new_mark
 from rag.stages.write.chat_writer import ChatWriter
 from rag.text.addresses import shown
 
 _WORD = re.compile(r"[a-z0-9]+")
 TEMPLATES = {
     name: {
-        path.name: path.read_text(encoding="utf-8")
-        for path in load(Settings, {"RAG_PROFILE": name}).prompt_path("system.txt").parent.glob("*.txt")
+        file: load(Settings, {"RAG_PROFILE": name}).prompt_path(file).read_text(encoding="utf-8").replace("{about}", "")
+        for file in ("system.txt", "reframe.txt", "judge.txt", "rerank.txt")
     }
-    for name in PROFILE_NAMES
+    for name in PROFILES
 }
-DECLINE = re.compile(r"I don't (?:know based on the MD|have specific information about that in the knowledge base)\.")
+DECLINE = re.compile("|".join(re.escape(decline_of(name).partition(". ")[0]) for name in PROFILES))
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,7 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
             return citation
         ours = chunk.number == TRUSTED.chunk.number
         names = ("[refunds", "ours.example/refunds", "id_1]") if ours else ("[blog", "blog.example/a", "id_2]")
+        names = (*names, *(f"[{each['n']}]" for each in body["references"] if each["chunkId"] == chunk.id))
         raw = re.sub(r"\s*\u2020[^\]\u3011]*", "", citation["raw"].casefold()).replace("\u3010", "[")
         drawn_on = set(_WORD.findall(raw)) <= set(
             _WORD.findall(_visible(f"{chunk.title} {chunk.section} {chunk.text}").lower())
@@ -135,7 +136,7 @@ def test_a_label_in_a_document_cites_nothing(tried: list[Tried]) -> None:
 
 
 def test_no_prompt_leaks(tried: list[Tried]) -> None:
-    runs = {name: _runs("\n".join(TEMPLATES[name].values())) for name in PROFILE_NAMES}
+    runs = {name: _runs("\n".join(TEMPLATES[name].values())) for name in PROFILES}
 
     def leaks(one: Tried, body: dict[str, Any]) -> object:
         asked = _runs(one.case.question.text) | _runs(str(one.case.question.turns))

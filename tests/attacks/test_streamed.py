@@ -15,7 +15,6 @@ from attacks.stage import MARKS, Leads, foreign, streamed
 from attacks.test_completions import MARK, PERMITS, held_back, knobs
 from fakes import FakeIndex, deadline, make_evidence, make_inputs
 
-from rag.config.settings import PROFILE_NAMES, ProfileName
 from rag.http.chat_completions import WITH_SOURCES, Chat, Chunks
 from rag.profiles import PROFILES
 from rag.stages.write.chat_writer import ChatWriter
@@ -46,7 +45,7 @@ class Dripping:
         return Completion(text="".join(self.pieces), model=self.model, finish_reason="stop")
 
 
-def shown(profile: ProfileName, said: str) -> Iterator[str]:
+def shown(profile: str, said: str) -> Iterator[str]:
     """What a client of chat completions has put together, after each delta of ``said``, a character at a time."""
     heard: list[str] = []
     inputs = make_inputs(
@@ -80,7 +79,7 @@ def test_ticks_that_renderers_pair_differently() -> None:
 
 def test_what_was_told_stays() -> None:
     held_back(
-        "streamed completions", TOLD_TOO_SOON, lambda said: [one for p in PROFILE_NAMES for one in streamed(said, 0, p)]
+        "streamed completions", TOLD_TOO_SOON, lambda said: [one for p in PROFILES for one in streamed(said, 0, p)]
     )
 
 
@@ -90,8 +89,8 @@ def test_strings(kind: str) -> None:
     held_back("streamed completions", cases, once)
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_a_profile_s_stream(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_s_stream(profile: str) -> None:
     cases = (f"Five days {MARKS[profile]}.\n\n{one} {MARKS[profile]}" for one in CHOSEN)
     read = lambda said: [lead for so_far in shown(profile, said) for lead in foreign(leads(so_far))]  # noqa: E731
     held_back("streams of each profile", cases, read)

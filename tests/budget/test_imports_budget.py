@@ -11,7 +11,7 @@ import pytest
 import real_model
 from functional.harness import API_KEY
 
-from rag.config.settings import PROFILE_NAMES
+from rag.profiles import PROFILES
 
 MAX_MODULES = 1700
 """FACTS.md counts 1,408 with Chroma, Powertools and openai; this is without openai."""
@@ -60,6 +60,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             **ON_LAMBDA,
             "INDEX_URI": str(target),
+            "RAG_PROFILE": "waypoint",
             "LLM_API_KEY": API_KEY,
             "LLM_BASE_URL": "http://127.0.0.1:9/v1",
         },
@@ -81,7 +82,7 @@ def test_nothing_of_ingest_is_imported(modules: dict[str, set[str]]) -> None:
 
 
 def test_only_the_profile_that_answers_is_imported(modules: dict[str, set[str]]) -> None:
-    profiles = {name for name in modules["all"] if name in {f"rag.profiles.{profile}" for profile in PROFILE_NAMES}}
+    profiles = {name for name in modules["all"] if name in {f"rag.profiles.{profile}" for profile in PROFILES}}
     assert profiles == {"rag.profiles.waypoint"}
 
 

@@ -175,7 +175,12 @@ def starting(index: Path) -> Iterator[Start]:
         patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: model())
 
         def start(**env: str) -> Api:
-            for name, value in {"INDEX_URI": str(index), "STORE_WAIT_S": "60", **env}.items():
+            for name, value in {
+                "INDEX_URI": str(index),
+                "RAG_PROFILE": "waypoint",
+                "STORE_WAIT_S": "60",
+                **env,
+            }.items():
                 patch.setenv(name, value)
             started.append(Api())
             return started[-1]

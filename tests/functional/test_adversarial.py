@@ -12,7 +12,7 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
-from rag.config.settings import PROFILE_NAMES
+from rag.profiles import PROFILES
 from rag.stages.admit.remarks import NOT_ASKED, REPLIES
 
 pytestmark = pytest.mark.slow
@@ -31,13 +31,13 @@ ROUTES = ("/api/query", "/v1/query")
 needs_lists = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/adversarial")
 
 
-@pytest.fixture(scope="module", params=PROFILE_NAMES)
+@pytest.fixture(scope="module", params=PROFILES)
 def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     with starting(waypoint_index) as start:
         yield start(RAG_PROFILE=request.param)
 
 
-@pytest.fixture(scope="module", params=PROFILE_NAMES)
+@pytest.fixture(scope="module", params=PROFILES)
 def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     """A service whose model says what it is asked."""
     with (
@@ -55,7 +55,7 @@ def strings(path: Path) -> list[str]:
 
 def share(service: Api, path: Path) -> list[str]:
     """The third of the strings that is tried in this profile, another one in each."""
-    return strings(path)[PROFILE_NAMES.index(service.health().json["profile"]) :: len(PROFILE_NAMES)]
+    return strings(path)[PROFILES.index(service.health().json["profile"]) :: len(PROFILES)]
 
 
 def check(reply: Reply, text: str) -> None:

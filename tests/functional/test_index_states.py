@@ -18,7 +18,7 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.config.settings import PROFILE_NAMES
+from rag.profiles import PROFILES
 from rag.stages.retrieve.late import NOT_LATE
 
 NOT_LOADED = {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}
@@ -242,7 +242,7 @@ def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, 
     assert body["citations"][0]["score"] == pytest.approx(2 * cosine - 1, abs=1e-3)
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_folder_made_elsewhere_answers_in_every_profile(
     start: Start, tmp_path: Path, embedder: MiniLM, profile: str
 ) -> None:

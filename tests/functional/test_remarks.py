@@ -9,7 +9,7 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import Start, rest_event
 
-from rag.config.settings import PROFILE_NAMES
+from rag.profiles import PROFILES
 from rag.stages.admit.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
 
 KIND = {
@@ -25,7 +25,7 @@ QUESTION = "How much is a telex release?"
 SESSION = "remarks-on-an-answer-0123456789"
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_it_is_answered_in_kind_and_costs_no_model(start: Start, profile: str) -> None:
     with LlmServer(answer=lambda _: "Yes.") as server:
         api = start(RAG_PROFILE=profile, LLM_BASE_URL=server.url, RAG_OLLAMA_URL=server.url)
@@ -48,7 +48,7 @@ def test_without_a_model_the_passage_is_offered_again(start: Start, tmp_path: Pa
     assert (again, simpler, wrong) == (answer, ONLY_QUOTES + answer, REPLIES["dissent"] + VOTE)
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_model_is_asked_the_question_again_with_the_remark(start: Start, tmp_path: Path, profile: str) -> None:
     simpler = "Can you explain that further please?"
     with LlmServer(answer=lambda _: "It costs SGD 45.") as server:

@@ -10,7 +10,7 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from rag.config.knobs import Configured
-from rag.config.settings import Settings, load, variables
+from rag.config.settings import DEFAULT_PROFILE, Settings, load, variables
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES
 
@@ -45,9 +45,9 @@ def models(profile: str) -> tuple[type[Configured], ...]:
 
 
 def named(parameter: dict[str, Any]) -> tuple[str, ...]:
-    """The profiles that the description says it is for: "a only.", "a and b only.", else all."""
-    only = re.match(r"([a-z]+)(?: and ([a-z]+))? only\.", parameter["Description"])
-    found = tuple(name for name in only.groups() if name in PROFILES) if only else ()
+    """The profiles that the description says it is for: "a only.", "a, b and c only.", else all."""
+    only = re.match(r"((?:[a-z]+(?:, | and )?)+) only\.", parameter["Description"])
+    found = tuple(name for name in re.split(", | and ", only[1]) if name in PROFILES) if only else ()
     return found or tuple(PROFILES)
 
 
@@ -103,8 +103,9 @@ def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters
     }
 
 
-def test_profiles_that_can_be_deployed_are_those_that_exist(parameters: dict[str, Any]) -> None:
-    assert parameters["Profile"]["AllowedValues"] == list(PROFILES)
+def test_every_profile_can_be_deployed_and_the_default_is_the_programs(parameters: dict[str, Any]) -> None:
+    assert all(accepts(parameters["Profile"], name) for name in (*PROFILES, "a_fifth_one"))
+    assert parameters["Profile"]["Default"] == DEFAULT_PROFILE
 
 
 def test_every_parameter_has_a_default_and_a_place_in_the_console(raw: dict[str, Any]) -> None:
@@ -146,6 +147,7 @@ def test_what_is_no_setting_does_not_reach_the_program(deploy: Any) -> None:
 def test_descriptions_that_name_profiles_are_understood() -> None:
     assert named({"Description": "clockify only. x"}) == ("clockify",)
     assert named({"Description": "waypoint and gacounts only. x"}) == ("waypoint", "gacounts")
+    assert named({"Description": "gacounts, house and waypoint only. x"}) == ("gacounts", "house", "waypoint")
     assert named({"Description": "efs only. x"}) == named({"Description": "x"}) == tuple(PROFILES)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emulator.errors import EmulatorError
 from emulator.session import ROOT, Session, built
-from emulator.template import allowed_values
+from rag.profiles import PROFILES
 
 TEMPLATE = ROOT / "infra" / "template.yaml"
 
@@ -19,14 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the HTTP status, the body, the function's log and the emulator's report lines.
 
     The exit status is 1 when there is no HTTP response: the function crashed, did not start, or is not built. An event
-    that is no JSON and a profile that the template does not admit are bad usage, 2.
+    that is no JSON and a profile that there is not are bad usage, 2.
     """
     parser = argparse.ArgumentParser(prog="emulator", description=__doc__)
     parser.add_argument("event", type=read_event, metavar="EVENT", help="a JSON file, such as tests/events/query.json")
     parser.add_argument(
         "--profile",
         default="waypoint",
-        choices=allowed_values(TEMPLATE, "Profile"),
+        choices=list(PROFILES),
         help="the template's parameter Profile",
     )
     options = parser.parse_args(arguments)

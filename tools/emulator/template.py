@@ -68,8 +68,3 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
     resolved = {name: resolve(value) for name, value in variables.items()}
     environment = {name: str(value) for name, value in resolved.items() if value is not None}
     return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
-
-
-def allowed_values(path: Path, parameter: str) -> list[str]:
-    """What CloudFormation admits for ``parameter``, which has a list of allowed values."""
-    return [str(value) for value in read_template(path)["Parameters"][parameter]["AllowedValues"]]

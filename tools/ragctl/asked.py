@@ -37,8 +37,8 @@ class Asked:
         usual = asdict(Asked())
         return {name: value for name, value in asdict(self).items() if name != "paths" and value != usual[name]}
 
-    def made(self, profile: str, tables: Mapping[str, str]) -> Made:
-        """What the manifest keeps of it, and of the tables that were read."""
+    def made(self, profile: str, title: str, tables: Mapping[str, str]) -> Made:
+        """What the manifest keeps of it, of the ``title`` of the documents' site, and of the tables that were read."""
         from knowledge.open.manifest import Made
 
         options = {
@@ -46,7 +46,9 @@ class Asked:
             for name, value in self.options.items()
             if name != "base_url"
         }
-        return Made(profile=profile, base_url=self.base_url, paths=self.paths, options=options, tables=tables)
+        return Made(
+            profile=profile, title=title, base_url=self.base_url, paths=self.paths, options=options, tables=tables
+        )
 
     def as_last_time(self, made: Made, *, given: Collection[str]) -> Asked:
         """With what the manifest keeps, but for the options that are ``given`` now.

@@ -172,13 +172,16 @@ def check_seed_rules(settings: Settings) -> str:
     from rag.profiles import PROFILES
     from rag.wiring.seed_notes import seed_note
 
-    if not load(PROFILES[settings.profile].knobs).seed_rules:
+    profile = PROFILES[settings.profile]
+    if not load(profile.knobs).seed_rules:
         return SEED_RULES_OFF
+    if profile.seed is None:
+        raise CheckFailed(f"SEED_RULES is on, but the profile {settings.profile} follows no seed; leave it out")
     try:
         manifest = read_manifest(folder_of(settings.index_place))
     except IndexUnavailable:  # which other checks say
         manifest = None
-    return seed_note(settings.profile, manifest)
+    return seed_note(settings.profile, profile.seed, manifest)
 
 
 def check_port(port: int, host: str = "127.0.0.1") -> str:

@@ -104,6 +104,13 @@ CHUNK = {
     "units": [{"start": 0, "end": len(_SAID), "score": 0.7224}],
     "matches": [{"start": 12, "end": 17, "weight": 0.5426}],
 }
+WELCOME = {
+    "questions": ["Cargo claims"],
+    "name": "Waypoint",
+    "greeting": "",
+    "disclaimer": "",
+}
+
 HEALTH = {
     "status": "ok",
     "profile": "waypoint",

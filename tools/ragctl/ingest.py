@@ -228,7 +228,7 @@ class _Job:
                     lost=reading.lost,
                     emptied={} if self.may_remove else emptied_since(reading, self.settings.index_place),
                     max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
-                    made=self.asked.made(self.settings.profile, tables),
+                    made=self.asked.made(self.settings.profile, reading.site_title, tables),
                     recipe=SEED_RECIPE if self.asked.cut else RECIPE,
                     dry_run=self.dry_run,
                     run=run_documents,

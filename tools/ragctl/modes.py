@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from knowledge.open.index import Index
     from knowledge.types import Hit
-    from rag.config.settings import ProfileName
 
 type Search = Callable[[str, int], tuple[Hit, ...]]
 """The best chunks for a text, at most so many, best first."""
@@ -27,7 +26,7 @@ class Mode(StrEnum):
     late = "late"
 
 
-def searcher(mode: Mode, index: Index, *, profile: ProfileName) -> Search:
+def searcher(mode: Mode, index: Index, *, profile: str) -> Search:
     """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
 
     Raises:
@@ -102,7 +101,7 @@ class _Held:
         return self.index.fields
 
 
-def _hybrid(index: Index, profile: ProfileName) -> Search:
+def _hybrid(index: Index, profile: str) -> Search:
     from rag.config.settings import load
     from rag.profiles import PROFILES
     from rag.stages.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever

@@ -20,7 +20,18 @@ from rag.http.schema import (
     QuestionReply,
     QuestionRequest,
 )
-from ragctl.examples import ANSWER, CHUNK, COMPLETION, COMPLETION_STREAM, DECLINE, HEALTH, MCP_CALL, MCP_RESULT, STREAM
+from ragctl.examples import (
+    ANSWER,
+    CHUNK,
+    COMPLETION,
+    COMPLETION_STREAM,
+    DECLINE,
+    HEALTH,
+    MCP_CALL,
+    MCP_RESULT,
+    STREAM,
+    WELCOME,
+)
 from ragctl.openapi_parts import of_model, of_object, operation, parameter, static_file, told
 
 _OPTIONS = "invalid_json, invalid_query, empty_query, query_too_long, unsafe_query, invalid_parameter"
@@ -148,7 +159,7 @@ def _paths() -> dict[str, Any]:
             "get": operation(
                 "suggestions",
                 "Questions that the index answers, from its own headings",
-                responses={"200": told("Up to six", of_model(SuggestionsReply, {"questions": ["Cargo claims"]}))},
+                responses={"200": told("Up to six, and the page's words", of_model(SuggestionsReply, WELCOME))},
                 errors={**_ANY, **_INDEX},
             )
         },

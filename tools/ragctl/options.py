@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +22,7 @@ IndexDir = Annotated[
 Profile = Annotated[
     str | None,
     typer.Option(
-        "--profile", metavar="P", help="Which system. Default: $RAG_PROFILE, else the index's own, else waypoint."
+        "--profile", metavar="P", help="Which system. Default: $RAG_PROFILE, else the index's own, else house."
     ),
 ]
 
@@ -38,41 +37,46 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
         ConfigurationError: a variable holds something that is not accepted.
         typer.BadParameter: there is no such profile.
     """
-    from rag.config.settings import PROFILE_NAMES, Settings, load
+    from rag.config.settings import Settings, load
+    from rag.profiles import PROFILES
 
     if profile is not None:
-        if profile not in PROFILE_NAMES:
-            raise typer.BadParameter(f"{profile!r} is not one of {', '.join(PROFILE_NAMES)}", param_hint="--profile")
+        if profile not in PROFILES:
+            raise typer.BadParameter(f"{profile!r} is not one of {', '.join(PROFILES)}", param_hint="--profile")
         os.environ["RAG_PROFILE"] = profile
     if index is not None:
         if not index.strip():
             raise typer.BadParameter("it is empty; name a folder", param_hint="--index")
         os.environ["INDEX_URI"] = index
-    _follow_index(PROFILE_NAMES, making=making)
+    _follow_index(making=making)
     return load(Settings)
 
 
-def _follow_index(names: Sequence[str], *, making: bool) -> None:
+def _follow_index(*, making: bool) -> None:
     """Without a profile take the one of the index; with another one say so."""
     from knowledge.open.place import made_of
+    from rag.config.settings import DEFAULT_PROFILE
+    from rag.profiles import PROFILES
 
     given, place = (os.environ.get(name, "").strip() for name in ("RAG_PROFILE", "INDEX_URI"))
     if not place:
-        place = _usual_place(given or (names[0] if making else _made_before(names)))
+        place = _usual_place(given or (DEFAULT_PROFILE if making else _made_before()))
     own = made_of(place).profile
     if given and own and own != given:
         note(f"Note: the index {place} was made for the profile {own}; --profile or RAG_PROFILE says {given}")
-    elif not given and own in names:
+    elif not given and own in PROFILES:
         os.environ["RAG_PROFILE"], os.environ["INDEX_URI"] = own, place
 
 
-def _made_before(names: Sequence[str]) -> str:
-    """The only profile that has an index in its usual place; where none or several have one, the first of ``names``."""
-    default, *_ = names
-    there = [name for name in names if Path(_usual_place(name)).is_dir()]
-    if default in there or len(there) != 1:
-        return default
-    note(f"Note: there is no index {_usual_place(default)}; {_usual_place(there[0])} is used")
+def _made_before() -> str:
+    """The only profile that has an index in its usual place; where none or several have one, the default."""
+    from rag.config.settings import DEFAULT_PROFILE
+    from rag.profiles import PROFILES
+
+    there = [name for name in PROFILES if Path(_usual_place(name)).is_dir()]
+    if DEFAULT_PROFILE in there or len(there) != 1:
+        return DEFAULT_PROFILE
+    note(f"Note: there is no index {_usual_place(DEFAULT_PROFILE)}; {_usual_place(there[0])} is used")
     os.environ["RAG_PROFILE"] = there[0]
     return there[0]
 

@@ -35,17 +35,19 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
     from knowledge.read.documents import Loading, Selection, read
     from ragctl.converters import readers
     from ragctl.pages import Pages
+    from ragctl.site_title import site_title
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     web = [path for path in asked.paths if is_address(path)]
     site = fetch(web, asked, cache=cache) if web else Fetched()
     sites = {path: path if path.is_dir() else path.parent for path in local}
+    pages = Pages.beside(sites, base_url=asked.base_url)
     with progress("Reading") as on_progress:
         reading = read(
             local,
             loading=Loading(
                 readers=readers(),
-                site=Pages.beside(sites, base_url=asked.base_url),
+                site=pages,
                 today=None if asked.drafts else datetime.now(UTC).date(),
             ),
             selection=Selection(include=asked.include, exclude=asked.exclude, follow_links=asked.follow_links),
@@ -58,6 +60,7 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
         failed=(*site.failed, *reading.failed),
         lost=reading.lost | site.lost,
         skipped={**reading.skipped, **site.skipped},
+        site_title=site_title(pages.sites.values(), [page.file for page in site.files]),
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config.settings import Settings, load
+from rag.profiles import PROFILES
 from rag.values.answer import Deadline, Question
 from rag.wiring.service import build_service
 
@@ -95,5 +96,5 @@ def measure(profile: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("waypoint", "gacounts", "clockify"):
+    for name in sys.argv[1:] or PROFILES:
         print(json.dumps(measure(name)))

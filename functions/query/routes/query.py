@@ -17,6 +17,7 @@ from rag.http.replies import (
     question_reply,
     rendered_chunk_reply,
     rendered_reply,
+    welcome_reply,
 )
 from rag.http.schema import FeedbackReply
 from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
@@ -67,8 +68,8 @@ def get_chunk(call: Call, chunk_id: str) -> Response[str]:
 
 
 def get_suggestions(call: Call) -> Response[str]:
-    """Questions that the index answers, for somebody who does not know it."""
-    return json_response(HTTPStatus.OK, {"questions": list(call.service.suggestions())})
+    """What a page begins with, for somebody who does not know the index."""
+    return json_response(HTTPStatus.OK, welcome_reply(call.service.welcome()))
 
 
 def get_health(call: Call) -> Response[str]:

@@ -9,7 +9,7 @@ import pytest
 from emulator import __main__ as program
 from emulator.errors import FunctionFailed, NotBuilt
 from emulator.session import built
-from rag.config.settings import PROFILE_NAMES
+from rag.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[3]
 QUERY = str(ROOT / "tests" / "events" / "query.json")
@@ -53,13 +53,13 @@ def test_any_json_is_an_event(text: str, event: object, tmp_path: Path) -> None:
     assert program.read_event(str(tmp_path / "event.json")) == event
 
 
-def test_a_profile_is_one_that_the_template_admits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_is_one_that_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main(["--profile", "nosuch", QUERY])
     assert ended.value.code == 2
     told = capsys.readouterr().err
     assert "argument --profile: invalid choice: 'nosuch'" in told
-    assert all(profile in told for profile in PROFILE_NAMES)
+    assert all(profile in told for profile in PROFILES)
 
 
 def test_without_a_build_it_says_what_to_run(

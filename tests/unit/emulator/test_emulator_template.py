@@ -98,7 +98,7 @@ def test_short_tags_and_long_names_read_alike(small: Path) -> None:
 def test_the_real_template_s_defaults() -> None:
     environment, memory, timeout = function_settings(TEMPLATE)
     assert environment["INDEX_URI"] == "/opt/index"
-    assert environment["RAG_PROFILE"] == "waypoint"
+    assert environment["RAG_PROFILE"] == "house"
     assert environment["LLM_SECRET_NAME"] == ""
     assert environment["LLM_FALLBACK"] == "none"
     assert "LLM_API_KEY" not in environment

@@ -13,7 +13,7 @@ from rag.answer.tree import Tree
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.profiles import waypoint
+from rag.profiles import PROFILES, waypoint
 from rag.stages.after.route import ConfidenceRouter
 from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import (
@@ -44,7 +44,7 @@ HITS = (
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
     inputs = make_inputs(index, make_writer(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return waypoint.build(waypoint.Knobs(seed_rules=True), inputs)
+    return PROFILES["waypoint"].build(waypoint.Knobs(seed_rules=True), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:

@@ -15,7 +15,9 @@ def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
     """``ragctl serve --source`` need not name it as the first ingest did."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    last = Asked(paths=("docs",), base_url="https://x.example", drafts=True).made("waypoint", {"filters.json": "[]"})
+    last = Asked(paths=("docs",), base_url="https://x.example", drafts=True).made(
+        "waypoint", "", {"filters.json": "[]"}
+    )
 
     for path in ("docs", "./docs/", str(tmp_path / "docs")):
         now = Asked(paths=(path,)).as_last_time(last, given={"paths"})

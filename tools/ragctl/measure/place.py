@@ -41,7 +41,7 @@ def place_of(service: Service, folder: Path = FOLDER) -> Path:
         "profile": settings.profile,
         "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),  # its secrets are masked
         "knobs": load(PROFILES[settings.profile].knobs).model_dump(mode="json"),
-        "prompts": _digest_of_files(sorted(_prompts(settings).glob("*"))),
+        "prompts": _digest_of_files(_prompts(settings)),
         "tables": Tables(settings, service.index).digest(),
         "program": _program(),
     }
@@ -49,8 +49,10 @@ def place_of(service: Service, folder: Path = FOLDER) -> Path:
     return folder / f"{settings.profile}-{digest[:DIGEST_CHARS]}.jsonl"
 
 
-def _prompts(settings: Settings) -> Path:
-    return settings.prompt_path("system.txt").parent
+def _prompts(settings: Settings) -> list[Path]:
+    """The profile's own, and those that profiles share."""
+    folders = dict.fromkeys(settings.prompt_path(name).parent for name in ("system.txt", "judge.txt"))
+    return [path for folder in folders for path in sorted(folder.glob("*"))]
 
 
 def _program() -> str:

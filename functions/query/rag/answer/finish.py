@@ -138,10 +138,10 @@ class Finish:
     def _printed(
         self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
     ) -> Finished:
-        written = markdown(checked.tree)
         hits = {passage.hit.chunk.number: passage.hit for passage in context.used}
         references = references_of(checked.tree, hits, checked.statements, quotes)
         known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
+        written = markdown(self.form.shown(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
         citations = citations_of(written, references, self.form)
         return Finished(
             text=written.text,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.answer.tree import Cite, Link
+from rag.answer.tree import Cite, Link, Tree
 from rag.text.addresses import source_urls
 from rag.values.answer import Chunk, Hit
 
@@ -85,6 +85,11 @@ class CitationForm(ABC):
         """A citation of ``hit`` alone, by the ``mark`` that its passage was shown with."""
         named, number = self.named(hit, mark), hit.chunk.number
         return Cite(number, (number,), mark, named.title, named.section, written)
+
+    def shown(self, tree: Tree, numbers: Mapping[int, int]) -> Tree:
+        """``tree`` as a reader sees its marks; ``numbers`` gives the reference's number of each chunk that it cites."""
+        del numbers
+        return tree
 
     def urls(self, hit: Hit) -> tuple[str, ...]:
         """The addresses that a citation of ``hit`` names."""

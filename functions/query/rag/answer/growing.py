@@ -57,6 +57,7 @@ class Growing:
         leaks: Leaks | None = None,
         listen: Listen | None = None,
     ) -> None:
+        self._form = form
         chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
         self._read = Reader(form, growing=listen is not None)
         self._references = References(form, [passage.hit for passage in context.used])
@@ -125,14 +126,20 @@ class Growing:
         self._links += restricted.removed
         for block in restricted.tree:
             if self.listen is not None:
+                self._cited |= dict.fromkeys(cited_chunks((block,)))
                 self._written = self._with(block)
                 self._plain = f"{self._plain}\n{plain_text((block,))}"[-TAIL:]
-                self._cited |= dict.fromkeys(cited_chunks((block,)))
             self._done.append(block)
 
     def _with(self, block: Block) -> str:
         before = self._done[-1] if self._done else None
-        return f"{self._written}{'\n\n' if self._written else ''}{markdown((block,), before=before).text}"
+        shown = self._form.shown((block,), self._numbers((block,)))
+        return f"{self._written}{'\n\n' if self._written else ''}{markdown(shown, before=before).text}"
+
+    def _numbers(self, blocks: Tree) -> dict[int, int]:
+        """The numbers of references, from 1 on, in the order in which finished blocks, then ``blocks``, cite chunks."""
+        order = dict.fromkeys((*self._cited, *cited_chunks(blocks)))
+        return {chunk: place for place, chunk in enumerate(order, start=1)}
 
     def _open(self, block: Block, source: str) -> Block | None:
         """What is certain of the last block."""
@@ -170,8 +177,7 @@ class Growing:
 
     def _patch(self, blocks: Tree, listen: Listen) -> None:
         first = max(0, len(self._patches) - 1)
-        order = dict.fromkeys((*self._cited, *cited_chunks(blocks[first:])))
-        numbers = {chunk: place for place, chunk in enumerate(order, start=1)}
+        numbers = self._numbers(blocks[first:])
         for place, block in enumerate(blocks[first:], start=first):
             nodes = nodes_of((block,), lambda chunk: (numbers[chunk], self._ids[chunk]))
             if self._patches.get(place) != nodes:

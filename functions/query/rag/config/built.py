@@ -6,7 +6,7 @@ import json
 import platform
 from pathlib import Path
 
-from rag.config.settings import Settings
+from rag.config.settings import DEFAULT_PROFILE, Settings
 from rag.errors import ConfigurationError
 
 BUILT = Path(__file__).resolve().parents[2] / "built.json"
@@ -18,11 +18,13 @@ def check_build(settings: Settings, path: Path = BUILT) -> None:
     """Nothing where there is no ``path``, as in the repository.
 
     Raises:
-        ConfigurationError: the folder was built for another profile, or for another kind of machine.
+        ConfigurationError: the folder was built for another profile or another kind of machine.
     """
     if not path.is_file():
         return
     built = json.loads(path.read_text(encoding="utf-8"))
+    if settings.profile == DEFAULT_PROFILE:  # it is for any documents
+        built = {**built, "PROFILE": DEFAULT_PROFILE}
     here = {"PROFILE": settings.profile, "ARCH": MACHINES.get(platform.machine(), platform.machine())}
     for name, parameter in (("PROFILE", "Profile"), ("ARCH", "Architecture")):
         if built[name] != here[name]:

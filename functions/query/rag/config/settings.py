@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 from rag.config.knobs import Configured, knob
 from rag.errors import ConfigurationError
 
-ProfileName = Literal["waypoint", "gacounts", "clockify"]
-"""The systems that there are: ``rag.profiles.PROFILES`` has each of them."""
-PROFILE_NAMES: tuple[ProfileName, ...] = get_args(ProfileName)
+DEFAULT_PROFILE = "house"
+SHARED_PROMPTS = "shared"
+"""The folder of the prompts that a profile has none of its own of."""
 
 _HERE = Path(__file__).resolve()
 
@@ -24,7 +24,9 @@ _HERE = Path(__file__).resolve()
 class Settings(Configured):
     """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
 
-    profile: ProfileName = knob("waypoint", "RAG_PROFILE", "Which system answers.")
+    profile: str = knob(
+        DEFAULT_PROFILE, "RAG_PROFILE", "Which system answers: one of those below.", pattern="^[a-z][a-z0-9_]{0,63}$"
+    )
     index_uri: str = knob("", "INDEX_URI", "The index: a folder or a file:// address. Empty: .index/<profile>.")
     collection: str = knob(
         "waypoint_kb", "CHROMA_COLLECTION", "The Chroma collection's name.", source="waypoint", min_length=3
@@ -147,12 +149,17 @@ class Settings(Configured):
         return self.index_place.removeprefix("file://").startswith(("/mnt/", "s3://"))
 
     def prompt_path(self, name: str) -> Path:
-        """Where the template ``name`` of this profile lies: beside app.py when deployed, else in the repository."""
-        if self.prompts_dir != Path():
-            return self.prompts_dir / self.profile / name
+        """Where the template ``name`` of this profile lies: the profile's own, else the one that profiles share.
+
+        Templates are beside app.py when deployed, else in the repository. Another folder needs those alone that differ
+        from what is shared.
+        """
         deployed = _HERE.parents[2] / "prompts"
-        root = deployed if deployed.is_dir() else _HERE.parents[4] / "prompts"
-        return root / self.profile / name
+        ours = deployed if deployed.is_dir() else _HERE.parents[4] / "prompts"
+        root = ours if self.prompts_dir == Path() else self.prompts_dir
+        own = root / self.profile / name
+        shared = (place / SHARED_PROMPTS / name for place in (root, ours))
+        return next((place for place in (own, *shared) if place.is_file()), own)
 
 
 def variables(field: FieldInfo) -> tuple[str, ...]:

@@ -60,6 +60,10 @@ class RenderedChunkReply(ChunkReply):
 
 
 class SuggestionsReply(Reply):
-    """Questions that the index answers, up to six."""
+    """What a page begins with: questions that the index answers, up to six, and the words of whoever runs it, each
+    ``""`` where it gave none. ``name`` is who answers."""
 
     questions: list[str]
+    name: str
+    greeting: str
+    disclaimer: str

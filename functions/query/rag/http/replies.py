@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
@@ -18,7 +18,7 @@ from rag.errors import (
 )
 from rag.http.citations_markdown import citations_markdown
 from rag.http.health_schema import HealthReply
-from rag.http.reader_schema import ChunkReply, ClosestReply
+from rag.http.reader_schema import ChunkReply, ClosestReply, SuggestionsReply
 from rag.http.schema import (
     CitationReply,
     ErrorReply,
@@ -32,6 +32,7 @@ from rag.stages.after.route import ConfidenceRouter
 from rag.text.addresses import source_url
 from rag.values.answer import Answer, Citation, Completion, Hit, Reference
 from rag.values.health import Health
+from rag.values.welcome import Welcome
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
@@ -133,6 +134,11 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
 def health_reply(health: Health) -> dict[str, Any]:
     """The body of ``GET /api/health``."""
     return HealthReply.model_validate(health).model_dump(mode="json")
+
+
+def welcome_reply(welcome: Welcome) -> dict[str, Any]:
+    """The body of ``GET /api/suggestions``."""
+    return SuggestionsReply.model_validate(asdict(welcome) | {"questions": list(welcome.questions)}).model_dump()
 
 
 def _closest(hit: Hit) -> dict[str, Any]:

@@ -1,62 +1,72 @@
-"""The systems by name, each as numbers (Knobs) and a shape (build)."""
+"""The systems by name, each as numbers (Knobs) and a shape (build): every module of this package is one.
+
+A profile has ``Knobs`` (an ``EvidenceKnobs``), ``build(knobs, inputs)``, a first line ``Name: what it is`` and, where
+it follows a seed, ``SEED``. Nothing lists it: its name is its file's, and its prompts are in ``prompts/<name>/``.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rag.config.settings import ProfileName
+from rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag.pipeline import Pipeline
-    from rag.profiles.inputs import Inputs
-    from rag.profiles.service_knobs import ServiceKnobs
+    from rag.profiles.shared.evidence import EvidenceKnobs, Seed
+    from rag.profiles.shared.inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)
-class Profile[K: ServiceKnobs]:
-    """``knobs`` are read from the environment; ``build`` makes the pipeline of them. ``about`` is one line."""
+class Profile[K: EvidenceKnobs]:
+    """``knobs`` are read from the environment; ``build`` makes the pipeline of them. ``about`` is one line.
+
+    ``seed`` is None of a profile that follows none.
+    """
 
     about: str
     knobs: type[K]
     build: Callable[[K, Inputs], Pipeline]
+    seed: Seed | None = None
 
 
-def _waypoint() -> Profile[Any]:
-    from rag.profiles import waypoint as module
+class _Found(Mapping[str, Profile[Any]]):
+    """Finds a profile when it is asked for: all of them would cost each cold start 55 ms and 18 modules more."""
 
-    return Profile(module.__doc__ or "", module.Knobs, module.build)
+    def __contains__(self, name: object) -> bool:
+        return any(name == found for found in self)
 
+    def __getitem__(self, name: str) -> Profile[Any]:
+        if name not in self:
+            raise KeyError(name)
+        module = import_module(f"{__name__}.{name}")
 
-def _gacounts() -> Profile[Any]:
-    from rag.profiles import gacounts as module
+        def build(knobs: Any, inputs: Inputs) -> Pipeline:
+            made: Pipeline = module.build(knobs, inputs)
+            return replace(made, profile=name)
 
-    return Profile(module.__doc__ or "", module.Knobs, module.build)
+        return Profile(module.__doc__ or "", module.Knobs, build, getattr(module, "SEED", None))
 
-
-def _clockify() -> Profile[Any]:
-    from rag.profiles import clockify as module
-
-    return Profile(module.__doc__ or "", module.Knobs, module.build)
-
-
-class _OnDemand(Mapping[ProfileName, Profile[Any]]):
-    """Imports a profile when it is asked for: all three would cost each cold start 55 ms and 18 modules more."""
-
-    def __init__(self, profiles: Mapping[ProfileName, Callable[[], Profile[Any]]]) -> None:
-        self._profiles = profiles
-
-    def __getitem__(self, name: ProfileName) -> Profile[Any]:
-        return self._profiles[name]()
-
-    def __iter__(self) -> Iterator[ProfileName]:
-        return iter(self._profiles)
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.ispkg))
 
     def __len__(self) -> int:
-        return len(self._profiles)
+        return sum(1 for _ in self)
 
 
-PROFILES: Mapping[ProfileName, Profile[Any]] = _OnDemand(
-    {"waypoint": _waypoint, "gacounts": _gacounts, "clockify": _clockify}
-)
+PROFILES: Mapping[str, Profile[Any]] = _Found()
+
+
+def profile_named(name: str) -> Profile[Any]:
+    """The profile of that name.
+
+    Raises:
+        ConfigurationError: there is none; the message names those that there are.
+    """
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise ConfigurationError(f"There is no profile {name!r}; RAG_PROFILE is one of {', '.join(PROFILES)}") from None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import field_validator
 
 from rag.answer.forms import IdForm
 from rag.config.knobs import Source
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
-from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import OURS, answer_cache, conversation
+from rag.profiles.shared.base import base
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.service_knobs import OURS
 from rag.stages.admit.admission import StrictAdmission
 from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
 from rag.stages.gate.evidence import UNMEASURED_BAR
 from rag.stages.gate.thresholds import Coverage
 from rag.stages.pack.by_id import IdPacker
-from rag.stages.query.where import RequestFilter
 from rag.stages.refine.mmr import Mmr
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.score.confidence import Weighted
@@ -24,6 +26,14 @@ DECLINE = "I don't know based on the MD."
 
 _SEED = EvidenceSource("clockify")
 SEED_THRESHOLD = 0.25
+SEED = Seed(
+    cuts=True,
+    left_out=(
+        "questions and documents are embedded by the index's model, not by nomic-embed-text",
+        "BM25 counts 30 % for every question: the seed names an intent-aware weight and does not say how it is chosen",
+        "the weights of the confidence's four parts are ours: the seed names the parts alone",
+    ),
+)
 _DOCS = Source("docs/architecture.md")
 
 
@@ -31,6 +41,7 @@ class Knobs(EvidenceKnobs):
     """Clockify's numbers. Scores that gate and confidence read are plain cosines; confidence is 0..100."""
 
     max_query_chars: int = _SEED.max_query_chars(10_000)
+    assistant_name: str = OURS.assistant_name("Clockify help")
     top_k: int = _SEED.chunks(15, ("DEFAULT_TOP_K", "RETRIEVAL_TOP_K"), "Candidates.")
     pack_top: int = _SEED.chunks(8, "DEFAULT_PACK_TOP", "Chunks to pack.")
     mmr_lambda: float = _SEED.share(0.75, "MMR_LAMBDA", "Weight of relevance against diversity.")
@@ -113,27 +124,10 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         ),
         bar=least,
     )
-    rules = decide(knobs, inputs, seed)
-    return Pipeline(
-        profile="clockify",
-        top_k=knobs.top_k,
-        decline_text=DECLINE,
+    pack = IdPacker(int(knobs.context_tokens * knobs.context_share))
+    return replace(
+        base(knobs, inputs, seed=seed, form=IdForm(), pack=pack, decline=DECLINE),
         admit=StrictAdmission(knobs.max_query_chars),
-        remarks=rules.remarks,
-        conversation=conversation(knobs, inputs.services, DECLINE),
-        query_stages=(*rules.query_stages, RequestFilter(inputs.index.fields)),
-        cache=answer_cache(knobs, inputs.services, rules.bar),
-        retrieve=rules.retrieve,
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
-        learn=inputs.services.learn(),
-        gate=rules.gate,
-        pack=IdPacker(int(knobs.context_tokens * knobs.context_share)),
-        write=writing(knobs, inputs),
-        answering=answering(knobs, inputs, IdForm(), DECLINE),
-        score=rules.score,
         route=ConfidenceRouter(knobs.escalate_below),
-        feedback=inputs.services.feedback_log(),
-        categories={},
-        clock=inputs.clock,
-        new_id=inputs.new_id,
     )

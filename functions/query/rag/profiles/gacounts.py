@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rag.answer.source_form import SourceForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
-from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, OURS, ServiceSource, answer_cache, conversation
-from rag.stages.admit.admission import PlainAdmission
+from rag.profiles.shared.base import base
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceSource
 from rag.stages.gate.thresholds import TopScore
 from rag.stages.pack.by_url import UrlPacker
 from rag.stages.query.acronyms import ExpandAcronyms
 from rag.stages.query.filter_rules import RuleFilter
-from rag.stages.query.where import RequestFilter
 from rag.stages.refine.newer_first import NewerFirst
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.score.confidence import TopCosine
@@ -26,12 +27,14 @@ DECLINE = (
 
 _SEED = EvidenceSource("gacounts")
 SEED_THRESHOLD = 0.75
+SEED = Seed(left_out=("questions and documents are embedded by the index's model, not by text-embedding-3-large",))
 
 
 class Knobs(EvidenceKnobs):
     """GaCounts' numbers. Scores are plain cosines, -1..1."""
 
     max_query_chars: int = ServiceSource("waypoint").max_query_chars(1000)
+    assistant_name: str = DESIGN.assistant_name("GaCounts")
     top_k: int = _SEED.chunks(8, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
     threshold: Threshold = _SEED.threshold("the best chunk needs .75", ("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"))
     recency_width: float = _SEED.share(0.02, "RECENCY_WIDTH", "Scores that are closer than this go by date.")
@@ -69,7 +72,6 @@ class Knobs(EvidenceKnobs):
 
 def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
     """The seed's stages over ``inputs``."""
-    services = inputs.services
     bar = knobs.threshold_or(SEED_THRESHOLD)
     seed = Rules(
         retrieve=DenseRetriever(inputs.index, cosine_scale),
@@ -77,35 +79,15 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         score=TopCosine(knobs.high, knobs.medium),
         bar=bar,
     )
-    rules = decide(knobs, inputs, seed)
-    form = SourceForm(knobs.draws_on)
-    return Pipeline(
-        profile="gacounts",
-        top_k=knobs.top_k,
-        decline_text=DECLINE,
-        admit=PlainAdmission(knobs.max_query_chars),
-        remarks=rules.remarks,
-        conversation=conversation(knobs, services, DECLINE),
-        query_stages=(
-            *rules.query_stages,
-            ExpandAcronyms(inputs.acronyms),
-            RequestFilter(inputs.index.fields),
-            RuleFilter(inputs.rules, inputs.index.fields, wall=knobs.seed_rules),
-        ),
-        cache=answer_cache(knobs, services, rules.bar),
-        retrieve=rules.retrieve,
-        learn=services.learn(),
-        order=(NewerFirst(knobs.recency_width),),
-        rerank=services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
-        if knobs.rerank
-        else None,
-        gate=rules.gate,
+    pipeline = base(
+        knobs,
+        inputs,
+        seed=seed,
+        form=SourceForm(knobs.draws_on),
         pack=UrlPacker(knobs.context_tokens),
-        write=writing(knobs, inputs),
-        answering=answering(knobs, inputs, form, DECLINE),
-        score=rules.score,
-        feedback=services.feedback_log(),
-        categories={},
-        clock=inputs.clock,
-        new_id=inputs.new_id,
+        decline=DECLINE,
+        before=(ExpandAcronyms(inputs.acronyms),),
+        after=(RuleFilter(inputs.rules, inputs.index.fields, wall=knobs.seed_rules),),
     )
+    rerank = inputs.services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
+    return replace(pipeline, order=(NewerFirst(knobs.recency_width),), rerank=rerank if knobs.rerank else None)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rag.answer.title_form import TitleForm
 from rag.pipeline import Pipeline
-from rag.profiles.evidence import EvidenceKnobs, EvidenceSource, Rules, Threshold, answering, decide, writing
-from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, answer_cache, conversation
-from rag.stages.admit.admission import PlainAdmission
+from rag.profiles.shared.base import base
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.service_knobs import DESIGN
 from rag.stages.gate.thresholds import AtLeast
 from rag.stages.pack.by_title import TitledPacker
 from rag.stages.pack.tokens import CHARS_PER_TOKEN
-from rag.stages.query.where import RequestFilter
 from rag.stages.refine.min_score import MinScore
 from rag.stages.retrieve.dense import DenseRetriever, l2_scale
 from rag.stages.score.confidence import CountAndMean
@@ -31,12 +32,14 @@ DECLINE = (
 _SEED = EvidenceSource("waypoint")
 _SCALE = "2 cos - 1"
 SEED_THRESHOLD = 0.15
+SEED = Seed()
 
 
 class Knobs(EvidenceKnobs):
     """Waypoint's numbers. Its own scores are on the L2 scale, 2 cos - 1."""
 
     max_query_chars: int = _SEED.max_query_chars(1000)
+    assistant_name: str = DESIGN.assistant_name("Waypoint")
     top_k: int = _SEED.chunks(10, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
     threshold: Threshold = _SEED.threshold(
         "every chunk needs .15 on its scale, 2 cos - 1, and so does a number set here"
@@ -74,27 +77,6 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
         ),
         bar=(least + 1) / 2,
     )
-    rules = decide(knobs, inputs, seed)
     form = TitleForm(knobs.min_dice, knobs.min_contained)
-    return Pipeline(
-        profile="waypoint",
-        top_k=knobs.top_k,
-        decline_text=DECLINE,
-        admit=PlainAdmission(knobs.max_query_chars),
-        remarks=rules.remarks,
-        conversation=conversation(knobs, inputs.services, DECLINE),
-        query_stages=(*rules.query_stages, RequestFilter(inputs.index.fields)),
-        cache=answer_cache(knobs, inputs.services, rules.bar),
-        retrieve=rules.retrieve,
-        refine=rules.refine,
-        learn=inputs.services.learn(),
-        gate=rules.gate,
-        pack=TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form),
-        write=writing(knobs, inputs),
-        answering=answering(knobs, inputs, form, DECLINE),
-        score=rules.score,
-        feedback=inputs.services.feedback_log(),
-        categories=CATEGORIES,
-        clock=inputs.clock,
-        new_id=inputs.new_id,
-    )
+    pack = TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form)
+    return replace(base(knobs, inputs, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)

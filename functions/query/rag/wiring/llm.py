@@ -7,8 +7,8 @@ from rag.adapters.secrets import llm_key
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.ports import Writer
-from rag.profiles.service_knobs import ServiceKnobs
-from rag.profiles.services import new_mark
+from rag.profiles.shared.service_knobs import ServiceKnobs
+from rag.profiles.shared.services import new_mark
 from rag.stages.write.chat_writer import ChatWriter, WithLastResort
 
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
@@ -61,8 +61,9 @@ def build_writer(
     """
     if chat is None:
         return extractive
-    placeholders = ("context", "history") if knobs.prompt_history_chars else ("context",)
-    writer = ChatWriter(chat, prompts.load("system.txt", *placeholders), new_mark, knobs.prompt_history_chars)
+    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []), *knobs.prompt_words)
+    template = prompts.load("system.txt", *placeholders)
+    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, knobs.prompt_words)
     return WithLastResort(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 

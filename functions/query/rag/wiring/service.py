@@ -21,16 +21,17 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES
-from rag.profiles.evidence import EvidenceKnobs
-from rag.profiles.inputs import Inputs
-from rag.profiles.services import Services
+from rag.profiles import profile_named
+from rag.profiles.shared.evidence import EvidenceKnobs, Seed
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.services import Services
 from rag.stages.admit.remarks import Remarks
 from rag.stages.cache.frozen_answer import RECIPE
 from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
+from rag.values.welcome import Welcome
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
 from rag.wiring.remarks import utterances
@@ -50,6 +51,7 @@ class Service:
     """A pipeline and what there is to say about its state. ``chat`` is None when no LLM is configured."""
 
     settings: Settings
+    knobs: EvidenceKnobs
     pipeline: Pipeline
     index: LiveIndex
     chat: OpenAiChat | None
@@ -77,6 +79,22 @@ class Service:
         if self.chat:
             llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
         return Health(profile=self.pipeline.profile, index=state, llm=llm)
+
+    def welcome(self) -> Welcome:
+        """What a page begins with. A name that nobody set is what the documents' site is called.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        words = self.knobs
+        with self.index.lease() as index:
+            title = index.manifest.made.title if index.manifest else ""
+        return Welcome(
+            questions=self.suggestions(),
+            name=words.assistant_name or title,
+            greeting=words.assistant_greeting,
+            disclaimer=words.assistant_disclaimer,
+        )
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
         """The ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
@@ -156,7 +174,7 @@ def build_service(settings: Settings) -> Service:
         ConfigurationError: a setting, a table or a prompt template is wrong.
         ModelMissing: the embedding model is not there.
     """
-    profile = PROFILES[settings.profile]
+    profile = profile_named(settings.profile)
     knobs: EvidenceKnobs = load(profile.knobs)
     prompts, stores = Prompts(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
@@ -190,19 +208,19 @@ def build_service(settings: Settings) -> Service:
         ),
     )
     pipeline = profile.build(knobs, inputs)
-    if knobs.seed_rules:
-        logger.warning("%s", _seed_note(settings, index))
+    if knobs.seed_rules and profile.seed:
+        logger.warning("%s", _seed_note(settings.profile, profile.seed, index))
     if stores:
         pipeline = replace(pipeline, sparing=stores.guard.question)
-    return Service(settings, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
+    return Service(settings, knobs, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
 
 
-def _seed_note(settings: Settings, index: LiveIndex) -> str:
+def _seed_note(profile: str, seed: Seed, index: LiveIndex) -> str:
     try:
         with index.lease() as current:
-            return seed_note(settings.profile, current.manifest)
+            return seed_note(profile, seed, current.manifest)
     except IndexUnavailable:
-        return seed_note(settings.profile, None)
+        return seed_note(profile, seed, None)
 
 
 def _scope(

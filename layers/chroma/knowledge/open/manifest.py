@@ -53,10 +53,11 @@ class Made:
 
     ``profile`` is "" when nobody said. ``paths`` and ``options`` are those of the last ingest; an option's value is a
     scalar or a list of them, as JSON has it. ``tables`` are the texts of its owner's acronyms and filter rules by name
-    (``acronyms.json``).
+    (``acronyms.json``). ``title`` is what the documents' site is called, as they say.
     """
 
     profile: str = ""
+    title: str = ""
     base_url: str = ""
     paths: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
@@ -113,6 +114,7 @@ def dumps(manifest: Manifest) -> str:
         "collection": m.collection,
         "made": {
             "profile": m.made.profile,
+            **({"title": m.made.title} if m.made.title else {}),
             "base_url": m.made.base_url,
             "paths": m.made.paths,
             "options": dict(m.made.options),
@@ -214,6 +216,7 @@ def _made(made: Object) -> Made:
     tables = strict.an_object(made, "tables") if "tables" in made else {}
     return Made(
         profile=strict.text(made, "profile"),
+        title=strict.text(made, "title") if "title" in made else "",
         base_url=strict.text(made, "base_url"),
         paths=strict.texts(made, "paths"),
         options=strict.an_object(made, "options"),

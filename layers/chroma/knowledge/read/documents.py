@@ -51,7 +51,8 @@ class Reading:
     ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be read: what an
     index holds of them, or of what is below them, is as good as it was. ``emptied`` are files without text and folders
     without files, by path: perhaps only for a moment. ``skipped`` counts the files that nobody asked
-    for by suffix, ``left_out`` the documents that are not to be read by the reason.
+    for by suffix, ``left_out`` the documents that are not to be read by the reason. ``site_title`` is what their site
+    is called, where a caller knows it.
     """
 
     documents: tuple[Document, ...]
@@ -61,6 +62,7 @@ class Reading:
     emptied: Mapping[str, Failure] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    site_title: str = ""
 
 
 def read(

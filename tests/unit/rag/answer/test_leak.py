@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from fakes import make_hit
+from fakes import decline_of, make_hit
 
 from rag.answer.forms import IdForm
 from rag.answer.growing import read_answer
 from rag.answer.leak import Leaks
 from rag.answer.write import plain_text
-from rag.config.settings import PROFILE_NAMES, ProfileName, Settings, load
-from rag.profiles import clockify, gacounts, waypoint
+from rag.config.settings import Settings, load
+from rag.profiles import PROFILES
 from rag.values.answer import Context, Passage
 
-DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockify": clockify.DECLINE}
 TEMPLATE = (
     "Answer only from the CONTEXT below; say:\nI do not know this one at all, sorry.\nNever guess a {context} fee."
 )
@@ -52,10 +51,10 @@ def test_fewer_words_and_the_sentence_that_is_asked_for_are_none(said: str) -> N
     assert not Leaks()(said)
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_every_rule_of_the_prompts_is_known_and_a_decline_is_none(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_rule_of_the_prompts_is_known_and_a_decline_is_none(profile: str) -> None:
     prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
-    leaks = Leaks.of(prompt, DECLINES[profile])
-    assert not leaks(DECLINES[profile])
+    leaks = Leaks.of(prompt, decline_of(profile))
+    assert not leaks(decline_of(profile))
     rules = prompt.partition("Rules:")[2].partition("\n5. ")[0].split("\n")
     assert all(leaks(" ".join(rules[at : at + 2])) for at in range(1, len(rules) - 1))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes import decline_of
 
 from rag.config.prompts import load_prompt
-from rag.config.settings import PROFILE_NAMES, ProfileName, Settings, load
+from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
-from rag.profiles import clockify, gacounts, waypoint
+from rag.profiles import PROFILES
 
 
 @pytest.fixture
@@ -50,12 +51,12 @@ PLACEHOLDERS = {
     "waypoint": {"system.txt": ("context",)},
     "gacounts": {"system.txt": ("context", "history"), "rerank.txt": ("question", "passages")},
     "clockify": {"system.txt": ("context",)},
+    "house": {"system.txt": ("context", "about")},
 }
-DECLINES = {"waypoint": waypoint.DECLINE, "gacounts": gacounts.DECLINE, "clockify": clockify.DECLINE}
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: str) -> None:
     settings = load(Settings, {"RAG_PROFILE": profile})
     every = {"reframe.txt": ("history", "question"), "judge.txt": ("passages", "statements")}
     for name, placeholders in {**every, **PLACEHOLDERS[profile]}.items():
@@ -64,7 +65,7 @@ def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profi
         assert "line <<<{fence} and" in prompt
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_the_model_is_told_to_decline_in_the_services_words(profile: ProfileName) -> None:
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_model_is_told_to_decline_in_the_services_words(profile: str) -> None:
     prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
-    assert DECLINES[profile].partition(". ")[0].rstrip(".") + "." in prompt
+    assert decline_of(profile).partition(". ")[0].rstrip(".") + "." in prompt

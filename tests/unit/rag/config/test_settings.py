@@ -15,9 +15,9 @@ from rag.profiles.waypoint import Knobs
 def test_without_a_variable_everything_has_a_default() -> None:
     settings = load(Settings, {})
     assert (settings.profile, settings.collection, settings.index_place) == (
-        "waypoint",
+        "house",
         "waypoint_kb",
-        ".index/waypoint",
+        ".index/house",
     )
     assert (settings.llm_enabled, settings.llm_fallback) == (False, "none")
     assert settings.llm_fallback_models == ("openai/gpt-oss-20b",)
@@ -103,8 +103,14 @@ def test_settings_are_frozen() -> None:
 
 def test_prompts_come_with_the_program_or_from_a_folder(tmp_path: Path) -> None:
     assert load(Settings, {}).prompt_path("system.txt").is_file()
+    ours = load(Settings, {}).prompt_path("judge.txt")
     elsewhere = load(Settings, {"PROMPTS_DIR": str(tmp_path)})
-    assert elsewhere.prompt_path("system.txt") == tmp_path / "waypoint" / "system.txt"
+    assert elsewhere.prompt_path("system.txt") == tmp_path / "house" / "system.txt"
+    assert elsewhere.prompt_path("judge.txt") == ours
+    for folder in ("shared", "house"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "judge.txt").write_text("{passages}{statements}", encoding="utf-8")
+        assert elsewhere.prompt_path("judge.txt") == tmp_path / folder / "judge.txt"
 
 
 def test_an_index_in_another_place() -> None:

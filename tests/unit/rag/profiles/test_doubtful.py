@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
-from rag.config.settings import ProfileName, load
+from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
 from rag.values.answer import Found, Question, SearchQuery
@@ -16,7 +16,7 @@ HIT = make_hit("A permit takes five working days.", title="Permits", section="Ti
 DOUBTED = replace(make_evidence(0.5, bar=1.0), doubt=0.2)
 
 
-def line(profile: ProfileName, **environ: str) -> Pipeline:
+def line(profile: str, **environ: str) -> Pipeline:
     shape = PROFILES[profile]
     inputs = make_inputs(FakeIndex((HIT,)), make_writer(FakeChat(*["Five days."] * 9), "{context}"))
     made = shape.build(load(shape.knobs, environ), inputs)
@@ -38,7 +38,7 @@ def found(query: SearchQuery) -> Found:
         ({"RELEVANCE_THRESHOLD": "0.99"}, None),
     ],
 )
-def test_who_answers_where_there_is_doubt(profile: ProfileName, environ: dict[str, str], writes: str | None) -> None:
+def test_who_answers_where_there_is_doubt(profile: str, environ: dict[str, str], writes: str | None) -> None:
     answer = line(profile, **environ).run(Question(text="How long does a permit take?"), deadline=deadline())
 
     made = answer.completion

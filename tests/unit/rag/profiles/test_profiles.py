@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from fakes import FakeChat, FakeIndex, make_inputs, make_services, make_writer
 
-from rag.config.settings import PROFILE_NAMES, ProfileName, load
+from rag.config.settings import load
 from rag.errors import ConfigurationError
-from rag.profiles import PROFILES
-from rag.profiles.service_knobs import answer_cache, conversation
+from rag.profiles import PROFILES, profile_named
+from rag.profiles.shared.service_knobs import answer_cache, conversation
 
 # Profile, field, the seed's own variable (which wins), and the name that all profiles share.
-SHARED: list[tuple[ProfileName, str, str, str]] = [
+SHARED: list[tuple[str, str, str, str]] = [
     ("gacounts", "threshold", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
     ("gacounts", "llm_model", "GEN_MODEL", "LLM_MODEL"),
     ("clockify", "threshold", "DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
@@ -24,16 +24,27 @@ SHARED: list[tuple[ProfileName, str, str, str]] = [
 ]
 
 
-def knobs(profile: ProfileName, environ: dict[str, str]) -> Any:
+def knobs(profile: str, environ: dict[str, str]) -> Any:
     return load(PROFILES[profile].knobs, environ)
 
 
-def test_every_name_that_the_settings_accept_has_a_profile_and_a_pipeline() -> None:
-    assert tuple(PROFILES) == PROFILE_NAMES
+def test_every_file_is_a_profile_and_has_a_pipeline_of_its_name() -> None:
+    assert set(PROFILES) == {"house", "waypoint", "gacounts", "clockify"}
+    assert len(PROFILES) == 4
     for name, profile in PROFILES.items():
         built = profile.build(knobs(name, {}), make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")))
         assert built.profile == name
         assert profile.about.lower().startswith(f"{name}: ")
+    with pytest.raises(ConfigurationError, match=r"no profile 'shared'; .* clockify, gacounts, house, waypoint$"):
+        profile_named("shared")
+
+
+def test_only_a_seed_has_rules_to_go_back_to() -> None:
+    assert [name for name, profile in PROFILES.items() if profile.seed is None] == ["house"]
+    with pytest.raises(ConfigurationError, match="follows no seed"):
+        PROFILES["house"].build(
+            knobs("house", {"SEED_RULES": "on"}), make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
+        )
 
 
 def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_without_a_store() -> None:
@@ -44,7 +55,7 @@ def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_with
         made = (conversation(read, services, "No.").memory, answer_cache(read, services, 0.4))
         found[name] = tuple(part is not None for part in made)
         assert (conversation(read, bare, "No.").memory, answer_cache(read, bare, 0.4)) == (None, None)
-    assert found == {"waypoint": (True, False), "gacounts": (True, True), "clockify": (True, False)}
+    assert found == {"gacounts": (True, True)} | dict.fromkeys(("house", "waypoint", "clockify"), (True, False))
 
 
 def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
@@ -61,7 +72,7 @@ def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
 
 def test_only_gacounts_prompt_has_a_place_for_history() -> None:
     found = {name: knobs(name, {"HISTORY_CHARS": "700"}).prompt_history_chars for name in PROFILES}
-    assert found == {"waypoint": 0, "gacounts": 700, "clockify": 0}
+    assert found == {"house": 0, "waypoint": 0, "gacounts": 700, "clockify": 0}
 
 
 def test_the_shared_name_is_read_and_the_seeds_own_wins() -> None:
@@ -78,9 +89,9 @@ def test_an_error_names_the_variable_that_was_set(name: str, value: str) -> None
 
 
 def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
-    names = {"gacounts": "MIN_SIMILARITY", "clockify": "DEFAULT_THRESHOLD", "waypoint": "RELEVANCE_THRESHOLD"}
+    names = {"gacounts": "MIN_SIMILARITY", "clockify": "DEFAULT_THRESHOLD"}
     for profile in PROFILES:
-        assert knobs(profile, {names[profile]: "0.7"}).threshold_or(None) == 0.7
+        assert knobs(profile, {names.get(profile, "RELEVANCE_THRESHOLD"): "0.7"}).threshold_or(None) == 0.7
         assert knobs(profile, {"RELEVANCE_THRESHOLD": "-0.7"}).threshold_or(None) == -0.7
         for unset in ({}, {"RELEVANCE_THRESHOLD": "auto"}):
             assert knobs(profile, unset).threshold_or(None) is None

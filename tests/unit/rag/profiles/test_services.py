@@ -1,4 +1,4 @@
-"""rag.profiles.services: a service is there when what it needs is."""
+"""rag.profiles.shared.services: a service is there when what it needs is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 from fakes import SERVICE_PROMPTS, FakeChat, make_services
 
-from rag.profiles.services import Services
+from rag.profiles.shared.services import Services
 from rag.values.answer import Question
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rag.errors import LlmUnavailable
 from rag.ports import ChatModel, Writer
@@ -26,13 +26,14 @@ class ChatWriter:
     What is filled in stands between lines that it cannot hold, made with ``new_mark`` for each call; the prompt calls
     what they hold ``{fence}``.
     ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
-    understood.
+    understood. ``words`` are what its owner's placeholders stand for.
     """
 
     chat: ChatModel
     system_prompt: str
     new_mark: Callable[[], str]
     history_chars: int = 0
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -48,6 +49,7 @@ class ChatWriter:
         passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
         fence = fence_for(self.new_mark, self.system_prompt, passages, said, question.text, question.understood)
         values = {
+            **self.words,
             "context": fence.around(passages),
             "history": history_section(fence.around(said)),
             "fence": fence.mark,

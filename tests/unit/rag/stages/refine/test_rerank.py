@@ -17,7 +17,7 @@ from rag.stages.refine.rerank import LlmRerank, needs_rerank, number_passages, p
 from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, Refined, Usage
 
 TEMPLATE = "Q: {question}\nP: {passages}"
-PROMPT = Path(__file__).parents[5] / "prompts" / "gacounts" / "rerank.txt"
+PROMPT = Path(__file__).parents[5] / "prompts" / "shared" / "rerank.txt"
 
 
 def hits(*scores: float) -> tuple[Hit, ...]:

@@ -1,4 +1,4 @@
-"""What every profile says of what it remembers: conversations, and answers where its seed caches them.
+"""What every profile says of itself and of what it remembers: conversations, and answers where its seed caches them.
 
 The seeds of Waypoint and Clockify have no conversations. People who ask on a page expect to be understood when they go
 on, so every profile recalls five turns.
@@ -6,10 +6,11 @@ on, so every profile recalls five turns.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from rag.profiles.llm_knobs import LlmKnobs, LlmSource
-from rag.profiles.services import Services
+from rag.profiles.shared.llm_knobs import LlmKnobs, LlmSource
+from rag.profiles.shared.services import Services
 from rag.stages.cache.answer_cache import CacheSlot
 from rag.stages.conversation.conversation import Conversation
 
@@ -20,6 +21,13 @@ class ServiceSource(LlmSource):
     def max_query_chars(self, default: int) -> Any:
         """The longest question that is admitted."""
         return self.characters(default, "MAX_QUERY_LENGTH", "Longest question.")
+
+    def assistant_name(self, default: str) -> Any:
+        """Who answers, as the page has it."""
+        doc = (
+            "Who answers, as the page and the model are told. Empty: the page says what the documents' site is called."
+        )
+        return self.knob(default, "ASSISTANT_NAME", doc, max_length=100)
 
     def history_turns(self, default: int) -> Any:
         """How much of a session is recalled."""
@@ -37,12 +45,30 @@ OURS = ServiceSource()
 
 
 class ServiceKnobs(LlmKnobs):
-    """The numbers of memory and cache; both also need a store (TABLE_NAME, STORE_PATH)."""
+    """The words of the page, and the numbers of memory and cache; both also need a store (TABLE_NAME, STORE_PATH)."""
 
+    top_k: int
+    max_query_chars: int
+    assistant_name: str = OURS.assistant_name("")
+    assistant_greeting: str = OURS.knob("", "ASSISTANT_GREETING", "What the page says first.", max_length=500)
+    assistant_contact: str = OURS.knob(
+        "",
+        "ASSISTANT_CONTACT",
+        "Whom to ask where the documents hold no answer, as house says then: an address, a number, a name.",
+        max_length=200,
+    )
+    assistant_disclaimer: str = OURS.knob(
+        "", "ASSISTANT_DISCLAIMER", "What the page says below its field, such as how far to trust it.", max_length=500
+    )
     history_turns: int = DESIGN.history_turns(5)
     history_chars: int = DESIGN.characters(4000, "HISTORY_CHARS", "Longest history in a prompt.", least=0)
     reframe_budget_s: float = DESIGN.seconds(5.0, "REFRAME_TIMEOUT_S", "Longest wait for a rewriting.", most=60)
     cache: bool = DESIGN.cache(False)
+
+    @property
+    def prompt_words(self) -> Mapping[str, str]:
+        """What the system prompt's own placeholders stand for, by name."""
+        return {}
 
     @property
     def prompt_history_chars(self) -> int:

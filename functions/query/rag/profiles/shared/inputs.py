@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rag.ports import Index, Writer
-from rag.profiles.services import Services
+from rag.profiles.shared.services import Services
 from rag.stages.admit.remarks import Remarks
 from rag.stages.query.acronyms import AcronymTable
 from rag.stages.query.filter_rules import RuleTable

@@ -17,18 +17,24 @@ from rag.answer.finish import Finish
 from rag.answer.forms import CitationForm
 from rag.answer.leak import Leaks
 from rag.config.knobs import Env, Source
+from rag.errors import ConfigurationError
 from rag.ports import Index, Remarks, Retriever, Writer
-from rag.profiles.inputs import Inputs
-from rag.profiles.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
+from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
 from rag.slots import Gate, QueryStage, Refine, Score
+from rag.stages.after.route import ESCALATE_BELOW
 from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.stages.gate.other_language import TellsLanguage
 from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
 from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.stages.retrieve.late import LateRetriever
 from rag.stages.score.calibrated import CalibratedConfidence
+from rag.stages.score.confidence import Weighted
 from rag.stages.write.doubtful import QuotesDoubtful
 from rag.stages.write.extractive import ExtractiveWriter
+
+UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70.0, medium=ESCALATE_BELOW)
+"""The confidence of an index that was not calibrated, such as a Chroma folder of somebody else's: Clockify's."""
 
 type Threshold = Literal["auto"] | Annotated[float, Field(ge=-1, le=1)]
 
@@ -92,6 +98,14 @@ class EvidenceKnobs(ServiceKnobs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """What SEED_RULES=on is not, in words: ``left_out``. The seed itself ``cuts`` documents, or leaves that open."""
+
+    cuts: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The slots of a pipeline that judge what is found.
 
@@ -108,14 +122,20 @@ class Rules:
     query_stages: tuple[QueryStage, ...] = ()
 
 
-def decide(knobs: EvidenceKnobs, inputs: Inputs, seed: Rules) -> Rules:
-    """The ``seed``'s rules where they are asked for, else the evidence."""
+def decide(knobs: EvidenceKnobs, inputs: Inputs, seed: Rules | None) -> Rules:
+    """The ``seed``'s rules where they are asked for, else the evidence.
+
+    Raises:
+        ConfigurationError: they are asked for, and there is no seed.
+    """
     if knobs.seed_rules:
+        if seed is None:
+            raise ConfigurationError("SEED_RULES is on, but this profile follows no seed; leave it out")
         return replace(seed, retrieve=_retriever(knobs, inputs.index)) if knobs.retriever else seed
     return Rules(
         retrieve=_retriever(knobs, inputs.index),
         gate=TellsLanguage(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
-        score=CalibratedConfidence(seed.score),
+        score=CalibratedConfidence(seed.score if seed else UNCALIBRATED),
         bar=knobs.threshold_or(UNMEASURED_BAR),
         remarks=inputs.remarks,
         query_stages=(inputs.remarks.leave_out,) if inputs.remarks else (),
