@@ -20,6 +20,7 @@ from rag.http.schema import (
     QuestionReply,
     QuestionRequest,
 )
+from rag.version import VERSION
 from ragctl.examples import ANSWER, CHUNK, COMPLETION, COMPLETION_STREAM, DECLINE, HEALTH, MCP_CALL, MCP_RESULT, STREAM
 from ragctl.openapi_parts import of_model, of_object, operation, parameter, static_file, told
 
@@ -67,7 +68,7 @@ def openapi() -> str:
         "openapi": "3.1.0",
         "info": {
             "title": "Serverless RAG question answering",
-            "version": "1",
+            "version": VERSION,
             "description": "Answers with checked citations and a confidence, or an honest refusal.",
         },
         "security": [{"apiKey": []}, {}],

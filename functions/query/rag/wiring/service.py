@@ -31,6 +31,7 @@ from rag.stages.write.extractive import MODEL as EXTRACTIVE
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
+from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
 from rag.wiring.remarks import utterances
@@ -76,7 +77,7 @@ class Service:
         llm = LlmState(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
             llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
-        return Health(profile=self.pipeline.profile, index=state, llm=llm)
+        return Health(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
         """The ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
