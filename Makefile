@@ -63,7 +63,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock audit clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -145,8 +145,11 @@ audit: $(DEV_DONE) ## Ask PyPI for known weaknesses of everything that is pinned
 	@$(PY) -m uv tool run --from pip-audit==2.10.1 pip-audit --strict --require-hashes --disable-pip --progress-spinner off \
 	  $(addprefix -r ,$(wildcard requirements/*.txt) $(RIVAL_LOCK).txt)
 
+wheel: $(TOOLS_DONE) $(MODEL_DONE) ## Build a package for pip into dist, with the embedding model in it
+	@$(PY) -m hatchling build --target wheel --directory dist
+
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(RIVAL_VENV) .aws-sam .cache $(MODEL) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(RIVAL_VENV) .aws-sam .cache $(MODEL) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE

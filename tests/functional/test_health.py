@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from fakes_llm import LlmServer, error, reply
 from functional.harness import API_KEY, IN_SCOPE, REPOSITORY, Api, Start
 
+from rag.version import VERSION
+
 
 def test_the_whole_of_it(api: Api) -> None:
     reply = api.health()
@@ -14,8 +16,8 @@ def test_the_whole_of_it(api: Api) -> None:
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"
     assert reply.headers["x-content-type-options"] == "nosniff"
-    assert set(body) == {"status", "profile", "index", "llm"}
-    assert (body["status"], body["profile"]) == ("ok", "waypoint")
+    assert set(body) == {"status", "version", "profile", "index", "llm"}
+    assert (body["status"], body["version"], body["profile"]) == ("ok", VERSION, "waypoint")
     assert body["llm"] == {"engine": "extractive", "model": "extractive", "lastError": None}
     index = body["index"]
     assert set(index) == {"documents", "chunks", "embeddingModel", "builtAt", "version", "manifest"}

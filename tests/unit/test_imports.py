@@ -15,7 +15,7 @@ ROOTS = ("functions/query", "layers/chroma", "tools")
 
 # A room may import itself and every room of the lines above its own.
 LAW = (
-    {"rag.values", "rag.text"},
+    {"rag.values", "rag.text", "rag.version"},
     {"rag.errors"},
     {"rag.ports", "rag.config", "rag.ledger"},
     {"rag.answer"},

@@ -25,6 +25,7 @@ IMPORTED = (
     "aws_lambda_powertools", "chromadb", "gunicorn", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers",
 )  # fmt: skip
 
+_PACKAGE = "serverless-rag"
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "tools.txt"
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==[^\s\\]+[^\\]*", re.MULTILINE)
 
@@ -71,10 +72,15 @@ def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
 
 
 def check_packages(requirements: Path = _REQUIREMENTS) -> str:
-    """The pinned versions are installed, and the large ones can be imported."""
+    """The pinned versions are installed, and the large ones can be imported.
+
+    A clone's lock pins everything; an installed package, which has no ``requirements``, what it depends on itself.
+    """
     from packaging.requirements import Requirement
 
-    pinned = [Requirement(match[0].strip()) for match in _PINNED.finditer(requirements.read_text(encoding="utf-8"))]
+    clone = requirements.is_file()
+    lines = _pins(requirements) if clone else metadata.requires(_PACKAGE) or []
+    pinned = [Requirement(line) for line in lines]
     wanted = [item for item in pinned if item.marker is None or item.marker.evaluate()]
     wrong = []
     for item in wanted:
@@ -91,8 +97,13 @@ def check_packages(requirements: Path = _REQUIREMENTS) -> str:
         except ImportError as exc:
             wrong.append(f"{name} cannot be imported ({exc})")
     if wrong:
-        raise CheckFailed(f"{'; '.join(wrong)}. Run: rm -r .venv && make setup")
+        mend = "Run: rm -r .venv && make setup" if clone else f"Install {_PACKAGE} anew, in an environment of its own"
+        raise CheckFailed(f"{'; '.join(wrong)}. {mend}")
     return f"{len(wanted)} as pinned"
+
+
+def _pins(lock: Path) -> list[str]:
+    return [match[0].strip() for match in _PINNED.finditer(lock.read_text(encoding="utf-8"))]
 
 
 def check_model() -> str:

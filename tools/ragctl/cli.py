@@ -32,8 +32,17 @@ for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate,
 
 
 @app.callback(invoke_without_command=True)
-def root(context: typer.Context) -> None:
+def root(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     """Index documents, search them, ask them, serve them."""
+    if version:
+        from rag.version import VERSION
+
+        typer.echo(f"ragctl {VERSION}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         note(context.get_help())
         raise typer.Exit(BAD_USAGE)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rag.version import VERSION
+
 _SAID = "A confirmed ocean booking can be changed free of charge until 72 hours before departure."
 _MARK = "[Booking Amendments and Cancellations > Changing a confirmed ocean booking]"
 _TITLE, _SECTION = "Booking Amendments and Cancellations", "Changing a confirmed ocean booking"
@@ -113,6 +115,7 @@ WELCOME = {
 
 HEALTH = {
     "status": "ok",
+    "version": VERSION,
     "profile": "waypoint",
     "index": {
         "documents": 28,

@@ -20,6 +20,7 @@ from rag.http.schema import (
     QuestionReply,
     QuestionRequest,
 )
+from rag.version import VERSION
 from ragctl.examples import (
     ANSWER,
     CHUNK,
@@ -78,7 +79,7 @@ def openapi() -> str:
         "openapi": "3.1.0",
         "info": {
             "title": "Serverless RAG question answering",
-            "version": "1",
+            "version": VERSION,
             "description": "Answers with checked citations and a confidence, or an honest refusal.",
         },
         "security": [{"apiKey": []}, {}],

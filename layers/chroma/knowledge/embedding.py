@@ -29,7 +29,12 @@ MANIFEST_FILE = "model.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
-HOW_TO_GET_IT = "Run: make model"
+HOW_TO_GET_IT = (
+    "Run: make model"
+    if DEFAULT_MODEL_DIR.with_name("modelbuilder").is_dir()
+    else "Install a package that `make wheel` built: it holds the model"
+)
+"""A clone builds the model; an installed package came with it, or was built without."""
 
 READINGS = 4
 """A question and what of it is read apart."""

@@ -32,6 +32,16 @@ def test_packages_are_compared_with_their_pins(tmp_path: Path) -> None:
     assert f"typer is {installed} instead of ==0.0.1; no-such-package is missing. Run: " in str(failed.value)
 
 
+def test_an_installed_package_is_compared_with_what_it_depends_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = {"serverless-rag": [f"rich=={version('rich')}", "typer==0.0.1"]}
+    monkeypatch.setattr("ragctl.checks.metadata.requires", needs.get)
+
+    with pytest.raises(CheckFailed, match=r"^typer is \S+ instead of ==0\.0\.1\. Install serverless-rag anew"):
+        check_packages(tmp_path / "tools.txt")
+
+
 def test_every_pin_of_the_repository_is_understood() -> None:
     lines = (Path(__file__).parents[3] / "requirements" / "tools.txt").read_text().splitlines()
     pins = sum("==" in line and not line.startswith((" ", "#")) for line in lines)

@@ -27,9 +27,10 @@ class LlmHealth(Reply):
 
 
 class HealthReply(Reply):
-    """The service is ready."""
+    """The service is ready. version is the program's, index.version a hash of the index's content."""
 
     status: Literal["ok"] = "ok"
+    version: str
     profile: str
     index: IndexHealth
     llm: LlmHealth

@@ -18,6 +18,7 @@ from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Method, Params, Server
 from rag.text.addresses import source_url
 from rag.values.answer import Answer, Hit, Question
+from rag.version import VERSION
 
 SCHEME = "chunk://"
 MARKDOWN = "text/markdown"
@@ -114,7 +115,7 @@ def server(knowledge: Knowledge, *, profile: str, tell: Callable[[Exception], st
         "resources/templates/list": lambda params: {"resourceTemplates": [_TEMPLATE]},
         "resources/read": lambda params: _read(knowledge, params, tell),
     }
-    info = {"name": "serverless-rag", "title": f"Documents ({profile})", "version": "1"}
+    info = {"name": "serverless-rag", "title": f"Documents ({profile})", "version": VERSION}
     return Server(methods, info, _INSTRUCTIONS)
 
 

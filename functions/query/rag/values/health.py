@@ -29,8 +29,9 @@ class LlmState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """A service that is ready."""
+    """A service that is ready. ``version`` is the program's."""
 
+    version: str
     profile: str
     index: IndexState
     llm: LlmState

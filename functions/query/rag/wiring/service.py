@@ -32,6 +32,7 @@ from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Hit, Question, SearchQuery
 from rag.values.health import Health, IndexState, LlmState
 from rag.values.welcome import Welcome
+from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
 from rag.wiring.remarks import utterances
@@ -78,7 +79,7 @@ class Service:
         llm = LlmState(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
             llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
-        return Health(profile=self.pipeline.profile, index=state, llm=llm)
+        return Health(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
 
     def welcome(self) -> Welcome:
         """What a page begins with. A name that nobody set is what the documents' site is called.
