@@ -35,10 +35,10 @@ def fetch(addresses: Sequence[str], asked: Asked, *, cache: Path) -> Fetched:
     Raises:
         SourceUnreadable: of one address no page can be had.
     """
+    from documents.crawl import Limits, crawl
+    from documents.crawl.addresses import path_name
     from knowledge.errors import SourceUnreadable
     from knowledge.read.walk import Found
-    from ragctl.crawl import Limits, crawl
-    from ragctl.crawl.addresses import path_name
 
     files: dict[str, Found] = {}
     failed: list[Failure] = []

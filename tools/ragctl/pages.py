@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragctl.sites.addresses import address
-from ragctl.sites.finding import site_of
-from ragctl.sites.site import Site
+from documents.sites.addresses import address
+from documents.sites.finding import site_of
+from documents.sites.site import Site
 
 if TYPE_CHECKING:
     from knowledge.read.walk import Found
@@ -34,7 +34,7 @@ class Pages:
 
     def as_read(self, text: str, found: Found, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        from ragctl.markup import Surroundings, as_read
+        from documents.markup import Surroundings, as_read
 
         site = self._site(found)
         surroundings = Surroundings(

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 
+from documents.converters.output import Converted, Unconvertible
 from knowledge.errors import SourceUnreadable
 from knowledge.read.loading import NoText
-from ragctl.converters.output import Converted, Unconvertible
 
 _KINDS = {
     "AsciiDoc": ("from_asciidoc", ".adoc", ".asciidoc"),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ragctl.converters.output import Unconvertible, own_title
+from documents.converters.output import Unconvertible, own_title
 
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 

@@ -6,8 +6,8 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 
-from ragctl.converters.asciidoc_inline import cell
-from ragctl.converters.tables import table
+from documents.converters.asciidoc_inline import cell
+from documents.converters.tables import table
 
 MAX_COLUMNS = 100
 

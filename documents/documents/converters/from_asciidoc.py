@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from documents.converters import asciidoc_table
+from documents.converters.asciidoc_inline import resolved, words
+from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
 from knowledge.read.decoding import decode
-from ragctl.converters import asciidoc_table
-from ragctl.converters.asciidoc_inline import resolved, words
-from ragctl.converters.output import Converted, Unconvertible, compose, converted, fence, literal
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_DEPTH = 30

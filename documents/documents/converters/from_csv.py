@@ -7,9 +7,9 @@ import io
 from collections import Counter
 from itertools import islice
 
+from documents.converters import sheets
+from documents.converters.output import Converted, Unconvertible, compose, converted
 from knowledge.read.decoding import decode
-from ragctl.converters import sheets
-from ragctl.converters.output import Converted, Unconvertible, compose, converted
 
 MAX_BYTES = 100 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000

@@ -6,9 +6,9 @@ import io
 
 import mammoth
 
-from ragctl.converters import archives
-from ragctl.converters.from_html import markdown, parse
-from ragctl.converters.output import compose
+from documents.converters import archives
+from documents.converters.from_html import markdown, parse
+from documents.converters.output import compose
 
 MAX_XML_BYTES = 16 * 1024 * 1024
 """mammoth takes some 40 bytes of memory for each byte of XML; 16 MiB are more than a thousand pages."""

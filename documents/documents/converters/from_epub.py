@@ -13,9 +13,9 @@ from zipfile import BadZipFile, ZipFile
 
 from bs4 import BeautifulSoup
 
-from ragctl.converters import archives
-from ragctl.converters.from_html import page_markdown, parse
-from ragctl.converters.output import Unconvertible, compose, one_line, own_title
+from documents.converters import archives
+from documents.converters.from_html import page_markdown, parse
+from documents.converters.output import Unconvertible, compose, one_line, own_title
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 

@@ -11,9 +11,9 @@ from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
 from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
-from ragctl.converters import html_tables
-from ragctl.converters.output import compose, fence, literal, one_line
-from ragctl.converters.tables import table
+from documents.converters import html_tables
+from documents.converters.output import compose, fence, literal, one_line
+from documents.converters.tables import table
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (

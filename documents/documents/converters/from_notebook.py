@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ragctl.converters.from_html import markdown, parse
-from ragctl.converters.output import Unconvertible, compose, fence
+from documents.converters.from_html import markdown, parse
+from documents.converters.output import Unconvertible, compose, fence
 
 MAX_BYTES = 100 * 1024 * 1024
 MAX_OUTPUT_LINES = 20

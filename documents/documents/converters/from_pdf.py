@@ -13,12 +13,12 @@ from itertools import groupby, pairwise
 
 from pypdf import PageObject, PdfReader
 
-from ragctl.converters import pdf_tables
-from ragctl.converters.output import Converted, Unconvertible, compose, converted, literal, one_line, own_title
-from ragctl.converters.pdf_layout import markdown
-from ragctl.converters.pdf_layout import title as title_of
-from ragctl.converters.pdf_pages import Line
-from ragctl.converters.pdf_tables import Table
+from documents.converters import pdf_tables
+from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line, own_title
+from documents.converters.pdf_layout import markdown
+from documents.converters.pdf_layout import title as title_of
+from documents.converters.pdf_pages import Line
+from documents.converters.pdf_tables import Table
 
 _NO_PASSWORD = ""  # of files that anybody may open, but not change
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}

@@ -11,9 +11,9 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
-from ragctl.converters import archives
-from ragctl.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
-from ragctl.converters.tables import letter, table
+from documents.converters import archives
+from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
+from documents.converters.tables import letter, table
 
 MAX_XML_BYTES = 64 * 1024 * 1024
 """Of all parts that are XML, which lxml holds in memory as trees."""

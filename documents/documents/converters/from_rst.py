@@ -13,10 +13,10 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
 
+from documents.converters import sphinx_markup
+from documents.converters.from_html import markdown, parse
+from documents.converters.output import Converted, Unconvertible, compose, converted
 from knowledge.read.decoding import decode
-from ragctl.converters import sphinx_markup
-from ragctl.converters.from_html import markdown, parse
-from ragctl.converters.output import Converted, Unconvertible, compose, converted
 
 MAX_BYTES = 5 * 1024 * 1024
 """docutils reads some 50 KB in a second."""

@@ -12,8 +12,8 @@ from typing import Any
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
-from ragctl.converters import archives, sheets
-from ragctl.converters.output import Converted, Unconvertible, compose, converted, one_line
+from documents.converters import archives, sheets
+from documents.converters.output import Converted, Unconvertible, compose, converted, one_line
 
 MAX_XML_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from ragctl.converters.output import literal
-from ragctl.converters.pdf_pages import (
+from documents.converters.output import literal
+from documents.converters.pdf_pages import (
     GAP_SCALE,
     HEADING_SCALE,
     Line,

@@ -10,8 +10,8 @@ from typing import Any
 
 from pypdf import PageObject
 
-from ragctl.converters import sheets
-from ragctl.converters.output import one_line
+from documents.converters import sheets
+from documents.converters.output import one_line
 
 MAX_PAGE_BYTES = 2_000_000
 MAX_EDGES = 4000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragctl.converters.output import Unconvertible, literal, one_line
-from ragctl.converters.tables import letter, records
+from documents.converters.output import Unconvertible, literal, one_line
+from documents.converters.tables import letter, records
 
 MAX_CELLS = 2_000_000
 """More are not read: some 30 MB of text, which no question about a document is asked of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ragctl.converters.output import one_line
+from documents.converters.output import one_line
 
 MAX_TABLE_COLUMNS = 8
 MAX_TABLE_LINE_CHARS = 300

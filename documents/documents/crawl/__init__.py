@@ -7,18 +7,18 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from documents.crawl import robots
+from documents.crawl.addresses import Site, given, short_hash
+from documents.crawl.cache import Cache
+from documents.crawl.crawler import Crawl, OnProgress
+from documents.crawl.pace import Pace
+from documents.crawl.replies import Client
+from documents.crawl.result import pages
+from documents.crawl.values import Crawled, Limits, Page
+from documents.crawl.visit import copy_of
+from documents.crawl.world import World
 from knowledge.errors import SourceUnreadable
 from knowledge.types import Failure
-from ragctl.crawl import robots
-from ragctl.crawl.addresses import Site, given, short_hash
-from ragctl.crawl.cache import Cache
-from ragctl.crawl.crawler import Crawl, OnProgress
-from ragctl.crawl.pace import Pace
-from ragctl.crawl.replies import Client
-from ragctl.crawl.result import pages
-from ragctl.crawl.values import Crawled, Limits, Page
-from ragctl.crawl.visit import copy_of
-from ragctl.crawl.world import World
 
 __all__ = ["Crawled", "Limits", "Page", "crawl"]
 

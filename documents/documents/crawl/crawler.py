@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from documents.crawl.cache import Cache, Entry
+from documents.crawl.frontier import Frontier
+from documents.crawl.listing import Listing
+from documents.crawl.replies import Client, Exhausted, Trouble
+from documents.crawl.robots import Rules
+from documents.crawl.scope import ANOTHER_HOST, Scope
+from documents.crawl.values import MIB, Limits
+from documents.crawl.visit import NotTaken, Visited, copy_of, visit
+from documents.crawl.world import World
 from knowledge.errors import SourceUnreadable
 from knowledge.types import Failure
-from ragctl.crawl.cache import Cache, Entry
-from ragctl.crawl.frontier import Frontier
-from ragctl.crawl.listing import Listing
-from ragctl.crawl.replies import Client, Exhausted, Trouble
-from ragctl.crawl.robots import Rules
-from ragctl.crawl.scope import ANOTHER_HOST, Scope
-from ragctl.crawl.values import MIB, Limits
-from ragctl.crawl.visit import NotTaken, Visited, copy_of, visit
-from ragctl.crawl.world import World
 
 STOPS_AFTER = 5
 """Addresses in a row without an answer after which a site is left alone."""

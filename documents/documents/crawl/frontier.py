@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from ragctl.crawl.addresses import NotWeb, normal
-from ragctl.crawl.robots import Rules
-from ragctl.crawl.scope import ANOTHER_HOST, Scope
+from documents.crawl.addresses import NotWeb, normal
+from documents.crawl.robots import Rules
+from documents.crawl.scope import ANOTHER_HOST, Scope
 
 MAX_KNOWN = 200_000
 """Addresses that are remembered as met; what a trap of endless links adds after that is not even counted."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bs4 import BeautifulSoup, Tag
 from bs4.filter import SoupStrainer
 
-from ragctl.crawl.addresses import NotWeb, normal
-from ragctl.crawl.replies import USER_AGENT
-from ragctl.crawl.robots import directives
+from documents.crawl.addresses import NotWeb, normal
+from documents.crawl.replies import USER_AGENT
+from documents.crawl.robots import directives
 
 _PARSER = "lxml"
 """Python's own takes minutes for 300 KB of ``<a <a <a``, and gives up on ``<![ x ]]>``; a crawl has one process."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from documents.crawl import sitemap
+from documents.crawl.frontier import Frontier
+from documents.crawl.replies import Client, Trouble
 from knowledge.types import Failure
-from ragctl.crawl import sitemap
-from ragctl.crawl.frontier import Frontier
-from ragctl.crawl.replies import Client, Trouble
 
 MAX_SITEMAPS = 500
 

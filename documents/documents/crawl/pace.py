@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from ragctl.crawl.world import World
+from documents.crawl.world import World
 
 MAX_CRAWL_DELAY_S = 30.0
 """A longer ``Crawl-delay`` than this counts as this: a thousand pages take eight hours then."""

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from ragctl.crawl.addresses import NotWeb, normal
-from ragctl.crawl.networks import Deadline, GuardedBackend, Refused
-from ragctl.crawl.pace import Pace
-from ragctl.crawl.values import MIB, Limits
-from ragctl.crawl.world import World
+from documents.crawl.addresses import NotWeb, normal
+from documents.crawl.networks import Deadline, GuardedBackend, Refused
+from documents.crawl.pace import Pace
+from documents.crawl.values import MIB, Limits
+from documents.crawl.world import World
 
 USER_AGENT = "ragctl"
 REPLY_TIMEOUTS = 10

@@ -8,10 +8,10 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from ragctl.crawl.addresses import path_name, short_hash
-from ragctl.crawl.cache import Cache, Entry
-from ragctl.crawl.values import Page
-from ragctl.crawl.visit import Visited
+from documents.crawl.addresses import path_name, short_hash
+from documents.crawl.cache import Cache, Entry
+from documents.crawl.values import Page
+from documents.crawl.visit import Visited
 
 
 def pages(visits: Sequence[Visited], *, changed: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 from protego import Protego
 
-from ragctl.crawl.replies import USER_AGENT, Client, Exhausted, Trouble
+from documents.crawl.replies import USER_AGENT, Client, Exhausted, Trouble
 
 _WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 MAX_BYTES = 500 * 1024

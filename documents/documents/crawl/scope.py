@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from documents.crawl import kinds
+from documents.crawl.addresses import Site, folder
 from knowledge.errors import SourceUnreadable
-from ragctl.crawl import kinds
-from ragctl.crawl.addresses import Site, folder
 
 ANOTHER_HOST = "another host"
 _SOURCES = "/_sources/"

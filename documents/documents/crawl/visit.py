@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ragctl.crawl import kinds, links, robots, sitemap
-from ragctl.crawl.cache import Cache, Entry, digest
-from ragctl.crawl.replies import Client, Reply, Trouble
-from ragctl.crawl.world import World
+from documents.crawl import kinds, links, robots, sitemap
+from documents.crawl.cache import Cache, Entry, digest
+from documents.crawl.replies import Client, Reply, Trouble
+from documents.crawl.world import World
 
 GONE = (404, 410)
 MAX_TYPE_CHARS = 60

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ragctl.crawl.networks import Resolve, resolve
+from documents.crawl.networks import Resolve, resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

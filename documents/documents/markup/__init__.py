@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragctl.markup.clean import as_read
-from ragctl.markup.surroundings import Surroundings
+from documents.markup.clean import as_read
+from documents.markup.surroundings import Surroundings
 
 __all__ = ["Surroundings", "as_read"]

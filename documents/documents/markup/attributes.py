@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragctl.markup.edits import GONE, tidy
+from documents.markup.edits import GONE, tidy
 
 _ITEM = r"""(?:[.#][\w:.!/\[\]%-]+|[:@]?[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s"'{}]+))"""
 # With a colon: 29 of 45 pages of a Jekyll theme's documentation, 29 of 111 in docs_jekyll. Without: 63 of 137 in

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ragctl.markup import html, jsx, liquid
-from ragctl.markup.attributes import without_attributes
-from ragctl.markup.code import Hidden
-from ragctl.markup.containers import without_containers
-from ragctl.markup.includes import taken_in
-from ragctl.markup.shortcodes import without_shortcodes
-from ragctl.markup.surroundings import Surroundings
+from documents.markup import html, jsx, liquid
+from documents.markup.attributes import without_attributes
+from documents.markup.code import Hidden
+from documents.markup.containers import without_containers
+from documents.markup.includes import taken_in
+from documents.markup.shortcodes import without_shortcodes
+from documents.markup.surroundings import Surroundings
 
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
 # A blank as an entity: in 9 of 100 chunks of a GitBook site, whose editor writes "&#x20;" at the end of what is bold.

@@ -10,10 +10,10 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from ragctl.markup.code import code_lines
-from ragctl.markup.mdc import slots_named, yaml_block
-from ragctl.markup.names import ADMONITIONS, NO_CONTAINERS
-from ragctl.markup.props import head, parameters, shown
+from documents.markup.code import code_lines
+from documents.markup.mdc import slots_named, yaml_block
+from documents.markup.names import ADMONITIONS, NO_CONTAINERS
+from documents.markup.props import head, parameters, shown
 
 MAX_DEPTH = 12
 """Blocks in blocks that are taken apart: Nuxt's site has 6. Deeper ones stay as they are."""

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ragctl.markup.code import Hidden
-from ragctl.markup.edits import Edit, edited
-from ragctl.markup.names import BLOCKS, INLINE, KNOWN, UNSEEN
-from ragctl.markup.place import line_start
-from ragctl.markup.props import parameters, shown
-from ragctl.markup.tables import table
+from documents.markup.code import Hidden
+from documents.markup.edits import Edit, edited
+from documents.markup.names import BLOCKS, INLINE, KNOWN, UNSEEN
+from documents.markup.place import line_start
+from documents.markup.props import parameters, shown
+from documents.markup.tables import table
 
 TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)"

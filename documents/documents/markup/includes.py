@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ragctl.markup.edits import GONE, tidy
-from ragctl.markup.surroundings import Surroundings
+from documents.markup.edits import GONE, tidy
+from documents.markup.surroundings import Surroundings
 
 MAX_DEPTH = 4
 

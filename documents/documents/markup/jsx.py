@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragctl.markup.edits import Edit, edited
-from ragctl.markup.props import unquoted
-from ragctl.markup.surroundings import Surroundings
+from documents.markup.edits import Edit, edited
+from documents.markup.props import unquoted
+from documents.markup.surroundings import Surroundings
 
 _MODULE = re.compile(
     r"^(?:import\s+(?:type\s+)?(?:[\w*{][^;\n]*(?:\n[^;\n]+){0,40}?\bfrom\s*[\"']|[\"'])"

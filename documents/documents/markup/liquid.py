@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from ragctl.markup.edits import Edit, edited
-from ragctl.markup.place import among_words, in_address
-from ragctl.markup.props import parameters, shown, unquoted
-from ragctl.markup.surroundings import Surroundings
+from documents.markup.edits import Edit, edited
+from documents.markup.place import among_words, in_address
+from documents.markup.props import parameters, shown, unquoted
+from documents.markup.surroundings import Surroundings
 
 # 2,207 tags on five sites have at most 288 characters behind their name.
 _TAG = re.compile(r"\{%[-~]?\s*(?P<name>[\w:-]+)(?P<rest>(?:[^%\n]|%(?!\})|\n(?!\n)){0,500}?)[-~]?%\}")

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragctl.markup.edits import Edit, edited
-from ragctl.markup.place import among_words, in_address
-from ragctl.markup.props import parameters, shown
-from ragctl.markup.surroundings import Surroundings
+from documents.markup.edits import Edit, edited
+from documents.markup.place import among_words, in_address
+from documents.markup.props import parameters, shown
+from documents.markup.surroundings import Surroundings
 
 _OPENER = re.compile(r"\{\{([<%])")
 _INSIDE = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]+)(?P<rest>.*)", re.DOTALL)

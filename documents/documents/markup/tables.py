@@ -6,8 +6,8 @@ import re
 
 from bs4 import BeautifulSoup, Tag
 
-from ragctl.converters.from_html import markdown
-from ragctl.markup.code import Hidden
+from documents.converters.from_html import markdown
+from documents.markup.code import Hidden
 
 
 def table(source: str, hidden: Hidden) -> str:

@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from documents.sites.configuration import setting
+from documents.sites.docusaurus import docusaurus_path
+from documents.sites.hugo import hugo_path
+from documents.sites.jekyll import jekyll_path
+from documents.sites.paths import directory, folder_or, said, unnumbered
+from documents.sites.site import Mount, Site
 from knowledge.read.fields import is_web
-from ragctl.sites.configuration import setting
-from ragctl.sites.docusaurus import docusaurus_path
-from ragctl.sites.hugo import hugo_path
-from ragctl.sites.jekyll import jekyll_path
-from ragctl.sites.paths import directory, folder_or, said, unnumbered
-from ragctl.sites.site import Mount, Site
 
 PAGE_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt", ".ipynb"})
 """What a site makes pages of; other files keep their suffix in their address."""

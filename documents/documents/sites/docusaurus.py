@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ragctl.sites.configuration import MAX_BYTES, block, literals
-from ragctl.sites.paths import day, said, unnumbered
-from ragctl.sites.site import Mount, Site
+from documents.sites.configuration import MAX_BYTES, block, literals
+from documents.sites.paths import day, said, unnumbered
+from documents.sites.site import Mount, Site
 
 _DATED = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[-/](.+)")
 _FOLDER = frozenset({"index", "readme"})

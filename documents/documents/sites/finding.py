@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragctl.sites import tools
-from ragctl.sites.signs import kind_of
-from ragctl.sites.site import ANCHORS, Mount, Site
+from documents.sites import tools
+from documents.sites.signs import kind_of
+from documents.sites.site import ANCHORS, Mount, Site
 
 MAX_UP = 6
 """How many folders above the given one are looked into; not beyond a repository's top."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ragctl.sites.configuration import read, setting, text
-from ragctl.sites.paths import day, directory, said, slug
-from ragctl.sites.site import Mount, Site
+from documents.sites.configuration import read, setting, text
+from documents.sites.paths import day, directory, said, slug
+from documents.sites.site import Mount, Site
 
 _SUFFIXES = ("toml", "yaml", "yml", "json")
 _FOLDER = frozenset({"index", "_index"})

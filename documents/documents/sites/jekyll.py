@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragctl.sites.configuration import setting, text
-from ragctl.sites.paths import day, said, slug
-from ragctl.sites.site import Site
+from documents.sites.configuration import setting, text
+from documents.sites.paths import day, said, slug
+from documents.sites.site import Site
 
 _POST = re.compile(r"(\d{4}-\d\d?-\d\d?)-(.+)")
 _PLACE = re.compile(r":([a-z_]+)")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urljoin
 
-from ragctl.sites.configuration import read, setting, text
-from ragctl.sites.docusaurus import docusaurus
-from ragctl.sites.hugo import hugo
-from ragctl.sites.site import ANCHORS, Mount, Site
+from documents.sites.configuration import read, setting, text
+from documents.sites.docusaurus import docusaurus
+from documents.sites.hugo import hugo
+from documents.sites.site import ANCHORS, Mount, Site
 
 _SCRIPTS = ("ts", "js", "mjs", "mts", "cjs")
 

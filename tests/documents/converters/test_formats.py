@@ -1,4 +1,4 @@
-"""ragctl.converters: what is read of sheets, notebooks, slides, books and of texts in other markups."""
+"""documents.converters: what is read of sheets, notebooks, slides, books and of texts in other markups."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
-from ragctl.converters import readers
-from ragctl.converters.output import Unconvertible
+from documents.converters import readers
+from documents.converters.output import Unconvertible
 
 
 def read(suffix: str, data: bytes | str) -> tuple[str, tuple[str, ...]]:

@@ -11,8 +11,8 @@ from faults.tally import tally
 from openpyxl import Workbook
 from openpyxl.worksheet._reader import WorkSheetParser
 
-from ragctl.converters import from_xlsx, readers, sheets
-from ragctl.converters.output import Unconvertible
+from documents.converters import from_xlsx, readers, sheets
+from documents.converters.output import Unconvertible
 
 XMLNS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given as given_that
 from hypothesis import strategies as st
 
+from documents.crawl.addresses import NotWeb, Site, folder, given, normal, path_name
 from knowledge.errors import SourceUnreadable
-from ragctl.crawl.addresses import NotWeb, Site, folder, given, normal, path_name
 
 
 @pytest.mark.parametrize(

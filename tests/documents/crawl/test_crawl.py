@@ -1,4 +1,4 @@
-"""``ragctl.crawl`` against a site on this machine: what is read, what is refused, and what a bad day does to it."""
+"""``documents.crawl`` against a site on this machine: what is read, what is refused, and what a bad day does to it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from web_server import (
     zipped,
 )
 
+from documents.crawl import Crawled, Limits, crawl
 from knowledge.errors import SourceUnreadable
-from ragctl.crawl import Crawled, Limits, crawl
 
 HERE = frozenset({"127.0.0.1"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.crawl import kinds
+from documents.crawl import kinds
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.crawl.links import read
+from documents.crawl.links import read
 
 URL = "https://docs.example.com/guide/"
 

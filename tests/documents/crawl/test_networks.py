@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragctl.crawl.networks import Deadline, GuardedBackend, Refused, is_public
+from documents.crawl.networks import Deadline, GuardedBackend, Refused, is_public
 
 # Link-local with the addresses of clouds' metadata, loopback, private, shared, test nets, multicast, reserved.
 PRIVATE_4 = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.crawl.robots import directives
+from documents.crawl.robots import directives
 
 
 @pytest.mark.parametrize(

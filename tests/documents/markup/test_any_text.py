@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragctl.markup import Surroundings, as_read
+from documents.markup import Surroundings, as_read
 
 FRAGMENTS = [
     *("{{< a >}}", "{{< /a >}}", "{{%", "%}}", "{{", "}}", "{% raw %}", "{% endraw %}", "{% if x %}", "{%", "%}"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.markup import Surroundings, as_read
+from documents.markup import Surroundings, as_read
 
 
 def read(text: str, *, kind: str = "", suffix: str = ".md", root: Path = Path("/nowhere")) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ragctl.sites.addresses import address
-from ragctl.sites.configuration import literals
-from ragctl.sites.finding import site_of
-from ragctl.sites.site import Site
+from documents.sites.addresses import address
+from documents.sites.configuration import literals
+from documents.sites.finding import site_of
+from documents.sites.site import Site
 
 BASE = "https://x.test"
 
