@@ -32,9 +32,9 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
     Raises:
         SourceUnreadable: a path does not exist, or no page of an address can be had.
     """
-    from documents.converters import readers
     from knowledge.read.documents import Loading, Selection, read
     from ragctl.pages import Pages
+    from ragctl.readers import readers
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     web = [path for path in asked.paths if is_address(path)]

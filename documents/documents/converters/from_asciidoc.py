@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from documents.converters import asciidoc_table
 from documents.converters.asciidoc_inline import resolved, words
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
-from knowledge.read.decoding import decode
+from documents.values import Decode
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_DEPTH = 30
@@ -32,7 +32,7 @@ _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 _DROPPED = re.compile(r"'''|<<<|//(?!/)")
 
 
-def convert(data: bytes) -> str | Converted:
+def convert(data: bytes, decode: Decode) -> str | Converted:
     """The text as Markdown.
 
     Raises:

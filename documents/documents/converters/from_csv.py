@@ -9,7 +9,7 @@ from itertools import islice
 
 from documents.converters import sheets
 from documents.converters.output import Converted, Unconvertible, compose, converted
-from knowledge.read.decoding import decode
+from documents.values import Decode
 
 MAX_BYTES = 100 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000
@@ -19,7 +19,7 @@ _SAMPLE_ROWS = 100
 _SAMPLE_CHARS = 1 << 20
 
 
-def convert(data: bytes) -> str | Converted:
+def convert(data: bytes, decode: Decode) -> str | Converted:
     """The rows as Markdown.
 
     Raises:

@@ -16,7 +16,7 @@ from docutils.core import publish_doctree, publish_from_doctree
 from documents.converters import sphinx_markup
 from documents.converters.from_html import markdown, parse
 from documents.converters.output import Converted, Unconvertible, compose, converted
-from knowledge.read.decoding import decode
+from documents.values import Decode
 
 MAX_BYTES = 5 * 1024 * 1024
 """docutils reads some 50 KB in a second."""
@@ -45,7 +45,7 @@ _OPTION = re.compile(r"\s*(?::[\w-]+:|\.\.\s)")
 _NOT_READ = "a.footnote-reference, a.citation-reference, span.backrefs, nav.contents, .fn-bracket, .system-message"
 
 
-def convert(data: bytes) -> str | Converted:
+def convert(data: bytes, decode: Decode) -> str | Converted:
     """The text as Markdown; its headings have their section's id, which Sphinx gives them too.
 
     Raises:

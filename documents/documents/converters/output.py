@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from knowledge.read.loading import Converted, NoText
+from documents.errors import NoText, Unconvertible
+from documents.values import Converted
 
 __all__ = ["Converted", "Unconvertible", "compose", "converted", "fence", "literal", "one_line", "own_title"]
 
@@ -24,10 +25,6 @@ _NO_TITLE = re.compile(
     r"|\S+\.[a-z]\w{1,4}|.*\.(?:docx?|dvi|exe|html?|indd|odt|pdf|pptx?|ps|psd|rtf|tex|xlsx?)",
     re.IGNORECASE,
 )
-
-
-class Unconvertible(ValueError):
-    """A file that is not converted; the message says why, as what follows the file's name."""
 
 
 def converted(text: str, caveats: tuple[str, ...]) -> str | Converted:

@@ -8,17 +8,16 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from documents.crawl import robots
-from documents.crawl.addresses import Site, given, short_hash
+from documents.crawl.addresses import Site, given, path_name, short_hash
 from documents.crawl.cache import Cache
 from documents.crawl.crawler import Crawl, OnProgress
 from documents.crawl.pace import Pace
 from documents.crawl.replies import Client
 from documents.crawl.result import pages
-from documents.crawl.values import Crawled, Limits, Page
 from documents.crawl.visit import copy_of
 from documents.crawl.world import World
-from knowledge.errors import SourceUnreadable
-from knowledge.types import Failure
+from documents.errors import Unreadable
+from documents.values import Crawled, Failure, Limits, Page
 
 __all__ = ["Crawled", "Limits", "Page", "crawl"]
 
@@ -39,7 +38,7 @@ def crawl(
     public internet. ``on_progress`` gets how many addresses were asked for, and of how many if that is known.
 
     Raises:
-        SourceUnreadable: the address is not one that can be read: malformed, private, not allowed by robots.txt, or it
+        Unreadable: the address is not one that can be read: malformed, private, not allowed by robots.txt, or it
             leads to another host.
     """
     start = given(address)
@@ -49,7 +48,7 @@ def crawl(
         with FileLock(folder / ".lock", timeout=0):
             return _crawl(start, Cache(folder), limits, allow_hosts, on_progress or _silent, world or World())
     except Timeout as exc:
-        raise SourceUnreadable(f"{start} is being read by another ragctl: wait until it is done") from exc
+        raise Unreadable(f"{start} is being read by another ragctl: wait until it is done") from exc
 
 
 def _crawl(
@@ -70,19 +69,24 @@ def _crawl(
     if doubles := len(visits) - len(found):
         skipped["the same page at another address"] += doubles
     cache.prune([visited.entry for visited in visits if visited.entry])
-    return Crawled(pages=found, failed=crawling.failed, skipped=dict(skipped))
+    return Crawled(pages=found, failed=crawling.failed, lost=_lost(crawling.failed), skipped=dict(skipped))
 
 
 def _without_rules(start: str, error: robots.Unreachable, cache: Cache) -> Crawled:
     if error.refused:
-        raise SourceUnreadable(f"{start} is not read: {error}") from error
+        raise Unreadable(f"{start} is not read: {error}") from error
     visits = [copy_of(entry, cache) for entry in cache.entries()]
     kept = f": what the run before found is kept (pages: {len(visits)})" if visits else ""
     sentence = (
         f"could not be fetched ({error}), and a site whose robots.txt cannot be asked for is not read{kept}; "
         "run the same command again later"
     )
-    return Crawled(pages=pages(visits, changed={}, cache=cache), failed=(Failure(robots.address(start), sentence),))
+    failed = (Failure(robots.address(start), sentence),)
+    return Crawled(pages=pages(visits, changed={}, cache=cache), failed=failed, lost=_lost(failed))
+
+
+def _lost(failed: tuple[Failure, ...]) -> frozenset[str]:
+    return frozenset(path_name(failure.path, ".html") for failure in failed)
 
 
 def _silent(done: int, total: int | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
-from knowledge.errors import SourceUnreadable
+from documents.errors import Unreadable
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_ADDRESS_CHARS = 2000
@@ -89,12 +89,12 @@ def given(address: str) -> str:
     """The address that a person gave, in its normal form.
 
     Raises:
-        SourceUnreadable: it is none that can be read.
+        Unreadable: it is none that can be read.
     """
     try:
         return normal(address)
     except NotWeb as exc:
-        raise SourceUnreadable(
+        raise Unreadable(
             f"{_shown(address)} {exc}: give the http or https address of a page, a folder of pages or a sitemap"
         ) from exc
 

@@ -10,11 +10,10 @@ from documents.crawl.listing import Listing
 from documents.crawl.replies import Client, Exhausted, Trouble
 from documents.crawl.robots import Rules
 from documents.crawl.scope import ANOTHER_HOST, Scope
-from documents.crawl.values import MIB, Limits
 from documents.crawl.visit import NotTaken, Visited, copy_of, visit
 from documents.crawl.world import World
-from knowledge.errors import SourceUnreadable
-from knowledge.types import Failure
+from documents.errors import Unreadable
+from documents.values import MIB, Failure, Limits
 
 STOPS_AFTER = 5
 """Addresses in a row without an answer after which a site is left alone."""
@@ -44,10 +43,10 @@ class Crawl:
         """Visit the address that was given and all that it leads to.
 
         Raises:
-            SourceUnreadable: it is no place to begin at.
+            Unreadable: it is no place to begin at.
         """
         if not self._rules.allow(self._start):
-            raise SourceUnreadable(f"{self._start} is not read: the site's robots.txt does not allow it to ragctl")
+            raise Unreadable(f"{self._start} is not read: the site's robots.txt does not allow it to ragctl")
         try:
             self._visit(self.frontier.begin(self._start), first=True)
             self._work(on_progress)
@@ -81,7 +80,7 @@ class Crawl:
         except NotTaken as exc:
             if first:
                 wanted = "give the address of a page, a folder of pages or a sitemap"
-                raise SourceUnreadable(f"{url} is not read ({exc}): {wanted}") from exc
+                raise Unreadable(f"{url} is not read ({exc}): {wanted}") from exc
             self._silent_in_a_row = 0
             self.frontier.skipped[str(exc)] += 1
         except Exhausted:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from documents.crawl import sitemap
 from documents.crawl.frontier import Frontier
 from documents.crawl.replies import Client, Trouble
-from knowledge.types import Failure
+from documents.values import Failure
 
 MAX_SITEMAPS = 500
 

@@ -14,8 +14,8 @@ import httpcore2
 from documents.crawl.addresses import NotWeb, normal
 from documents.crawl.networks import Deadline, GuardedBackend, Refused
 from documents.crawl.pace import Pace
-from documents.crawl.values import MIB, Limits
 from documents.crawl.world import World
+from documents.values import MIB, Limits
 
 USER_AGENT = "ragctl"
 REPLY_TIMEOUTS = 10

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from documents.crawl.addresses import path_name, short_hash
 from documents.crawl.cache import Cache, Entry
-from documents.crawl.values import Page
 from documents.crawl.visit import Visited
+from documents.values import Page
 
 
 def pages(visits: Sequence[Visited], *, changed: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:

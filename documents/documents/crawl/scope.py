@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from documents.crawl import kinds
 from documents.crawl.addresses import Site, folder
-from knowledge.errors import SourceUnreadable
+from documents.errors import Unreadable
 
 ANOTHER_HOST = "another host"
 _SOURCES = "/_sources/"
@@ -32,13 +32,13 @@ class Scope:
         """Where a redirect of the given address leads, if that is on the same host.
 
         Raises:
-            SourceUnreadable: it is not; a person has to say that they mean that host.
+            Unreadable: it is not; a person has to say that they mean that host.
         """
         parts = urlsplit(target)
         same = (parts.hostname, parts.port) == (self.site.host, self.site.port)
         if same and (parts.scheme == "https" or not self.site.secure):
             return target
-        raise SourceUnreadable(f"{self._start} leads to {target}, on another host: give that address if you mean it")
+        raise Unreadable(f"{self._start} leads to {target}, on another host: give that address if you mean it")
 
     def refusal(self, url: str, *, found_in_page: bool) -> str:
         """Why ``url`` is not asked for, ``""`` when it is.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from documents import yaml
 from documents.markup.code import Hidden
 from documents.markup.props import shown
-from knowledge.read import yaml
 
 _YAML = re.compile(r"\A\s*---[ \t]*\n(?P<yaml>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _SLOT = re.compile(r"^#[a-z][\w-]*(?:\{[^}\n]*\})?[ \t]*$", re.MULTILINE)  # 27 lines in docs_nuxt_content

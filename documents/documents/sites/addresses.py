@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,13 +14,13 @@ from documents.sites.hugo import hugo_path
 from documents.sites.jekyll import jekyll_path
 from documents.sites.paths import directory, folder_or, said, unnumbered
 from documents.sites.site import Mount, Site
-from knowledge.read.fields import is_web
 
 PAGE_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt", ".ipynb"})
 """What a site makes pages of; other files keep their suffix in their address."""
 
 _SAFE = "/~:@!$&'()*+,;=%"
 _ABSOLUTE = ("canonical_url", "canonicalUrl", "canonical", "permalink", "url")
+_WEB = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _INDEX, _README = frozenset({"index"}), frozenset({"index", "readme"})
 _ANY = frozenset({"index", "_index", "readme"})
 
@@ -30,7 +31,7 @@ def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "
     ``base_url`` is what the user gave as the address of the site's front page, and goes before the configuration's.
     ``""`` where no such address is known, or the tool makes no page of the file.
     """
-    if stated := next(filter(is_web, (said(meta, name) for name in _ABSOLUTE)), ""):
+    if stated := next(filter(_WEB.match, (said(meta, name) for name in _ABSOLUTE)), ""):
         return stated
     base = (base_url or site.base_url).rstrip("/")
     if not base:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from knowledge.read import yaml
+from documents import yaml
 
 MAX_BYTES = 512 * 1024
 _COMMENT = re.compile(r"^\s*(?:\*|/\*|#).*$|(?<![:'\"`\w])//.*$", re.MULTILINE)

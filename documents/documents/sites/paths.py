@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
-from knowledge.read.dates import newest_date
-from knowledge.read.titles import without_order
-
 _SLUG = re.compile(r"[^\w]+")
+# Nuxt Content and Docusaurus sort pages by a number before the name, and leave it out of the address.
+_NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
+_DAY = re.compile(r"(?<!\d)(\d{4})([-/.])(\d\d?)\2(\d\d?)(?!\d)")
 
 
 def said(meta: Mapping[str, Any], *names: str) -> str:
@@ -34,7 +35,7 @@ def directory(path: PurePosixPath) -> str:
 
 def unnumbered(path: PurePosixPath) -> PurePosixPath:
     """``path`` without the numbers that its folders and file are sorted by."""
-    return PurePosixPath(*(without_order(part) for part in path.parts))
+    return PurePosixPath(*(_NUMBERED.sub("", part) for part in path.parts))
 
 
 def slug(text: str) -> str:
@@ -43,8 +44,15 @@ def slug(text: str) -> str:
 
 
 def day(*texts: str) -> tuple[str, str, str]:
-    """Year, month and day of the first text with a date in it, ``""`` each where none has one."""
-    number = next(filter(None, map(newest_date, texts)), 0)
-    if not number:
-        return "", "", ""
-    return f"{number // 10_000:04}", f"{number // 100 % 100:02}", f"{number % 100:02}"
+    """Year, month and day of the first text with a day of the calendar in it, ``""`` each where none has one."""
+    return next(filter(any, map(_day, texts)), ("", "", ""))
+
+
+def _day(text: str) -> tuple[str, str, str]:
+    for year, _, month, number in _DAY.findall(text):
+        try:
+            found = date(int(year), int(month), int(number))
+        except ValueError:
+            continue
+        return f"{found.year:04}", f"{found.month:02}", f"{found.day:02}"
+    return "", "", ""

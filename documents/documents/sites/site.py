@@ -12,7 +12,7 @@ ANCHORS = {
     "mkdocs": "python-markdown",
     "sphinx": "docutils",
 }
-"""How each tool makes the ids of headings (``knowledge.cut.anchors``); all others like GitHub."""
+"""After whom each tool makes the ids of headings; all others do as GitHub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Site:
 
     ``kind`` is the tool, ``""`` unknown: then all but ``root``, the folder that was given (absolute), is empty.
     ``base_url`` is the address of the site's front page, ``""`` where the configuration does not say it. ``anchors`` is
-    a name in ``knowledge.cut.anchors``. ``config`` is the configuration as read; of one that is code, the literals in
+    ``github`` or a value of ``ANCHORS``. ``config`` is the configuration as read; of one that is code, the literals in
     it.
     """
 

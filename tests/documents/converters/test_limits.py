@@ -11,8 +11,8 @@ from faults.tally import tally
 from openpyxl import Workbook
 from openpyxl.worksheet._reader import WorkSheetParser
 
-from documents.converters import from_xlsx, readers, sheets
-from documents.converters.output import Unconvertible
+from documents import Unconvertible, convert
+from documents.converters import from_xlsx, sheets
 
 XMLNS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
@@ -93,7 +93,7 @@ def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def refusal(data: bytes) -> str:
     try:
-        readers()[".xlsx"](data)
+        convert(data, ".xlsx")
     except Unconvertible as exc:
         return str(exc)
     return ""

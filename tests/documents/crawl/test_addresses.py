@@ -7,7 +7,7 @@ from hypothesis import given as given_that
 from hypothesis import strategies as st
 
 from documents.crawl.addresses import NotWeb, Site, folder, given, normal, path_name
-from knowledge.errors import SourceUnreadable
+from documents.errors import Unreadable
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_address_has_one_form(written: str, address: str) -> None:
     ],
 )
 def test_address_that_cannot_be_read_is_refused_without_its_password(written: str) -> None:
-    with pytest.raises(SourceUnreadable, match="give the http or https address") as caught:
+    with pytest.raises(Unreadable, match="give the http or https address") as caught:
         given(written)
     assert "secret" not in str(caught.value)
 

@@ -29,7 +29,7 @@ from web_server import (
 )
 
 from documents.crawl import Crawled, Limits, crawl
-from knowledge.errors import SourceUnreadable
+from documents.errors import Unreadable
 
 HERE = frozenset({"127.0.0.1"})
 
@@ -165,7 +165,7 @@ def test_robots_txt_is_honoured_with_wildcards(web: WebServer, read: Callable[..
 
 def test_robots_txt_for_this_program_wins_over_the_one_for_all(web: WebServer, read: Callable[..., Crawled]) -> None:
     web.site = {"/robots.txt": Answer(body=b"User-agent: *\nDisallow:\n\nUser-agent: RagCtl\nDisallow: /\n")}
-    with pytest.raises(SourceUnreadable, match=r"robots\.txt does not allow it"):
+    with pytest.raises(Unreadable, match=r"robots\.txt does not allow it"):
         read()
 
 
@@ -200,7 +200,7 @@ def test_pages_say_themselves_what_robots_may_do(web: WebServer, read: Callable[
 )
 def test_private_address_is_refused_unless_its_host_was_allowed(web: WebServer, tmp_path: Path, host: str) -> None:
     address = f"http://{host}:{web.address.rpartition(':')[2]}/"
-    with pytest.raises(SourceUnreadable, match=r"not an address of the public internet; --allow-host \S+ allows it"):
+    with pytest.raises(Unreadable, match=r"not an address of the public internet; --allow-host \S+ allows it"):
         crawl(address, cache=tmp_path, limits=Limits(), allow_hosts=frozenset({"x.example"}), world=FakeMachine().world)
     assert web.asked == []
 
@@ -225,7 +225,7 @@ def test_given_address_without_a_page_is_named_and_the_cache_is_kept(
     web.site = {"/guide/": html("Hello.")}
     file = read().pages[0].file
     web.site["/guide/"] = answer
-    with pytest.raises(SourceUnreadable, match=f"{reason}.: give the address of a page"):
+    with pytest.raises(Unreadable, match=f"{reason}.: give the address of a page"):
         read()
     assert file.exists()
 
@@ -254,7 +254,7 @@ def test_redirects_are_followed_hop_by_hop(web: WebServer, read: Callable[..., C
 
 def test_given_address_that_leads_to_another_host_says_which(web: WebServer, read: Callable[..., Crawled]) -> None:
     web.site = {"/guide/": moved("https://www.elsewhere.example/guide/")}
-    with pytest.raises(SourceUnreadable, match=r"leads to https://www\.elsewhere\.example/guide/, on another host"):
+    with pytest.raises(Unreadable, match=r"leads to https://www\.elsewhere\.example/guide/, on another host"):
         read()
 
 

@@ -1,14 +1,32 @@
-"""What a crawl is given and what it gives: limits, pages, and what is counted or named of the rest."""
+"""The values that go in and out: Markdown, what was not as it should be, and what a crawl is given and gives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from knowledge.types import Failure
-
 MIB = 2**20
+
+type Decode = Callable[[bytes], tuple[str, str]]
+"""The bytes of a text file as text with LF line ends, and what was not as it should be (``""``: nothing). Raises
+ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was made of a file: Markdown, front matter allowed, and what was not as it should be."""
+
+    text: str
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What was not read as it should be: ``path`` (an address), and why, in words."""
+
+    path: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +64,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawled:
-    """What a crawl found: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason."""
+    """What a crawl found: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason.
+
+    ``lost`` are the paths, as in ``Page``, that pages behind the failed addresses would have.
+    """
 
     pages: tuple[Page, ...]
     failed: tuple[Failure, ...] = ()
+    lost: frozenset[str] = frozenset()
     skipped: Mapping[str, int] = field(default_factory=dict)
