@@ -12,6 +12,7 @@ import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
 
+from evaluate.beir import read_qrels, read_queries
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
 from knowledge.types import View
@@ -22,7 +23,6 @@ from rag.stages.pack.by_title import TitledPacker
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Deadline, Proceed, Question, SearchQuery
 from rag.values.stored import Turn
-from ragctl.beir import read_qrels, read_queries
 from ragctl.evaluate import Qrels, score
 from ragctl.modes import Mode, best_documents, searcher
 

@@ -15,8 +15,8 @@ import pytest
 from command_line import Run, runner
 from fakes_llm import LlmServer, error, reply
 
+from evaluate import run as asking
 from ragctl import cli
-from ragctl.measure import run as asking
 
 DOCUMENTS = {
     "permits.md": "# Import permits\n\n## Cost\n\nAn import permit costs SGD 45 for each shipment.\n\n"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ragctl.measure.intervals import Rows, paired
-from ragctl.measure.metrics import Metric
+from evaluate.intervals import Rows, paired
+from evaluate.metrics import Metric
 
 if TYPE_CHECKING:
-    from ragctl.measure.figures import Figure
-    from ragctl.measure.judge import Judged
+    from evaluate.figures import Figure
+    from evaluate.judge import Judged
 
 type Verdict = Literal["better", "worse", "changed", "no difference seen", ""]
 

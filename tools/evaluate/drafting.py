@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from evaluate.words import contains
 from ragctl.console import note
-from ragctl.measure.draft import RUN_CHARS, Draft
-from ragctl.measure.words import contains
+from ragctl.evaluate_draft import RUN_CHARS, Draft
 
 if TYPE_CHECKING:
     from knowledge.cut.quotable import Quotable

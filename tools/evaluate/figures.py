@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragctl.measure.intervals import Bin, bootstrap, ratio, reliability, wilson
-from ragctl.measure.metrics import BY_NAME, METRICS, SUPPORT, Metric
+from evaluate.intervals import Bin, bootstrap, ratio, reliability, wilson
+from evaluate.metrics import BY_NAME, METRICS, SUPPORT, Metric
 
 if TYPE_CHECKING:
-    from ragctl.measure.judge import Judged
+    from evaluate.judge import Judged
 
 WORST = 10
 FEW = 50

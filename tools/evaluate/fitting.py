@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from evaluate import platt, thresholds
+from evaluate.goals import Goal
+from evaluate.judged import Case
+from evaluate.thresholds import Bound, Errors, Scores
 from knowledge.search.signals import Calibration
-from ragctl import platt, thresholds
-from ragctl.goals import Goal
-from ragctl.judged import Case
-from ragctl.thresholds import Bound, Errors, Scores
 
 
 @dataclass(frozen=True, slots=True)

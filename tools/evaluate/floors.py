@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ragctl.measure.metrics import BY_NAME, LIMITED
+from evaluate.metrics import BY_NAME, LIMITED
 
 if TYPE_CHECKING:
-    from ragctl.measure.figures import Figure
+    from evaluate.figures import Figure
 
 OPTION = "--fail-under"
 

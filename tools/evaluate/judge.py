@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evaluate.retrieval import rank_scores
+from evaluate.words import contains, token_f1, without_marks
 from ragctl.cost import Table, llm_usd
-from ragctl.measure.retrieval import rank_scores
-from ragctl.measure.words import contains, token_f1, without_marks
 
 if TYPE_CHECKING:
-    from ragctl.measure.run import Told
-    from ragctl.questions import Labelled
+    from evaluate.labelled import Labelled
+    from evaluate.run import Told
 
 
 SAID_CHARS = 200

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from evaluate.labelled import names
+from evaluate.words import contains, without_marks
 from rag.stages.score.calibrated import log_odds, signals
 from rag.stages.score.confidence import NO_SOURCES
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Deadline, Proceed, Question
-from ragctl.measure.words import contains, without_marks
-from ragctl.questions import names
 
 if TYPE_CHECKING:
+    from evaluate.labelled import Labelled
     from rag.pipeline import Pipeline
     from rag.values.answer import Answer, Confidence, Evidence, Found
     from rag.values.draft import Said
-    from ragctl.questions import Labelled
 
 PATIENCE_S = 60.0
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragctl.measure.intervals import Rows, Statistic, auroc, ece, quantile, ratio
+from evaluate.intervals import Rows, Statistic, auroc, ece, quantile, ratio
 
 if TYPE_CHECKING:
-    from ragctl.measure.judge import Judged
+    from evaluate.judge import Judged
 
 type Row = tuple[float, float]
 type Unit = Literal["share", "score", "count", "ms", "chars", "usd"]

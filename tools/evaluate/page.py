@@ -8,16 +8,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragctl.measure.figures import bins, stages, worst, wrong
-from ragctl.measure.judge import beginning
-from ragctl.measure.plots import latency_plot, range_bar, reliability_plot, score_plot
-from ragctl.measure.wording import between, change, interval, name_of, result, told, told_changes, value_of
+from evaluate.figures import bins, stages, worst, wrong
+from evaluate.judge import beginning
+from evaluate.plots import latency_plot, range_bar, reliability_plot, score_plot
+from evaluate.wording import between, change, interval, name_of, result, told, told_changes, value_of
 
 if TYPE_CHECKING:
-    from ragctl.measure.compare import Change
-    from ragctl.measure.figures import Figure
-    from ragctl.measure.judge import Judged
-    from ragctl.measure.record import Report
+    from evaluate.compare import Change
+    from evaluate.figures import Figure
+    from evaluate.judge import Judged
+    from evaluate.record import Report
 
 STYLE = Path(__file__).with_name("page.css")
 TILES = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
 FORMAT = 1
-"""Of the lines in the file: ``ragctl.measure.run.Told``."""
+"""Of the lines in the file: ``evaluate.run.Told``."""
 _NO_MATTER = {
     "index_uri",
     "store_path",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragctl.measure.intervals import auroc, ece
+from evaluate.intervals import auroc, ece
 
 LEAST = 49
 """So many answers must be labelled right or wrong before a fit is looked at."""

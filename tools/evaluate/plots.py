@@ -8,8 +8,8 @@ from html import escape
 
 import numpy as np
 
-from ragctl.measure.intervals import BINS, Bin, wilson
-from ragctl.measure.wording import value_of
+from evaluate.intervals import BINS, Bin, wilson
+from evaluate.wording import value_of
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 22, 46

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from evaluate.compare import Change
+from evaluate.figures import Figure, bins, stages, worst, wrong
+from evaluate.intervals import Bin
+from evaluate.judge import Judged
 from ragctl.failures import CommandFailed
-from ragctl.measure.compare import Change
-from ragctl.measure.figures import Figure, bins, stages, worst, wrong
-from ragctl.measure.intervals import Bin
-from ragctl.measure.judge import Judged
 
 DIGITS = 4
 

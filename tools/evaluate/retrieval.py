@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragctl.questions import names
+from evaluate.labelled import names
 
 if TYPE_CHECKING:
+    from evaluate.labelled import Labelled
     from knowledge.types import Chunk
-    from ragctl.questions import Labelled
 
 CUTOFF = 10
 

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluate.labelled import names
 from ragctl.console import progress
 from ragctl.failures import INTERRUPTED, CommandFailed, describe
-from ragctl.questions import names
 
 if TYPE_CHECKING:
     from rag.ports import Retriever

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ragctl.measure.figures import bins, stages, worst, wrong
-from ragctl.measure.judge import beginning
-from ragctl.measure.wording import between, change, interval, name_of, result, told, told_changes, value_of
+from evaluate.figures import bins, stages, worst, wrong
+from evaluate.judge import beginning
+from evaluate.wording import between, change, interval, name_of, result, told, told_changes, value_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from ragctl.measure.compare import Change
-    from ragctl.measure.figures import Figure
-    from ragctl.measure.intervals import Bin
-    from ragctl.measure.judge import Judged
-    from ragctl.measure.record import Report
+    from evaluate.compare import Change
+    from evaluate.figures import Figure
+    from evaluate.intervals import Bin
+    from evaluate.judge import Judged
+    from evaluate.record import Report
 
 INDENT = (0, 0, 0, 4)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragctl.goals import Goal
+from evaluate.goals import Goal
 
 ALPHA = 0.05
 """Share of questions like the labelled ones that a conformal bar may judge wrongly."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragctl.measure.compare import Change
-    from ragctl.measure.figures import Figure
-    from ragctl.measure.metrics import Metric, Unit
+    from evaluate.compare import Change
+    from evaluate.figures import Figure
+    from evaluate.metrics import Metric, Unit
 
 MS_PER_S = 1000
 OF_LLM = {"llmCalls", "promptTokens", "completionTokens", "usdPer1000"}

@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragctl.beir import read_qrels, read_queries
+from evaluate.beir import read_qrels, read_queries
+from evaluate.retrieval import Qrels, score
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
-from ragctl.measure.retrieval import Qrels, score
 from ragctl.modes import Mode, Search, best_documents, searcher
 from ragctl.options import cores, read_settings
 from ragctl.report import failures

@@ -42,8 +42,8 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     Raises:
         CommandFailed: the file is there, cannot be written, or the documents give no question.
     """
-    from ragctl.measure.drafting import drafter
-    from ragctl.measure.questions import quiet_service
+    from evaluate.drafting import drafter
+    from ragctl.evaluate_questions import quiet_service
 
     if out.exists():
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists")

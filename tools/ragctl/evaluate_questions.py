@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluate.labelled import Labelled, read_questions
 from ragctl.console import emit_json, note, show
 from ragctl.failures import CommandFailed
 from ragctl.options import read_settings
-from ragctl.questions import Labelled, read_questions
 
 if TYPE_CHECKING:
+    from evaluate.compare import Change
+    from evaluate.judge import Judged
+    from evaluate.record import Report
     from rag.wiring.service import Service
-    from ragctl.measure.compare import Change
-    from ragctl.measure.judge import Judged
-    from ragctl.measure.record import Report
 
 BELOW_LIMIT = "below_limit"
 ALL_FAILED = "all_failed"
@@ -43,9 +43,9 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from ragctl.measure.floors import broken, parse_limits
-    from ragctl.measure.record import as_json as record
-    from ragctl.measure.record import read_old
+    from evaluate.floors import broken, parse_limits
+    from evaluate.record import as_json as record
+    from evaluate.record import read_old
 
     limits = parse_limits(fail_under)
     questions = _drawn(read_questions(path), limit, seed)
@@ -58,7 +58,7 @@ def measure_questions(
     missed = broken(limits, report.figures)
     body = record(report, changes) if as_json else {}
     if not as_json:
-        from ragctl.measure.table import tables
+        from evaluate.table import tables
 
         show(*tables(report, changes))
     if missed:
@@ -84,12 +84,12 @@ def quiet_service(*, profile: str | None, index: str | None) -> Service:
 
 
 def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+    from evaluate.figures import label_notes, measure
+    from evaluate.judge import judge
+    from evaluate.place import place_of
+    from evaluate.record import Report
+    from evaluate.run import ask_all, asker
     from ragctl.cost import prices
-    from ragctl.measure.figures import label_notes, measure
-    from ragctl.measure.judge import judge
-    from ragctl.measure.place import place_of
-    from ragctl.measure.record import Report
-    from ragctl.measure.run import ask_all, asker
 
     kept = place_of(service)
     if fresh:
@@ -127,13 +127,13 @@ def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[
 
 
 def _changes(report: Report, values: dict[str, float], judged: Sequence[Judged]) -> list[Change]:
-    from ragctl.measure.compare import compare
+    from evaluate.compare import compare
 
     return compare(report.figures, report.judged, values, judged, seed=report.seed)
 
 
 def _write_page(html: Path, report: Report, changes: Sequence[Change]) -> None:
-    from ragctl.measure.page import page
+    from evaluate.page import page
 
     html.write_text(page(report, changes), encoding="utf-8")
     note(f"The page: {html}")
@@ -159,7 +159,7 @@ def _cost_note(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _label_notes(service: Service, questions: Sequence[Labelled]) -> Iterator[str]:
-    from ragctl.measure.retrieval import unknown_names
+    from evaluate.retrieval import unknown_names
 
     if drafts := sum(one.draft for one in questions):
         yield f'{drafts} questions are drafts that nobody has corrected: take "draft" out of a line when you have.'

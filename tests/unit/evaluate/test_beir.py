@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.beir import read_qrels, read_queries
+from evaluate.beir import read_qrels, read_queries
 from ragctl.failures import CommandFailed
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from evaluate.compare import Change, compare
+from evaluate.figures import measure
+from evaluate.floors import broken, parse_limits
+from evaluate.judge import Judged
+from evaluate.metrics import LIMITED
+from evaluate.page import page
+from evaluate.record import Report, as_json, read_old
 from ragctl.failures import CommandFailed
-from ragctl.measure.compare import Change, compare
-from ragctl.measure.figures import measure
-from ragctl.measure.floors import broken, parse_limits
-from ragctl.measure.judge import Judged
-from ragctl.measure.metrics import LIMITED
-from ragctl.measure.page import page
-from ragctl.measure.record import Report, as_json, read_old
 
 
 def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> Judged:

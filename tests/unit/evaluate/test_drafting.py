@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from evaluate.drafting import by_template, parse
 from knowledge.types import Chunk
-from ragctl.measure.draft import Draft, spread_evenly
-from ragctl.measure.drafting import by_template, parse
+from ragctl.evaluate_draft import Draft, spread_evenly
 
 
 def chunk(text: str, number: int = 1, **more: Any) -> Chunk:

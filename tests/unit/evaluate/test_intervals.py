@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ragctl.measure.intervals import auroc, bootstrap, ece, paired, quantile, ratio, reliability, wilson
+from evaluate.intervals import auroc, bootstrap, ece, paired, quantile, ratio, reliability, wilson
 
 
 def rows(*pairs: tuple[float, float]) -> np.ndarray:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from evaluate.figures import Figure, label_notes, measure, worst, wrong
+from evaluate.judge import Judged, beginning, judge
+from evaluate.labelled import Labelled
+from evaluate.retrieval import ranking
+from evaluate.run import Told
 from ragctl.cost import llm_usd
-from ragctl.measure.figures import Figure, label_notes, measure, worst, wrong
-from ragctl.measure.judge import Judged, beginning, judge
-from ragctl.measure.retrieval import ranking
-from ragctl.measure.run import Told
-from ragctl.questions import Labelled
 
 PRICES = {"llm": {"small": {"inputPerMillionUsd": 1.0, "outputPerMillionUsd": 2.0}}}
 

@@ -1,4 +1,4 @@
-"""ragctl.questions: a file of questions, as people and --make-questions write it."""
+"""evaluate.labelled: a file of questions, as people and --make-questions write it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluate.labelled import Labelled, read_questions
+from ragctl.evaluate_draft import Draft
 from ragctl.failures import CommandFailed
-from ragctl.measure.draft import Draft
-from ragctl.questions import Labelled, read_questions
 
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""ragctl.platt and ragctl.fitting: a confidence from labels, and when it is used."""
+"""evaluate.platt and evaluate.fitting: a confidence from labels, and when it is used."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evaluate import platt
+from evaluate.fitting import fitted, scale
+from evaluate.judged import Case
+from evaluate.platt import SHIPPED, chances, fit, held_out, quality
 from knowledge.search.signals import Calibration
-from ragctl import platt
-from ragctl.fitting import fitted, scale
-from ragctl.judged import Case
-from ragctl.platt import SHIPPED, chances, fit, held_out, quality
 
 KNOWN = Calibration(means={}, stds={}, bar=1.0, doubt=1.0)
 

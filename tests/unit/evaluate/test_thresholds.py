@@ -1,4 +1,4 @@
-"""ragctl.thresholds: a bar from labels, its bound, and its errors."""
+"""evaluate.thresholds: a bar from labels, its bound, and its errors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from ragctl.goals import Goal
-from ragctl.thresholds import LEAST, Bound, Errors, Scores, bar, bound, errors, held_out
+from evaluate.goals import Goal
+from evaluate.thresholds import LEAST, Bound, Errors, Scores, bar, bound, errors, held_out
 
 
 def scores(answerable: list[float], unanswerable: list[float], background: list[float] | None = None) -> Scores:

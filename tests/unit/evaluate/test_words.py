@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.measure.words import contains, squad_tokens, token_f1, without_marks
+from evaluate.words import contains, squad_tokens, token_f1, without_marks
 
 
 @pytest.mark.parametrize(
