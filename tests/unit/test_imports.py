@@ -122,6 +122,13 @@ def test_documents_stand_alone_and_neither_functions_nor_layers_import_them() ->
     assert wrong == []
 
 
+def test_measuring_knows_nothing_of_the_command_line() -> None:
+    own = {name for name in of("tools") if room(name) == "evaluate"}
+    wrong = [(name, found) for name in own for found in imports(name) if room(found) in {"ragctl", "typer"}]
+    assert "evaluate.judge" in own
+    assert wrong == []
+
+
 def test_only_wiring_and_tools_import_adapters() -> None:
     importers = {name for name in modules() if any(found.startswith("rag.adapters") for found in imports(name))}
     assert [name for name in importers if not name.startswith(("rag.adapters", "rag.wiring", "ragctl"))] == []

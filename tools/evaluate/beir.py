@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragctl.failures import CommandFailed
+from evaluate.errors import UnusableFile
 
 BEIR_FIELDS = 3
 TREC_FIELDS = 4
@@ -20,7 +20,7 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
     """The (id, text) pairs of a queries file.
 
     Raises:
-        CommandFailed: it cannot be read, or a line is no query; the message names the line.
+        UnusableFile: it cannot be read, or a line is no query; the message names the line.
     """
     queries = []
     for number, line in _lines(path):
@@ -43,7 +43,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     have digits and names of columns none, one with digits is a judgement gone wrong.
 
     Raises:
-        CommandFailed: it cannot be read, or a line is no judgement; the message names the line.
+        UnusableFile: it cannot be read, or a line is no judgement; the message names the line.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
@@ -81,9 +81,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # with or without a byte order mark
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise CommandFailed(f"{path} cannot be read: {reason}", code="source_unreadable") from exc
+        raise UnusableFile(f"{path} cannot be read: {reason}") from exc
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _bad_line(path: Path, number: int, what: str) -> CommandFailed:
-    return CommandFailed(f"{path}, line {number}: {what}", code="source_unreadable")
+def _bad_line(path: Path, number: int, what: str) -> UnusableFile:
+    return UnusableFile(f"{path}, line {number}: {what}")

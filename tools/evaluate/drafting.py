@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from evaluate.drafts import RUN_CHARS, Draft
 from evaluate.words import contains
-from ragctl.console import note
-from ragctl.evaluate_draft import RUN_CHARS, Draft
 
 if TYPE_CHECKING:
     from knowledge.cut.quotable import Quotable
@@ -32,22 +31,25 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _MARKUP = re.compile(r"[*`]+|^(?:[-+]|\d+[.)])\s+")
 
 
-def drafter(service: Service) -> Callable[[Chunk], Iterator[Draft]]:
-    """What drafts of a chunk: the language model of ``service`` where it has one, else ``by_template``."""
+def drafter(service: Service, tell: Callable[[str], None]) -> Callable[[Chunk], Iterator[Draft]]:
+    """What drafts of a chunk: the language model of ``service`` where it has one, else ``by_template``.
+
+    ``tell`` is told in a sentence when the model fails.
+    """
     from rag.values.chat import Deadline
 
     chat, seconds = service.chat, service.settings.request_deadline_s
     if chat is None:
         return by_template
-    return _Model(chat, lambda: Deadline.after(seconds, time.monotonic))
+    return _Model(chat, lambda: Deadline.after(seconds, time.monotonic), tell)
 
 
 class _Model:
     """Drafts by a language model; from its first failure on by template."""
 
-    def __init__(self, chat: ChatModel, deadline: Callable[[], Deadline]) -> None:
+    def __init__(self, chat: ChatModel, deadline: Callable[[], Deadline], tell: Callable[[str], None]) -> None:
         self._chat: ChatModel | None = chat
-        self._deadline = deadline
+        self._deadline, self._tell = deadline, tell
 
     def __call__(self, chunk: Chunk) -> Iterator[Draft]:
         """The model's question, or the template's where it writes none that can be used."""
@@ -62,7 +64,7 @@ class _Model:
                 made = parse(self._chat.complete(messages, deadline=self._deadline()).text, chunk)
             except LlmError:
                 self._chat = None
-                note("The language model does not answer: the other questions are made of headings.")
+                self._tell("The language model does not answer: the other questions are made of headings.")
         yield from [made] if made else by_template(chunk)
 
 

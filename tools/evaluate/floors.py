@@ -1,4 +1,4 @@
-"""Limits that a measurement must keep: ``--fail-under "ndcg=.8,falseRefusals=.2"``."""
+"""Limits that a measurement must keep, such as ``ndcg=.8,falseRefusals=.2``."""
 
 from __future__ import annotations
 
@@ -6,33 +6,29 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
 from evaluate.metrics import BY_NAME, LIMITED
 
 if TYPE_CHECKING:
     from evaluate.figures import Figure
-
-OPTION = "--fail-under"
 
 
 def parse_limits(given: Sequence[str]) -> dict[str, float]:
     """The limits by metric, of ``NAME=VALUE`` with commas between, repeated or not; the last of a name counts.
 
     Raises:
-        typer.BadParameter: an unknown name, with those that are accepted; or what is no number.
+        ValueError: an unknown name, with those that are accepted; or what is no number.
     """
     limits: dict[str, float] = {}
     for part in (part.strip() for text in given for part in text.split(",")):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in LIMITED:
-            raise typer.BadParameter(f"{name!r} is not one of {', '.join(LIMITED)}", param_hint=OPTION)
+            raise ValueError(f"{name!r} is not one of {', '.join(LIMITED)}")
         try:
             limits[name] = float(value)
         except ValueError:
             limits[name] = math.nan
         if not math.isfinite(limits[name]):
-            raise typer.BadParameter(f"{part!r} is not NAME=VALUE with a number", param_hint=OPTION)
+            raise ValueError(f"{part!r} is not NAME=VALUE with a number")
     return limits
 
 

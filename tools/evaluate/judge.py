@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evaluate.retrieval import rank_scores
 from evaluate.words import contains, token_f1, without_marks
-from ragctl.cost import Table, llm_usd
 
 if TYPE_CHECKING:
     from evaluate.labelled import Labelled
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
 
 SAID_CHARS = 200
 _TABLE_LINES = re.compile(r"\|(?:[ :]*-+[ :]*\|)+|\|")
+
+
+type Cost = Callable[[str, int, int], float | None]
+"""What a call of a model costs in USD, by its name, the tokens in and those out; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +70,18 @@ class Judged:
         return not self.failed and not self.refused
 
 
-def judge(questions: Sequence[Labelled], told: Sequence[Told], prices: Table) -> list[Judged]:
-    """Each of ``questions`` with its result in ``told``, in their order."""
+def judge(questions: Sequence[Labelled], told: Sequence[Told], usd: Cost) -> list[Judged]:
+    """Each of ``questions`` with its result in ``told``, in their order, at the prices of ``usd``."""
     places = [place for place, one in enumerate(questions) if one.expected and not told[place].failed]
     scores = rank_scores([(told[place].found, questions[place].expected) for place in places])
     found = dict(zip(places, scores, strict=True))
     return [
-        _judged(labelled, one, found.get(place, {}), prices)
+        _judged(labelled, one, found.get(place, {}), usd)
         for place, (labelled, one) in enumerate(zip(questions, told, strict=True))
     ]
 
 
-def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], prices: Table) -> Judged:
+def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], usd: Cost) -> Judged:
     known: dict[str, Any] = {
         "question": labelled.question,
         "expected": labelled.expected,
@@ -104,7 +107,7 @@ def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], prices: 
         ndcg=found.get("ndcg@10"),
         recall=found.get("recall@10"),
         mrr=found.get("mrr@10"),
-        cost_usd=_cost(told, prices),
+        cost_usd=_cost(told, usd),
         ms=timings.pop("totalMs"),
         stages={name.removesuffix("Ms"): value for name, value in timings.items()},
     )
@@ -145,10 +148,9 @@ def _support(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cost(told: Told, prices: Table) -> float | None:
+def _cost(told: Told, usd: Cost) -> float | None:
     if not told.llm.get("calls"):
         return 0.0
     read, written = told.llm.get("promptTokens", 0), told.llm.get("completionTokens", 0)
     model = told.reply["metadata"]["model"]
-    known = model in prices["llm"]
-    return llm_usd(prices, model, prompt_tokens=read, completion_tokens=written) if known else None
+    return usd(model, read, written)

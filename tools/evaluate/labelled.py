@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragctl.failures import CommandFailed
+from evaluate.errors import UnusableFile
 
 if TYPE_CHECKING:
     from knowledge.types import Chunk
@@ -40,16 +40,16 @@ def read_questions(path: Path) -> list[Labelled]:
     """The questions in ``path``, in their order; empty lines do not count.
 
     Raises:
-        CommandFailed: it cannot be read, or a line is no such object; the sentence names the line.
+        UnusableFile: it cannot be read, or a line is no such object; the sentence names the line.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # in JSON text other line ends may stand as they are
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise CommandFailed(f"{path} cannot be read: {why}", code="source_unreadable") from exc
+        raise UnusableFile(f"{path} cannot be read: {why}") from exc
     found = [_labelled(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not found:
-        raise CommandFailed(f"{path} holds no question; a line is {SHAPE}", code="source_unreadable")
+        raise UnusableFile(f"{path} holds no question; a line is {SHAPE}")
     return found
 
 
@@ -69,7 +69,7 @@ def _labelled(path: Path, number: int, line: str) -> Labelled:
         return _checked(raw)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         sentence = f"{path}:{number} is no question; a line is {SHAPE}"
-        raise CommandFailed(sentence, code="source_unreadable") from exc
+        raise UnusableFile(sentence) from exc
 
 
 def _checked(raw: dict[str, object]) -> Labelled:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluate.compare import Change
+from evaluate.errors import UnusableFile
 from evaluate.figures import Figure, bins, stages, worst, wrong
 from evaluate.intervals import Bin
 from evaluate.judge import Judged
-from ragctl.failures import CommandFailed
 
 DIGITS = 4
 
@@ -61,7 +61,7 @@ def read_old(path: Path) -> tuple[dict[str, float], list[Judged]]:
     """The values by metric of a former --json, and its questions: none where these cannot be read any more.
 
     Raises:
-        CommandFailed: it is no such file.
+        UnusableFile: it is no such file.
     """
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
@@ -69,10 +69,10 @@ def read_old(path: Path) -> tuple[dict[str, float], list[Judged]]:
             str(name): float(figure["value"]) for name, figure in body["metrics"].items() if figure["value"] is not None
         }
     except OSError as exc:
-        raise CommandFailed(f"{path} cannot be read: {exc.strerror}", code="source_unreadable") from exc
+        raise UnusableFile(f"{path} cannot be read: {exc.strerror}") from exc
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         sentence = f"{path} is not what ragctl evaluate --questions --json prints"
-        raise CommandFailed(sentence, code="source_unreadable") from exc
+        raise UnusableFile(sentence) from exc
     try:
         return values, [_judged(row) for row in body["perQuestion"]]
     except (KeyError, TypeError):

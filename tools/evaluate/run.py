@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluate.errors import Interrupted
 from evaluate.labelled import names
-from ragctl.console import progress
-from ragctl.failures import INTERRUPTED, CommandFailed, describe
 
 if TYPE_CHECKING:
     from rag.ports import Retriever
@@ -51,8 +50,8 @@ class Watched:
         return found
 
 
-def asker(service: Service) -> Callable[[str], Told]:
-    """Asks ``service`` one question; what it answers with an error is told as ``failed``."""
+def asker(service: Service, code_of: Callable[[Exception], str]) -> Callable[[str], Told]:
+    """Asks ``service`` one question. An error is told as ``failed``, by its code; one without a code is raised."""
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.ledger import used_before
@@ -67,12 +66,10 @@ def asker(service: Service) -> Callable[[str], Told]:
         try:
             answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
         except Exception as error:
-            problem = describe(error)
-            if problem is None:
+            code = code_of(error)
+            if not code:
                 raise
-            return Told(
-                question=question, failed=problem.code, found=_named(watched.hits), llm=_use(used_before(error))
-            )
+            return Told(question=question, failed=code, found=_named(watched.hits), llm=_use(used_before(error)))
         cited = [hit for citation in answer.citations for hit in citation.hits]
         return Told(
             question=question,
@@ -85,20 +82,22 @@ def asker(service: Service) -> Callable[[str], Told]:
     return ask
 
 
-def ask_all(questions: Sequence[str], ask: Callable[[str], Told], kept: Path) -> list[Told]:
+def ask_all(
+    questions: Sequence[str], ask: Callable[[str], Told], kept: Path, *, on_progress: Callable[[int, int], None]
+) -> list[Told]:
     """Each of ``questions`` answered, in their order: from the file ``kept``, else by ``ask`` and added to it.
 
     What failed is not kept: the next run asks it again.
 
     Raises:
-        CommandFailed: somebody interrupted it; what was answered is kept.
+        Interrupted: somebody interrupted it; what was answered is kept.
     """
     told = {one.question: one for one in read_kept(kept)}
     new = [question for question in dict.fromkeys(questions) if question not in told]
     try:
         kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         kept.touch(mode=0o600)  # people's questions, and what private documents say
-        with kept.open("a+b") as file, progress("Asking") as on_progress:
+        with kept.open("a+b") as file:
             _end_line(kept, file)
             for done, question in enumerate(new, start=1):
                 told[question] = one = ask(question)
@@ -109,7 +108,7 @@ def ask_all(questions: Sequence[str], ask: Callable[[str], Told], kept: Path) ->
     except KeyboardInterrupt as exc:
         done = sum(question in told for question in questions)
         sentence = f"Interrupted after {done} of {len(questions)} questions; the same command goes on from there"
-        raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
+        raise Interrupted(sentence) from exc
     return [told[question] for question in questions]
 
 

@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from evaluate.floors import OPTION as FAIL_UNDER
 from evaluate.metrics import LIMITED
-from evaluate.retrieval import Qrels as Qrels
-from evaluate.retrieval import score as score
 from ragctl.evaluate_corpus import measure_corpus
 from ragctl.evaluate_draft import make_questions
-from ragctl.evaluate_questions import measure_questions
+from ragctl.evaluate_questions import FAIL_UNDER, measure_questions
 from ragctl.modes import Mode
 from ragctl.options import Json, Profile
 

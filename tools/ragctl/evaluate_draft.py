@@ -2,38 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from knowledge.types import Chunk
-
-RUN_CHARS = range(15, 121)
-"""How long the run of a unit is that a draft takes for the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A question, words of the document that answer it, and where they stand."""
-
-    question: str
-    answer: str
-    doc_id: str
-    section: str
-
-    def line(self, *, by_section: bool) -> str:
-        """As a line of a question file; ``by_section`` expects the section: it tells more where all is one document."""
-        place = self.section if by_section and self.section else self.doc_id
-        fields = {"question": self.question, "expected": [place], "answer": self.answer, "draft": True}
-        return json.dumps(fields, ensure_ascii=False)
 
 
 def make_questions(count: int, out: Path, *, seed: int, profile: str | None, index: str | None, as_json: bool) -> None:
@@ -43,6 +15,7 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
         CommandFailed: the file is there, cannot be written, or the documents give no question.
     """
     from evaluate.drafting import drafter
+    from evaluate.drafts import drafted, spread_evenly
     from ragctl.evaluate_questions import quiet_service
 
     if out.exists():
@@ -51,7 +24,7 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     with service.index.lease() as opened:
         spread = spread_evenly(opened.iter_chunks(), seed=seed)
     with progress("Drafting") as on_progress:
-        drafts = _drafted(spread, count, drafter(service), on_progress)
+        drafts = drafted(spread, count, drafter(service, note), on_progress)
     if not drafts:
         raise CommandFailed("The documents hold no sentence to ask about", code="nothing_to_ask")
     try:
@@ -69,41 +42,3 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
         'Put them into your users\' words, take out what is wrong, and "draft" with it; '
         'then add questions that the documents do not answer, with "answerable": false.'
     )
-
-
-def spread_evenly(chunks: Iterable[Chunk], *, seed: int) -> list[Chunk]:
-    """The chunks in such an order that the first n are of as many documents as can be, drawn by ``seed``."""
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    documents: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        documents.setdefault(chunk.doc_id, []).append(chunk)
-    rounds: list[tuple[int, float, Chunk]] = []
-    for own in documents.values():
-        drawn = random.permutation(len(own)).tolist()
-        rounds += [(turn, float(random.random()), own[place]) for turn, place in enumerate(drawn)]
-    return [chunk for *_, chunk in sorted(rounds, key=lambda one: one[:2])]
-
-
-def _drafted(
-    chunks: Sequence[Chunk],
-    count: int,
-    draft: Callable[[Chunk], Iterator[Draft]],
-    on_progress: Callable[[int, int], None],
-) -> list[Draft]:
-    """The first ``count`` drafts with questions of their own: one of each chunk, then a second of each, and so on."""
-    waiting = [draft(chunk) for chunk in chunks]
-    made: dict[str, Draft] = {}
-    while waiting and len(made) < count:
-        going = []
-        for drafts in waiting:
-            if len(made) == count:
-                break
-            if one := next(drafts, None):
-                going.append(drafts)
-                if one.question.casefold() not in made:
-                    made[one.question.casefold()] = one
-                    on_progress(len(made), count)
-        waiting = going
-    return list(made.values())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from evaluate.labelled import Labelled, read_questions
-from ragctl.console import emit_json, note, show
-from ragctl.failures import CommandFailed
+from ragctl.console import emit_json, note, progress, show
+from ragctl.failures import INTERRUPTED, CommandFailed, describe
 from ragctl.options import read_settings
 
 if TYPE_CHECKING:
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
     from evaluate.judge import Judged
     from evaluate.record import Report
     from rag.wiring.service import Service
+    from ragctl.cost import Table
 
+FAIL_UNDER = "--fail-under"
 BELOW_LIMIT = "below_limit"
 ALL_FAILED = "all_failed"
 NAMED = 5
@@ -47,7 +52,10 @@ def measure_questions(
     from evaluate.record import as_json as record
     from evaluate.record import read_old
 
-    limits = parse_limits(fail_under)
+    try:
+        limits = parse_limits(fail_under)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
     questions = _drawn(read_questions(path), limit, seed)
     old = read_old(compare) if compare else None
     service = quiet_service(profile=profile, index=index)
@@ -84,6 +92,7 @@ def quiet_service(*, profile: str | None, index: str | None) -> Service:
 
 
 def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+    from evaluate.errors import Interrupted
     from evaluate.figures import label_notes, measure
     from evaluate.judge import judge
     from evaluate.place import place_of
@@ -94,9 +103,13 @@ def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh
     kept = place_of(service)
     if fresh:
         kept.unlink(missing_ok=True)
-    told = ask_all([one.question for one in questions], asker(service), kept)
+    try:
+        with progress("Asking") as on_progress:
+            told = ask_all([one.question for one in questions], asker(service, _code_of), kept, on_progress=on_progress)
+    except Interrupted as exc:
+        raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
     _check_failed([one.failed for one in told])
-    judged = judge(questions, told, prices())
+    judged = judge(questions, told, partial(_usd, prices()))
     with service.index.lease() as index:
         version = index.version
     notes = [*_failed_note(judged), *_label_notes(service, questions), *label_notes(judged), *_cost_note(judged)]
@@ -114,6 +127,19 @@ def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh
         judged=judged,
         notes=notes,
     )
+
+
+def _code_of(error: Exception) -> str:
+    problem = describe(error)
+    return problem.code if problem else ""
+
+
+def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    from ragctl.cost import llm_usd
+
+    if model not in listed["llm"]:
+        return None
+    return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
 def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[Labelled]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluate.beir import read_qrels, read_queries
-from ragctl.failures import CommandFailed
+from evaluate.errors import UnusableFile
 
 
 def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
@@ -24,12 +24,12 @@ def test_a_line_that_is_no_query_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"_id": "a", "text": "b"}\n' + line)
 
-    with pytest.raises(CommandFailed, match=r"line 2: not a query"):
+    with pytest.raises(UnusableFile, match=r"line 2: not a query"):
         read_queries(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandFailed, match=r"nowhere\.jsonl cannot be read: No such file"):
+    with pytest.raises(UnusableFile, match=r"nowhere\.jsonl cannot be read: No such file"):
         read_queries(tmp_path / "nowhere.jsonl")
 
 
@@ -85,7 +85,7 @@ def test_a_first_line_that_is_neither_header_nor_judgement_is_named(tmp_path: Pa
     path = tmp_path / "qrels.tsv"
     path.write_text(f"{line}\nq1\td1\t1\n", encoding="utf-8")
 
-    with pytest.raises(CommandFailed, match=r"line 1: not a judgement"):
+    with pytest.raises(UnusableFile, match=r"line 1: not a judgement"):
         read_qrels(path)
 
 
@@ -103,5 +103,5 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None
     path = tmp_path / "qrels.tsv"
     path.write_text("q1\td1\t1\n" + line)
 
-    with pytest.raises(CommandFailed, match=r"line 2: not a judgement"):
+    with pytest.raises(UnusableFile, match=r"line 2: not a judgement"):
         read_qrels(path)

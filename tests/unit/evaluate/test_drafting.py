@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluate.drafting import by_template, parse
+from evaluate.drafts import Draft, spread_evenly
 from knowledge.types import Chunk
-from ragctl.evaluate_draft import Draft, spread_evenly
 
 
 def chunk(text: str, number: int = 1, **more: Any) -> Chunk:

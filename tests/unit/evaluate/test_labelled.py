@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluate.drafts import Draft
+from evaluate.errors import UnusableFile
 from evaluate.labelled import Labelled, read_questions
-from ragctl.evaluate_draft import Draft
-from ragctl.failures import CommandFailed
 
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:
@@ -35,5 +35,5 @@ def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path)
 def test_a_line_that_is_no_question_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "Who?"}\n' + line, encoding="utf-8")
-    with pytest.raises(CommandFailed, match=r"q\.jsonl:2 is no question"):
+    with pytest.raises(UnusableFile, match=r"q\.jsonl:2 is no question"):
         read_questions(path)
