@@ -81,7 +81,7 @@ test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Se
 	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)
 
 test-fast: $(DEV_DONE) $(MODEL_DONE) ## Unit and functional tests, without a build, the emulator and what takes seconds a test
-	@$(PYTEST) -m 'not build and not slow' tests/unit tests/functional tests/budget tests/infra
+	@$(PYTEST) -m 'not build and not slow' tests/unit tests/documents tests/functional tests/budget tests/infra
 
 faults: $(DEV_DONE) $(MODEL_DONE) ## Print the table of faults and attacks: of each a fixed part, as in `make test`
 	@$(PYTEST) --faults
@@ -133,7 +133,7 @@ model: $(MODEL_DONE) ## Build the embedding model
 setup: $(TOOLS_DONE) $(MODEL_DONE) ## Set up what `run` needs
 
 lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
-	cd requirements && for step in 'dev' 'tools -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps'; do \
+	cd requirements && for step in 'dev' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps'; do \
 	  set -- $$step; name=$$1; shift; \
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \

@@ -14,9 +14,9 @@ import pytest
 import real_model
 from evaluation.rates import json_lines, public_data
 
+from evaluate.beir import read_qrels
 from knowledge.read.documents import read
 from ragctl import cli
-from ragctl.beir import read_qrels
 
 pytestmark = pytest.mark.slow
 

@@ -12,6 +12,8 @@ import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
 
+from evaluate.beir import read_qrels, read_queries
+from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
 from knowledge.types import View
@@ -22,8 +24,6 @@ from rag.stages.pack.by_title import TitledPacker
 from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Deadline, Proceed, Question, SearchQuery
 from rag.values.stored import Turn
-from ragctl.beir import read_qrels, read_queries
-from ragctl.evaluate import Qrels, score
 from ragctl.modes import Mode, best_documents, searcher
 
 pytestmark = pytest.mark.slow

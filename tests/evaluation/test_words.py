@@ -10,6 +10,8 @@ import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
 
+from evaluate.beir import read_qrels, read_queries
+from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index, open_index
 from knowledge.search.words import words_of
@@ -17,8 +19,6 @@ from knowledge.types import Found, View
 from rag.stages.gate.evidence import EvidenceGate
 from rag.stages.score.support import not_mentioned
 from rag.values.answer import Proceed, Question
-from ragctl.beir import read_qrels, read_queries
-from ragctl.evaluate import Qrels, score
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         "integration/test_ingest_command.py::test_what_moved_out_of_an_emptied_place_is_not_kept_twice",
         "integration/test_ingest_command.py::test_where_nothing_can_be_read_the_command_fails_and_the_index_stays",
     ),
-    "documents that cost too much": ("integration/test_converter_limits.py",),
+    "documents that cost too much": ("documents/converters/test_limits.py",),
     "AWS throttles, refuses, is late": (
         "integration/test_dynamodb_stores.py",
         "functional/test_gacounts_outages.py",
@@ -46,8 +46,8 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a dependency turns bad": ("infra/test_supply_chain.py",),
     "a budget of time or work runs out": ("functional/test_llm_failures.py",),
     "a crawl is led to private addresses": (
-        "unit/ragctl/crawl/test_networks.py",
-        "integration/test_crawl.py",
+        "documents/crawl/test_networks.py",
+        "documents/crawl/test_crawl.py",
     ),
     "another site's page calls the local server": ("unit/ragctl/test_wsgi.py", "browser/test_other_sites.py"),
     "links that no document gave": ("attacks/test_completions.py", "attacks/test_streamed.py"),

@@ -24,11 +24,11 @@ from reportlab.platypus import SimpleDocTemplate, Table
 from knowledge.cut import markdown as md
 from knowledge.cut.chunking import split
 from knowledge.errors import SourceUnreadable
-from knowledge.read.documents import Loading, Reading, read
+from knowledge.read.documents import Converted, Loading, Reading, read
+from knowledge.read.loading import NoText
 from knowledge.types import Document
 from ragctl import cli
-from ragctl.converters import readers
-from ragctl.converters.output import Converted, Unconvertible
+from ragctl.readers import readers
 
 TESTS = Path(__file__).parents[1]
 
@@ -434,8 +434,9 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
     end = data.draw(st.integers(len(damaged) // 2, len(damaged)))
 
     text = "---\n"
-    with contextlib.suppress(Unconvertible, SourceUnreadable):
-        text = readers()[Path(name).suffix](bytes(damaged[:end]))
+    with contextlib.suppress(NoText, SourceUnreadable):
+        made = readers()[Path(name).suffix](bytes(damaged[:end]))
+        text = made if isinstance(made, str) else made.text
 
     assert text.startswith("---\n")
     assert text.encode().decode() == text  # it can be stored
@@ -482,7 +483,7 @@ def test_a_mixed_folder_is_ingested_by_the_command(
 
 def test_help_and_markdown_import_no_converter() -> None:
     script = (
-        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.converters import readers;"
+        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.readers import readers;"
         "readers();"
         "late = {'bs4', 'docutils', 'mammoth', 'openpyxl', 'pdfplumber', 'pptx', 'pypdf'};"
         "print(late & set(sys.modules), file=sys.stderr)"
@@ -505,7 +506,7 @@ from pathlib import Path
 from fakes_embedding import HashingEmbedder
 from knowledge.read.documents import Loading, read
 from knowledge.build.ingest import ingest
-from ragctl.converters import readers
+from ragctl.readers import readers
 
 reading = read([Path(sys.argv[1])], loading=Loading(readers=readers()))
 chunks = ingest(reading.documents, target=Path(sys.argv[2]), embedder=HashingEmbedder()).chunks

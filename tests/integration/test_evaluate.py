@@ -9,9 +9,9 @@ import pytest
 from command_line import Run, runner
 from fakes_embedding import HashingEmbedder
 
+from evaluate.retrieval import score
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
-from ragctl.evaluate import score
 
 CORPUS = {
     "permits": ("Import Permits", "Importing plants needs a permit from the plant health office."),

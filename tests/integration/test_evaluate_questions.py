@@ -15,8 +15,8 @@ import pytest
 from command_line import Run, runner
 from fakes_llm import LlmServer, error, reply
 
+from evaluate import run as asking
 from ragctl import cli
-from ragctl.measure import run as asking
 
 DOCUMENTS = {
     "permits.md": "# Import permits\n\n## Cost\n\nAn import permit costs SGD 45 for each shipment.\n\n"
@@ -76,8 +76,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     seen: list[str] = []
     real = asking.asker
 
-    def asker(service: Any) -> Callable[[str], asking.Told]:
-        ask = real(service)
+    def asker(service: Any, code_of: Any) -> Callable[[str], asking.Told]:
+        ask = real(service, code_of)
 
         def watched(question: str) -> asking.Told:
             seen.append(question)
@@ -145,8 +145,8 @@ def test_another_setting_is_asked_anew(run: Run, home: Path, asked: list[str], m
 def test_an_interrupted_run_goes_on_where_it_was(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = asking.asker
 
-    def asker(service: Any) -> Callable[[str], asking.Told]:
-        ask, left = real(service), [None] * 2
+    def asker(service: Any, code_of: Any) -> Callable[[str], asking.Told]:
+        ask, left = real(service, code_of), [None] * 2
 
         def interrupted(question: str) -> asking.Told:
             if not left:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-ROOTS = ("functions/query", "layers/chroma", "tools")
+ROOTS = ("functions/query", "layers/chroma", "documents", "tools")
 
 # A room may import itself and every room of the lines above its own.
 LAW = (
@@ -57,12 +57,16 @@ def tree(name: str) -> ast.Module:
 @cache
 def imports(name: str) -> frozenset[str]:
     """What ``name`` imports, wherever it stands: modules of ours in full, of others the dotted name."""
+    return _imported(tree(name))
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
     found = set()
-    for node in ast.walk(tree(name)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}: relative import"
+            assert node.level == 0, f"relative import in line {node.lineno}"
             whole = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {known if known in modules() else str(node.module) for known in whole}
     return frozenset(found)
@@ -105,6 +109,26 @@ def test_layers_stand_alone_and_functions_need_no_tools() -> None:
     assert wrong == []
 
 
+def test_documents_stand_alone_and_neither_functions_nor_layers_import_them() -> None:
+    own = set(of("documents"))
+    wrong = [(name, found) for name in own for found in imports(name) & (modules().keys() - own)]
+    served = [*of("functions/query"), *of("layers/chroma")]
+    wrong += [(name, found) for name in served for found in imports(name) & own]
+    for path in sorted((REPOSITORY / "tests/documents").rglob("*.py")):
+        rest = {"knowledge", "rag", "ragctl"}
+        found = {name.partition(".")[0] for name in _imported(ast.parse(path.read_text(encoding="utf-8")))}
+        wrong += [(path.name, name) for name in sorted(found & rest)]
+    assert {"documents", "documents.crawl.robots"} <= own
+    assert wrong == []
+
+
+def test_measuring_knows_nothing_of_the_command_line() -> None:
+    own = {name for name in of("tools") if room(name) == "evaluate"}
+    wrong = [(name, found) for name in own for found in imports(name) if room(found) in {"ragctl", "typer"}]
+    assert "evaluate.judge" in own
+    assert wrong == []
+
+
 def test_only_wiring_and_tools_import_adapters() -> None:
     importers = {name for name in modules() if any(found.startswith("rag.adapters") for found in imports(name))}
     assert [name for name in importers if not name.startswith(("rag.adapters", "rag.wiring", "ragctl"))] == []
@@ -137,7 +161,7 @@ def _reads_environment(node: ast.AST) -> bool:
 
 def test_modules_are_small_and_say_what_they_are_for() -> None:
     wrong = []
-    for name in [*of("functions/query"), *of("layers/chroma/knowledge")]:
+    for name in [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")]:
         if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 250):
             wrong.append(f"{name} is too long")
         if not ast.get_docstring(tree(name)):
@@ -184,6 +208,8 @@ print(json.dumps({"effects": found, "threads": threading.active_count(), "loaded
 
 def test_importing_a_module_opens_starts_and_writes_nothing() -> None:
     # app.py builds the pipeline at module scope: the one exception.
-    names = [name for name in [*of("functions/query"), *of("layers/chroma/knowledge")] if name != "app"]
+    names = [
+        name for name in [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")] if name != "app"
+    ]
     probe = subprocess.run([sys.executable, "-B", "-c", PROBE, *names], capture_output=True, text=True, check=True)
     assert json.loads(probe.stdout) == {"effects": {}, "threads": 1, "loaded": []}

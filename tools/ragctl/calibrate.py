@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluate.goals import Goal
+from evaluate.labelled import Labelled, read_questions
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
-from ragctl.goals import Goal
 from ragctl.options import IndexDir, Json, Profile, read_settings
-from ragctl.questions import Labelled, read_questions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from evaluate.fitting import Fitted
+    from evaluate.judged import Case
     from knowledge.open.manifest import Manifest
     from rag.config.settings import Settings
     from rag.wiring import Service
-    from ragctl.fitting import Fitted
-    from ragctl.judged import Case
 
 UNLABELLED = (
     "With 19 or more answerable questions of your own (--questions Q.jsonl) the bar can promise how few of them it "
@@ -115,13 +115,13 @@ def _table(sentence: str, rows: list[list[str]]) -> Iterator[RenderableType]:
 def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | None, reset: bool, dry_run: bool) -> Told:
     import numpy as np
 
+    from evaluate.fitting import fitted
     from knowledge.build.labels import labelled as with_labels
     from knowledge.build.labels import labels_of
     from knowledge.build.recalibrate import background_scores, recalibrate
     from knowledge.open.source import folder_of
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_service
-    from ragctl.fitting import fitted
 
     service = build_service(settings)
     with service.index.lease() as index:
@@ -157,7 +157,7 @@ def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | Non
 
 def _ask(service: Service, labelled: list[Labelled]) -> tuple[list[Case], int]:
     """The cases, and how many questions are none."""
-    from ragctl.judged import Asker
+    from evaluate.judged import Asker
 
     cases = []
     with progress("Asking") as on_progress:

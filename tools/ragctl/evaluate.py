@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ragctl.measure.corpus import measure_corpus
-from ragctl.measure.draft import make_questions
-from ragctl.measure.floors import OPTION as FAIL_UNDER
-from ragctl.measure.metrics import LIMITED
-from ragctl.measure.questions import measure_questions
-from ragctl.measure.retrieval import Qrels as Qrels
-from ragctl.measure.retrieval import score as score
+from evaluate.metrics import LIMITED
+from ragctl.evaluate_corpus import measure_corpus
+from ragctl.evaluate_draft import make_questions
+from ragctl.evaluate_questions import FAIL_UNDER, measure_questions
 from ragctl.modes import Mode
 from ragctl.options import Json, Profile
 

@@ -34,6 +34,7 @@ class CommandFailed(Exception):
 def describe(error: Exception) -> Problem | None:
     """What to say of ``error``; None when nobody expected it."""
     # Late: `ragctl --help` needs none of this.
+    from evaluate.errors import EvaluationError
     from knowledge.errors import KnowledgeError
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
     from rag.http.replies import error_reply
@@ -46,7 +47,7 @@ def describe(error: Exception) -> Problem | None:
         case LlmFailed() | LlmUnavailable():
             # The vendor's words stay out, here as over HTTP.
             return Problem(error_reply(error)["error"], error.code)
-        case ConfigurationError() | KnowledgeError() | RagError():
+        case ConfigurationError() | EvaluationError() | KnowledgeError() | RagError():
             return Problem(str(error), error.code)
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return Problem(f"The disk is full: {error.filename or 'a file could not be written'}", "os_error")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import documents
 from ragctl.asked import Asked
 from ragctl.console import progress
 
@@ -37,27 +38,36 @@ def fetch(addresses: Sequence[str], asked: Asked, *, cache: Path) -> Fetched:
     """
     from knowledge.errors import SourceUnreadable
     from knowledge.read.walk import Found
-    from ragctl.crawl import Limits, crawl
-    from ragctl.crawl.addresses import path_name
+    from knowledge.types import Failure
 
     files: dict[str, Found] = {}
     failed: list[Failure] = []
+    lost: set[str] = set()
     skipped: Counter[str] = Counter()
     for address in addresses:
-        with progress("Fetching") as on_progress:
-            crawled = crawl(
-                address,
-                cache=cache,
-                limits=Limits(pages=asked.max_pages),
-                allow_hosts=frozenset(asked.allow_host),
-                on_progress=on_progress,
+        crawled = _fetched(address, asked, cache)
+        failures = tuple(Failure(failure.path, failure.error) for failure in crawled.failed)
+        if failures and not crawled.pages:
+            raise SourceUnreadable(
+                f"No page of {address} can be had: {failures[0].path}: {failures[0].error}", failures
             )
-        if crawled.failed and not crawled.pages:
-            first = crawled.failed[0]
-            raise SourceUnreadable(f"No page of {address} can be had: {first.path}: {first.error}", crawled.failed)
-        failed += crawled.failed
+        failed += failures
+        lost |= crawled.lost
         skipped.update(crawled.skipped)
         for page in crawled.pages:
             files.setdefault(page.url, Found(page.file, cache, page.path, explicit=False, url=page.url))
-    lost = frozenset(path_name(failure.path, ".html") for failure in failed) - {found.path for found in files.values()}
-    return Fetched(files=tuple(files.values()), failed=tuple(failed), lost=lost, skipped=skipped)
+    lost -= {found.path for found in files.values()}
+    return Fetched(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
+
+
+def _fetched(address: str, asked: Asked, cache: Path) -> documents.Crawled:
+    from knowledge.errors import SourceUnreadable
+
+    limits = documents.Limits(pages=asked.max_pages)
+    try:
+        with progress("Fetching") as on_progress:
+            return documents.fetch_site(
+                address, cache=cache, limits=limits, allow_hosts=frozenset(asked.allow_host), on_progress=on_progress
+            )
+    except documents.Unreadable as exc:
+        raise SourceUnreadable(str(exc)) from exc

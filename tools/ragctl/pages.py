@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragctl.sites.addresses import address
-from ragctl.sites.finding import site_of
-from ragctl.sites.site import Site
+import documents
 
 if TYPE_CHECKING:
     from knowledge.read.walk import Found
 
-_NONE = Site(root="")
+_NONE = documents.Site(root="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Pages:
     """
 
     base_url: str
-    sites: Mapping[Path, Site]
+    sites: Mapping[Path, documents.Site]
 
     @classmethod
     def beside(cls, folders: Mapping[Path, Path], *, base_url: str = "") -> Pages:
@@ -34,33 +32,24 @@ class Pages:
 
     def as_read(self, text: str, found: Found, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        from ragctl.markup import Surroundings, as_read
-
-        site = self._site(found)
-        surroundings = Surroundings(
-            file=found.file,
-            root=found.file.parent if found.explicit else found.root,
-            kind=site.kind,
-            page={str(key): value for key, value in meta.items()},
-            site=site.config,
-        )
-        return as_read(text, surroundings=surroundings)
+        root = found.file.parent if found.explicit else found.root
+        return documents.as_read(text, file=found.file, root=root, site=self._site(found), meta=meta)
 
     def address(self, found: Found, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        return address(self._site(found), path=found.path, meta=meta, base_url=self.base_url)
+        return documents.address(self._site(found), path=found.path, meta=meta, base_url=self.base_url)
 
     def anchors(self, found: Found) -> str:
         """See ``SiteRules``."""
         site = self._site(found)
         return site.anchors if site.kind or self.base_url or found.url else ""
 
-    def _site(self, found: Found) -> Site:
+    def _site(self, found: Found) -> documents.Site:
         return self.sites.get(found.root, _NONE)
 
 
-def _site_beside(folder: Path) -> Site:
+def _site_beside(folder: Path) -> documents.Site:
     try:
-        return site_of(folder)
+        return documents.site_of(folder)
     except OSError:  # what may not be looked into tells nothing; reading it says why
         return _NONE

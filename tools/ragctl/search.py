@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragctl.beir import read_queries
+from evaluate.beir import read_queries
 from ragctl.console import emit_json, show
 from ragctl.modes import Mode, Search, best_documents, searcher, usual, words_met
 from ragctl.options import IndexDir, Json, Profile, read_settings

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import documents
 from ragctl.asked import Asked, is_address, is_one_of
 from ragctl.console import progress
 from ragctl.fetching import Fetched, fetch
@@ -33,9 +34,8 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
         SourceUnreadable: a path does not exist, or no page of an address can be had.
     """
     from knowledge.read.documents import Loading, Selection, read
-    from ragctl.converters import readers
     from ragctl.pages import Pages
-    from ragctl.site_title import site_title
+    from ragctl.readers import readers
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     web = [path for path in asked.paths if is_address(path)]
@@ -60,7 +60,7 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
         failed=(*site.failed, *reading.failed),
         lost=reading.lost | site.lost,
         skipped={**reading.skipped, **site.skipped},
-        site_title=site_title(pages.sites.values(), [page.file for page in site.files]),
+        site_title=documents.site_title(pages.sites.values(), [page.file for page in site.files]),
     )
 
 

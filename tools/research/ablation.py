@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluate.beir import read_qrels, read_queries
 from knowledge.build.plan import Previous, plan
 from knowledge.build.reading import FIT_CHUNKS, Text, texts_of
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
@@ -27,7 +28,6 @@ from knowledge.search.codes import Projection, inverse_frequencies
 from knowledge.search.lexical import Lexical, write_lexical
 from knowledge.search.windows import window_vectors
 from knowledge.types import Reading
-from ragctl.beir import read_qrels, read_queries
 
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
 QUESTIONS = 1000

@@ -17,6 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluate.beir import read_qrels, read_queries
+from evaluate.fitting import fitted
+from evaluate.goals import Goal
+from evaluate.judged import Asker, Case
+from evaluate.labelled import Labelled, read_questions
+from evaluate.platt import SHIPPED, chances, quality
+from evaluate.thresholds import Scores, errors
 from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -24,14 +31,7 @@ from knowledge.read.documents import read
 from knowledge.search.signals import QUANTILE, Calibration
 from knowledge.types import View
 from rag.wiring import build_service
-from ragctl.beir import read_qrels, read_queries
-from ragctl.fitting import fitted
-from ragctl.goals import Goal
-from ragctl.judged import Asker, Case
 from ragctl.options import read_settings
-from ragctl.platt import SHIPPED, chances, quality
-from ragctl.questions import Labelled, read_questions
-from ragctl.thresholds import Scores, errors
 from research.logistic import Floats
 
 PUBLIC = ("clapnq_dev", "squad_v11_dev", "covid_faq")

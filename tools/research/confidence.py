@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluate.intervals import above
 from rag.stages.score.calibrated import CHOSEN, KNOWN, QUOTED, signals
 from rag.values.answer import Confidence, Proceed
 from rag.values.draft import Said
-from ragctl.measure.intervals import above
 from research.doubles import QUOTES, Doubles, Problem, far_problems, public_problems, service_of
 from research.logistic import Floats, calibration_error, logistic, probability
 

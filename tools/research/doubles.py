@@ -23,6 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from evaluate.beir import read_qrels, read_queries
+from evaluate.labelled import Labelled, names, read_questions
+from evaluate.words import contains, squad_tokens
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.open.manifest import MANIFEST_NAME
@@ -35,10 +38,7 @@ from rag.stages.write.runs import HEADING_SHARE, units_of
 from rag.values.answer import Answer, Chunk, Completion, Context, Deadline, Passage, Question
 from rag.values.draft import Draft
 from rag.wiring import Service, build_service
-from ragctl.beir import read_qrels, read_queries
-from ragctl.measure.words import contains, squad_tokens
 from ragctl.options import read_settings
-from ragctl.questions import Labelled, names, read_questions
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 LACKS = 8

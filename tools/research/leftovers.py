@@ -1,4 +1,4 @@
-"""How many chunks hold markup that no reader sees, before and after ``ragctl.markup``, and which words got lost.
+"""How many chunks hold markup that no reader sees, before and after ``documents.markup``, and which words got lost.
 
     python -m research.leftovers FOLDER[:KIND]... [--losses N] [--show N]
 
@@ -19,9 +19,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from documents.markup import Surroundings, as_read
+from documents.markup.code import Hidden
 from knowledge.cut.chunking import split
-from ragctl.markup import Surroundings, as_read
-from ragctl.markup.code import Hidden
 
 SUFFIXES = (".md", ".markdown", ".mdx")
 _FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\n(.*?\n)?\1[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluate.intervals import above, ece
 from rag.stages.after.route import ConfidenceRouter
 from rag.wiring import Service
-from ragctl.measure.intervals import above, ece
 from research.alterations import ALTERATIONS
 from research.doubles import (
     QUOTES,

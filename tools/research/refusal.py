@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluate.beir import read_qrels, read_queries
 from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -39,7 +40,6 @@ from knowledge.search.signals import (
     QUANTILE,
 )
 from knowledge.types import View
-from ragctl.beir import read_qrels, read_queries
 from research.logistic import Floats, calibration_error, logistic, probability
 
 QUESTIONS, TOP, RESAMPLES, LABELLED = 500, 8, 1000, 0.6

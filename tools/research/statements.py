@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from evaluate.beir import read_qrels, read_queries
 from knowledge.build.ingest import ingest
 from knowledge.cut.quotable import quotable
 from knowledge.embedding import MiniLM
@@ -23,7 +24,6 @@ from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from knowledge.search.units import Kind
 from knowledge.types import Chunk, View
-from ragctl.beir import read_qrels, read_queries
 from research.alterations import ALTERATIONS, Source, counted, names
 
 TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"

@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluate.intervals import above
 from knowledge.claims import Copied
 from knowledge.embedding import MiniLM
 from knowledge.open.index import Index
 from knowledge.search.support import INTERCEPT, PARTIAL, WEIGHTS
-from ragctl.measure.intervals import above
 from research.logistic import Floats, logistic, probability
 from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened
 

@@ -1,0 +1,153 @@
+"""Files and web sites as Markdown with front matter: nothing is fetched but by ``fetch_site``, nothing is run.
+
+    made = read(Path("manual.pdf"))                           one file
+    site = site_of(Path("docs"))                              the site that a folder of Markdown belongs to
+    text = as_read(text, file=file, root=root, site=site)     what a reader sees of one of its pages
+    crawled = fetch_site("https://docs.example.com/guide/", cache=Path(".web"))
+
+Everything that a function takes and gives is a plain value that another process can be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from documents.converters import SUFFIXES
+from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
+from documents.sites.site import Site
+from documents.values import Converted, Crawled, Decode, Failure, Limits, Page
+
+__all__ = [
+    "MARKDOWN",
+    "SUFFIXES",
+    "Converted",
+    "Crawled",
+    "Decode",
+    "DocumentError",
+    "Failure",
+    "Limits",
+    "NoText",
+    "Page",
+    "Site",
+    "Unconvertible",
+    "Unreadable",
+    "address",
+    "as_read",
+    "convert",
+    "fetch_site",
+    "read",
+    "site_of",
+    "site_title",
+    "utf_8",
+]
+
+MARKDOWN = frozenset({".markdown", ".md", ".mdx", ".txt"})
+"""What ``read`` takes as it is."""
+
+
+def utf_8(data: bytes) -> tuple[str, str]:
+    """The usual ``decode``: UTF-8, with a byte order mark or without.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), ""
+
+
+def read(file: Path, *, decode: Decode = utf_8) -> Converted:
+    """A file as Markdown. Its title stands in front matter, where the format knows one.
+
+    Raises:
+        DocumentError: it is no text, has a suffix that is neither in ``SUFFIXES`` nor in ``MARKDOWN``; see ``convert``.
+        OSError: it cannot be opened.
+    """
+    suffix = file.suffix.lower()
+    data = file.read_bytes()
+    if suffix in SUFFIXES:
+        return convert(data, suffix, decode=decode)
+    if suffix not in MARKDOWN:
+        raise Unconvertible(f"has the suffix {suffix!r}; read are {', '.join(sorted(SUFFIXES | MARKDOWN))}")
+    try:
+        text, caveat = decode(data)
+    except ValueError as exc:
+        raise Unreadable(f"is no text: {exc}") from exc
+    if not text.strip():
+        raise NoText("holds no text")
+    return Converted(text, (caveat,) if caveat else ())
+
+
+def convert(data: bytes, suffix: str, *, decode: Decode = utf_8) -> Converted:
+    """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
+
+    Raises:
+        NoText: there is nothing to read in it.
+        Unconvertible: it is too large, locked, or not what its suffix says.
+        Unreadable: it is damaged, or needs more than this machine has.
+    """
+    from documents import converters
+
+    return converters.convert(data, suffix, decode=decode)
+
+
+def site_of(folder: Path) -> Site:
+    """The site that the documents in ``folder`` make: what a configuration in it, above it or beside it says.
+
+    Its ``kind`` is ``""`` where nothing tells it. No file is run.
+    """
+    from documents.sites import finding
+
+    return finding.site_of(folder)
+
+
+def site_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
+    """What the first of ``sites`` that has a title is called, else what the first ``pages`` (HTML) say; ``""``."""
+    from documents.sites import title
+
+    return title.site_title(sites, pages)
+
+
+def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> str:
+    """The Markdown ``text`` of a site's page as its reader sees it: without templates, components and comments.
+
+    ``meta`` is the page's front matter, which ``text`` is without. A page may take in other files; none outside of
+    ``root`` is read. Never raises for what a text says.
+    """
+    from documents import markup
+
+    page = {str(key): value for key, value in (meta or {}).items()}
+    surroundings = markup.Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config)
+    return markup.as_read(text, surroundings=surroundings)
+
+
+def address(site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "") -> str:
+    """Where the page at ``path`` (below ``site.root``, forward slashes) is on the web; ``""`` where nobody knows.
+
+    ``base_url`` is the address of the site's front page, and goes before what the configuration says.
+    """
+    from documents.sites import addresses
+
+    return addresses.address(site, path=path, meta=meta or {}, base_url=base_url)
+
+
+def fetch_site(
+    address: str,
+    *,
+    cache: Path,
+    limits: Limits | None = None,
+    allow_hosts: frozenset[str] = frozenset(),
+    on_progress: Callable[[int, int | None], None] | None = None,
+) -> Crawled:
+    """Fetch what ``address`` stands for into ``cache``: a page, the pages of a folder, or those of a sitemap.
+
+    See ``documents.crawl.crawl``. ``read`` makes Markdown of each page's file.
+
+    Raises:
+        Unreadable: it is malformed, private, not allowed by robots.txt, or leads to another host.
+    """
+    from documents import crawl
+
+    return crawl.crawl(
+        address, cache=cache, limits=limits or Limits(), allow_hosts=allow_hosts, on_progress=on_progress
+    )

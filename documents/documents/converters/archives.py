@@ -1,0 +1,144 @@
+"""Zip files of XML parts, as Office and EPUB files are: looked at before a library unpacks them.
+
+They come from anywhere: how large they are unpacked, and that no part has a document type, which OOXML forbids
+(ECMA-376 part 2) and entity attacks need.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from xml.parsers import expat
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from documents.converters.output import Unconvertible, own_title
+
+MAX_UNPACKED_BYTES = 200 * 1024 * 1024
+
+_OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")  # .doc, .xls, .ppt, and the envelope of an encrypted file
+_ENCRYPTED = 0x1  # in a zip entry's flag bits
+_PROPERTIES = "docProps/core.xml"
+_TITLE_TAG = "http://purl.org/dc/elements/1.1/ title"
+_PROBE_BYTES = 64 * 1024
+
+
+def office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
+    """Look at an Office file; the title in its properties.
+
+    Raises:
+        Unconvertible: it is encrypted, of the old kind, damaged, too large unpacked, or has a DTD.
+    """
+    if data.startswith(_OLD_OFFICE):
+        old = suffix[:4]
+        raise Unconvertible(
+            f"is protected with a password or an old {old} file: save it as {suffix} without a password"
+        )
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            check(archive)
+            xml = sum(entry.file_size for entry in archive.infolist() if _is_xml(archive, entry))
+            if xml > max_xml_bytes:
+                most = _mib(max_xml_bytes)
+                raise Unconvertible(f"holds {_mib(xml)} MiB of text parts; at most {most} are read: split it")
+            return _title(archive)
+    except BadZipFile as exc:
+        raise Unconvertible(f"is damaged or no {suffix} file: {exc}") from exc
+
+
+def check(archive: ZipFile) -> None:
+    """Refuse what is encrypted, or larger than ``MAX_UNPACKED_BYTES`` unpacked, with Unconvertible."""
+    entries = archive.infolist()
+    # What a zip says of an entry's size holds: zipfile reads no byte more.
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise Unconvertible(f"unpacks to {_mib(unpacked)} MiB; at most {_mib(MAX_UNPACKED_BYTES)} are read")
+    if any(entry.flag_bits & _ENCRYPTED for entry in entries):
+        raise Unconvertible("is protected with a password: save it without one")
+
+
+def count(data: bytes, most: Mapping[str, int]) -> None:
+    """Count the XML elements before a library makes objects of them; reading stops where there are too many.
+
+    ``most`` says how many all parts with a root of that name may have together, and ``""`` how many all others.
+
+    Raises:
+        Unconvertible: there are more.
+    """
+    left = dict(most)
+    with ZipFile(io.BytesIO(data)) as archive:
+        for entry in archive.infolist():
+            _count_part(archive, entry, left, most)
+
+
+def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Mapping[str, int]) -> None:
+    key = ""
+    seen = 0
+
+    def element(name: str, _attributes: object) -> None:
+        nonlocal key, seen
+        if not seen:
+            root = name.rpartition(" ")[2]
+            key = root if root in left else ""
+        seen += 1
+        if seen > left[key]:
+            raise Unconvertible(f"holds more than {most[key]:,} XML elements in {key or 'other'} parts: split it")
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = element
+    try:
+        with archive.open(entry) as part:
+            while piece := part.read(_PROBE_BYTES):
+                parser.Parse(piece, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError:
+        pass  # a picture, or what the library will refuse
+    left[key] -= seen
+
+
+def _mib(size: int) -> int:
+    return -(-size // (1024 * 1024))
+
+
+class _Seen(Exception):
+    """The root element has begun."""
+
+
+def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
+    """Whether ``entry``, whatever its name, is read as XML up to its root element. No name is trusted, for mammoth
+    follows the relations between parts."""
+
+    def root(_name: str, _attributes: object) -> None:
+        raise _Seen
+
+    def refuse(*_: object) -> None:
+        raise Unconvertible("has a document type definition in it, which no Office file has: it is not read")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = root
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        with archive.open(entry) as part:
+            while piece := part.read(_PROBE_BYTES):
+                parser.Parse(piece, False)
+        parser.Parse(b"", True)  # expat puts off what it has only a part of
+    except _Seen:
+        return True
+    except expat.ExpatError:
+        return False  # a picture, or what mammoth's own parser will refuse
+    return False
+
+
+def _title(archive: ZipFile) -> str:
+    if _PROPERTIES not in archive.namelist():
+        return ""
+    path: list[str] = []
+    words: list[str] = []
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = lambda name, _: path.append(name)
+    parser.EndElementHandler = lambda _: path.pop()
+    parser.CharacterDataHandler = lambda text: words.append(text) if path[-1] == _TITLE_TAG else None
+    try:
+        parser.Parse(archive.read(_PROPERTIES), True)
+    except expat.ExpatError:
+        return ""  # the text may be whole
+    return own_title("".join(words))

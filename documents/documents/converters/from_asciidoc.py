@@ -1,0 +1,188 @@
+"""AsciiDoc to Markdown, block by block: headings, lists, tables, admonitions, code, attributes of the header.
+
+Of the libraries that were tried one is for the language of 2013 (asciidoc), one reads no attributes and no nested
+lists (pyasciidoc), and one takes 15 s for a page of 6 KB (asciidoctrine). Included files are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from documents.converters import asciidoc_table
+from documents.converters.asciidoc_inline import resolved, words
+from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
+from documents.values import Decode
+
+MAX_BYTES = 20 * 1024 * 1024
+MAX_DEPTH = 30
+
+_ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?$")
+_HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
+_DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)\s*$")
+_TABLE = re.compile(r"([|!,:])={3,}\s*$")
+_BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
+_ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
+_MACRO = re.compile(r"(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")  # include, ifdef, toc, video: nothing to read
+_CONDITION = re.compile(r"(?:ifn?def|ifeval)::[^\[]*\[(.+)\]\s*$|endif::")
+_ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<(?:\d+|\.)>)\s+(\S.*)$")
+_TERM = re.compile(r"\s*((?!//)\S.*?)(:{2,4}|;;)(?:\s+(.*))?$")
+_TITLE = re.compile(r"\.(?![.\s])(.+)$")
+_ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
+_DROPPED = re.compile(r"'''|<<<|//(?!/)")
+
+
+def convert(data: bytes, decode: Decode) -> str | Converted:
+    """The text as Markdown.
+
+    Raises:
+        Unconvertible: it is too large.
+        NoText: it holds none.
+        ValueError: it is no text.
+    """
+    if len(data) > MAX_BYTES:
+        raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
+    text, caveat = decode(data)
+    body = "\n\n".join(_Reader({}, 0).blocks(text.split("\n")))
+    return converted(compose(body), (caveat,) if caveat else ())
+
+
+class _Reader:
+    """Reads blocks; ``attributes`` are those defined so far, in the whole document."""
+
+    def __init__(self, attributes: dict[str, str], depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise RecursionError
+        self._attributes = attributes
+        self._depth = depth
+        self._out: list[str] = []
+        self._paragraph: list[str] = []
+        self._stack: list[str] = []  # the markers of the list items that are open
+        self._style = ""
+        self._attached = False
+        self._in_list = False  # the last block is an item
+
+    def blocks(self, lines: Sequence[str]) -> list[str]:
+        """The Markdown blocks of ``lines``."""
+        at = 0
+        while at < len(lines):
+            at = self._block(lines, at)
+        self._flush()
+        return self._out
+
+    def _block(self, lines: Sequence[str], at: int) -> int:
+        """Read what begins at a line; where the next begins."""
+        line = lines[at].rstrip()
+        if delimiter := _DELIMITER.match(line):
+            return self._delimited(lines, at, delimiter[1])
+        if _TABLE.match(line):
+            return self._table(lines, at)
+        if line == "+":
+            self._flush()
+            self._attached = True
+        elif not line:
+            self._flush()
+            self._attached = False
+        elif not self._special(line):
+            self._text(line)
+        return at + 1
+
+    def _special(self, line: str) -> bool:
+        """Take a line that is no text of a paragraph; whether it is one."""
+        if attribute := _ATTRIBUTE.match(line):
+            self._attributes[attribute[1].strip("!")] = attribute[2] or ""
+        elif condition := _CONDITION.match(line):
+            if condition[1]:
+                self._text(condition[1])
+        elif _DROPPED.match(line) or _MACRO.match(line):
+            pass
+        elif (heading := _HEADING.match(line)) and not self._paragraph:
+            self._heading(heading[1], heading[2])
+        elif _BLOCK_ATTRIBUTES.match(line) and not self._paragraph:
+            self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
+        elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
+            self._add(literal(words(title[1], self._attributes)))
+        else:
+            return False
+        return True
+
+    def _heading(self, marks: str, text: str) -> None:
+        self._stack.clear()
+        anchor = next((found for match in _ANCHOR.finditer(self._style) for found in match.groups() if found), "")
+        self._style = ""
+        self._add(f"{'#' * len(marks)} {words(text, self._attributes)}{f' {{#{anchor}}}' if anchor else ''}")
+
+    def _text(self, line: str) -> None:
+        if item := _ITEM.match(line):
+            self._item(item[1], item[2])
+        elif (term := _TERM.match(line)) and "::" not in term[1]:
+            self._item(term[2], f"{term[1]}:")
+            self._paragraph += [term[3]] if term[3] else []
+        elif self._paragraph or not line.startswith(" ") or self._stack:
+            self._paragraph.append(line.strip())
+        else:
+            self._add(fence(line.strip()))  # an indented line is literal
+
+    def _item(self, marker: str, text: str) -> None:
+        self._flush()
+        kind = re.sub(r"\d+", "1", marker)
+        if kind in self._stack:
+            del self._stack[self._stack.index(kind) + 1 :]
+        else:
+            self._stack.append(kind)
+        self._attached = True
+        bullet = "1. " if kind[0] in ".1" or kind.startswith("<") else "- "
+        self._paragraph = [bullet + text]
+
+    def _flush(self) -> None:
+        if not self._paragraph:
+            return
+        text, self._paragraph = "\n".join(self._paragraph), []
+        label = f"{self._style.strip('[]')}: " if self._style in _ADMONITIONS else ""
+        self._style = ""
+        item = re.match(r"- |1\. ", text) if self._stack else None
+        found = words(text, self._attributes)
+        self._add(found if item else label + literal(found), item=bool(item))
+
+    def _add(self, block: str, *, item: bool = False) -> None:
+        """Add a block, within the open list item if it is attached to it."""
+        if not item and not self._attached:
+            self._stack.clear()
+        indent = "   " * (len(self._stack) - (1 if item else 0))
+        if block:
+            lines = block.split("\n")
+            rest = indent + ("   " if item else "")
+            shown = "\n".join([indent + lines[0], *(rest + line if line else "" for line in lines[1:])])
+            if item and self._in_list:
+                self._out[-1] += f"\n{shown}"
+            else:
+                self._out.append(shown)
+            self._in_list = item
+
+    def _delimited(self, lines: Sequence[str], at: int, mark: str) -> int:
+        self._flush()
+        close = "```" if mark.startswith("```") else mark
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].rstrip() == close), len(lines))
+        inside, style, self._style = lines[at + 1 : end], self._style, ""
+        if mark[0] in "-.`" and mark != "--":
+            code = "\n".join(inside)
+            shown = resolved(code, self._attributes) if "subs=" in style else code
+            self._add(fence(shown, _language(style) or mark[3:].strip(".-`")))
+        elif mark[0] not in "/+":
+            name = style.split(",")[0].split("%")[0].split(".")[0]
+            parts = _Reader(self._attributes, self._depth + 1).blocks(inside)
+            self._add("\n\n".join([f"{name}:", *parts] if name in _ADMONITIONS else parts))
+        return end + 1
+
+    def _table(self, lines: Sequence[str], at: int) -> int:
+        self._flush()
+        mark = lines[at].strip()
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), len(lines))
+        style, self._style = resolved(self._style, self._attributes), ""
+        self._add(asciidoc_table.markdown(lines[at + 1 : end], mark[0], style, self._attributes))
+        return end + 1
+
+
+def _language(style: str) -> str:
+    found = re.match(r"(?:source|,|listing)[^,]*,\s*([\w+#-]+)", style) or re.search(r"\blanguage=\"?([\w+#-]+)", style)
+    return found[1] if found else ""

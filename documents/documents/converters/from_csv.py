@@ -1,0 +1,49 @@
+"""CSV and TSV to Markdown, with Python's own reader."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from itertools import islice
+
+from documents.converters import sheets
+from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.values import Decode
+
+MAX_BYTES = 100 * 1024 * 1024
+MAX_CELL_CHARS = 1_000_000
+
+_DELIMITERS = ",;\t|"
+_SAMPLE_ROWS = 100
+_SAMPLE_CHARS = 1 << 20
+
+
+def convert(data: bytes, decode: Decode) -> str | Converted:
+    """The rows as Markdown.
+
+    Raises:
+        Unconvertible: it is too large, or empty.
+        ValueError: it is no text.
+    """
+    if len(data) > MAX_BYTES:
+        raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
+    text, caveat = decode(data)
+    text = text.replace("\0", "")
+    csv.field_size_limit(MAX_CELL_CHARS)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    return converted(compose(sheets.markdown(list(sheets.Budget().bounded(rows)))), (caveat,) if caveat else ())
+
+
+def _delimiter(text: str) -> str:
+    """The one that cuts the most of the first rows into the same number of cells; of equals, into the most.
+
+    ``csv.Sniffer`` takes letters for delimiters.
+    """
+
+    def evenness(delimiter: str) -> tuple[int, int]:
+        rows = csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter)
+        widths = Counter(len(row) for row in islice(rows, _SAMPLE_ROWS) if len(row) > 1)
+        return max(((count, width) for width, count in widths.items()), default=(0, 0))
+
+    return max(_DELIMITERS, key=evenness)

@@ -1,0 +1,79 @@
+"""EPUB books to Markdown: a zip of XHTML pages, each read as HTML, in the order of the book's spine.
+
+zipfile and the HTML converter are all it takes; EbookLib reads the same with lxml, and whole books into memory.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+from collections.abc import Iterator
+from urllib.parse import unquote
+from zipfile import BadZipFile, ZipFile
+
+from bs4 import BeautifulSoup
+
+from documents.converters import archives
+from documents.converters.from_html import page_markdown, parse
+from documents.converters.output import Unconvertible, compose, one_line, own_title
+
+MAX_TEXT_BYTES = 32 * 1024 * 1024
+
+_CONTAINER = "META-INF/container.xml"
+_RIGHTS = "META-INF/encryption.xml"
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+
+
+def convert(data: bytes) -> str:
+    """The book's pages; the table of contents that EPUB 3 has as a page of its own is left out.
+
+    Raises:
+        Unconvertible: it is damaged, too large, locked (DRM).
+        NoText: it holds none.
+    """
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            archives.check(archive)
+            package_name = _package_name(archive)
+            package = parse(_text(archive, package_name))
+            pages = _pages(archive, package, posixpath.dirname(package_name))
+            body = "\n\n".join(page_markdown(archive.read(name)).strip("\n") for name in pages)
+    except BadZipFile as exc:
+        raise Unconvertible(f"is damaged or no EPUB: {exc}") from exc
+    title = package.find("dc:title")
+    return compose(body, title=own_title(one_line(title.get_text()) if title else ""))
+
+
+def _package_name(archive: ZipFile) -> str:
+    if _CONTAINER not in archive.namelist():
+        raise Unconvertible("is no EPUB: it has no META-INF/container.xml")
+    root = parse(_text(archive, _CONTAINER)).find("rootfile")
+    name = str(root.get("full-path") or "") if root else ""
+    if name not in archive.namelist():
+        raise Unconvertible("is damaged: the list of its parts is missing")
+    return name
+
+
+def _pages(archive: ZipFile, package: BeautifulSoup, folder: str) -> Iterator[str]:
+    """The names of the pages in reading order."""
+    items = {str(item.get("id")): item for item in package.select("manifest > item")}
+    names = set(archive.namelist())
+    locked = _text(archive, _RIGHTS) if _RIGHTS in names else ""
+    left = MAX_TEXT_BYTES
+    for reference in package.select("spine > itemref"):
+        item = items.get(str(reference.get("idref")))
+        if item is None or item.get("media-type") not in _PAGES or "nav" in str(item.get("properties") or "").split():
+            continue
+        name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href")))))
+        if name not in names:
+            continue
+        if name in locked:
+            raise Unconvertible("is locked (DRM): its pages are encrypted")
+        left -= archive.getinfo(name).file_size
+        if left < 0:
+            raise Unconvertible(f"holds more than {MAX_TEXT_BYTES >> 20} MiB of text: split it")
+        yield name
+
+
+def _text(archive: ZipFile, name: str) -> str:
+    return archive.read(name).decode("utf-8", errors="replace")

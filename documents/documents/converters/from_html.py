@@ -1,0 +1,203 @@
+"""HTML to Markdown with markdownify: the main part of a page, without what serves its look and its navigation."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from itertools import chain
+from urllib.parse import urlsplit
+
+from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
+from bs4.element import PageElement, PreformattedString
+from markdownify import ATX, MarkdownConverter
+
+from documents.converters import html_tables
+from documents.converters.output import compose, fence, literal, one_line
+from documents.converters.tables import table
+
+_PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
+_NO_TEXT = (
+    "script, style, noscript, template, svg, math, iframe, object, embed, canvas, audio, video, dialog, input,"
+    "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo], [hidden]"
+)
+# Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
+_NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"
+_FRAME = "header, footer"  # those of the page, not those of an article in it
+_SEPARATOR = r"\s*(?:[|·•»:–—]|\s-\s)\s*"  # between a page's name and its site's
+_INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "u"})
+_HEADING = re.compile(r"h[1-6]")
+_ENDED = re.compile(r"[:?!.]$")
+_ANCHOR = re.compile(r"[^\s{}]+")
+
+
+def convert(data: bytes) -> str:
+    """The page as Markdown; its title is ``<title>`` (without the site's name, if ``<h1>`` tells which part that is).
+
+    Raises:
+        Unconvertible: there is no text in it.
+    """
+    page = _page(data)
+    title, url = _title(page), _address(page)
+    return compose(markdown(_main_part(page), anchors=True), title=title, url=url)
+
+
+def page_markdown(data: bytes) -> str:
+    """The main part of a page that is one of many in a file; ``""`` when there is no text in it."""
+    return markdown(_main_part(_page(data)))
+
+
+def _page(data: bytes | str) -> BeautifulSoup:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read well enough
+        return BeautifulSoup(data, _PARSER)
+
+
+def parse(html: str) -> BeautifulSoup:
+    """A fragment of HTML or simple XML, of another converter."""
+    return _page(html)
+
+
+def markdown(part: Tag, *, anchors: bool = False) -> str:
+    """``part`` as Markdown: headings as ``#``, tables with a header row, links and images by their words.
+
+    ``anchors``: a heading's id stands behind it, as ``{#id}``. ``part`` is changed.
+    """
+    for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a"):
+        if not any(char.isalnum() for char in link.get_text()):
+            link.extract()  # the "¶" or "#" that links to the heading itself
+    html_tables.lay_open(part)
+    text = _Converter(anchors=anchors).convert_soup(part)
+    return str(text)
+
+
+def _title(page: BeautifulSoup) -> str:
+    title, heading = (one_line(found.get_text(" ")) if found else "" for found in (_page_title(page), page.h1))
+    if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
+        return heading
+    return title or heading
+
+
+def _page_title(page: BeautifulSoup) -> Tag | None:
+    return next((tag for tag in page.find_all("title") if tag.find_parent("svg") is None), None)
+
+
+def _address(page: BeautifulSoup) -> str:
+    link = page.select_one("link[rel~=canonical][href]")
+    address = str(link["href"]).strip() if link else ""
+    try:
+        return address if urlsplit(address).scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
+
+
+def _without_what_serves_the_page(page: BeautifulSoup) -> None:
+    for tag in page.select(_NO_TEXT):
+        tag.extract()
+    for listing in page.select(_NUMBERED_CODE):
+        if code := listing.select_one("td.code pre, td.rouge-code pre"):
+            listing.replace_with(code.extract())
+    for node in page.find_all(string=lambda text: isinstance(text, PreformattedString) and not isinstance(text, CData)):
+        node.extract()  # comments, <?php ... ?>, <!DOCTYPE ...>
+    for button in page.select("button"):
+        if _is_read(button):
+            button.unwrap()
+        else:
+            button.extract()
+
+
+def _main_part(page: BeautifulSoup) -> Tag:
+    _without_what_serves_the_page(page)
+    mains = [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
+    if len(mains) == 1:
+        return mains[0]
+    if page.head is not None and page.body is not None:
+        page.head.extract()
+    for tag in page.select("title"):
+        tag.extract()
+    for tag in page.select(_FRAME):
+        if tag.find_parent(["article", "section"]) is None and tag.h1 is None:
+            tag.extract()
+    return page
+
+
+def _is_read(button: Tag) -> bool:
+    """Whether the words on a button are part of the text: of a sentence ("Click the [Start] button"), or all of a
+    heading, which opens what is below it. Others only serve the page."""
+    inner, beside = button, _has_words_beside(button)
+    while inner.parent is not None and inner.parent.name in _INLINE:
+        inner = inner.parent
+        beside = beside or _has_words_beside(inner)
+    block = inner.parent.name if inner.parent is not None else ""
+    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
+
+
+def _has_words_beside(tag: Tag) -> bool:
+    def reads(node: PageElement) -> bool:
+        return (not isinstance(node, Tag) or node.name in _INLINE) and bool(node.get_text(strip=True))
+
+    return any(map(reads, chain(tag.previous_siblings, tag.next_siblings)))
+
+
+class _Converter(MarkdownConverter):
+    """markdownify with what an index needs: words, and blocks that are what they were."""
+
+    def __init__(self, *, anchors: bool) -> None:
+        super().__init__(heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False)
+        self._anchors = anchors
+        self._cells: dict[int, str] = {}  # what is in the cells of tables, by the tag's id()
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        return literal(text)
+
+    def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return text  # [words](address) would be read as a citation
+
+    def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return one_line(str(el.get("alt") or ""))
+
+    def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802 - markdownify's name
+        heading = str(super().convert_hN(n, el, text, parent_tags))  # type: ignore[misc]  # stub
+        if not text.strip() or "_inline" in parent_tags:
+            return heading
+        anchor = _anchor(el) if self._anchors else ""
+        return f"{heading.rstrip()} {{#{anchor}}}\n\n" if anchor else heading
+
+    def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        caption = self._cells.get(id(el.caption), "") if el.caption else ""
+        found = html_tables.grid(el, self._cells)
+        return f"\n\n{caption}\n\n{table(*found)}\n\n" if found else ""
+
+    def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        self._cells[id(el)] = _in_line(text)
+        return ""
+
+    convert_th = convert_caption = convert_td
+
+    def convert_tr(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return ""
+
+    def convert_dt(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        term = _in_line(text)
+        return f"\n- {term}{'' if _ENDED.search(term) else ':'}\n" if term else ""
+
+    def convert_dd(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if "_inline" in parent_tags:
+            return f" {_in_line(text)} "
+        return "".join(f"  {line}\n" if line else "\n" for line in text.strip().split("\n")) if text.strip() else ""
+
+    def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if "_inline" in parent_tags:
+            return f" `{_in_line(text)}` " if text.strip() else ""
+        return f"\n\n{fence(text)}\n\n"
+
+
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _anchor(heading: Tag) -> str:
+    """The address of a heading in its page: its id, or that of the section that it begins, as Sphinx writes it."""
+    around = heading.parent
+    begins = around is not None and around.name in ("section", "div") and around.find(_HEADING) is heading
+    found = str(heading.get("id") or (around.get("id") if begins and around else "") or "")
+    return found if _ANCHOR.fullmatch(found) else ""

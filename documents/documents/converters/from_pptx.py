@@ -1,0 +1,147 @@
+"""PowerPoint presentations to Markdown with python-pptx: each slide a section, with its tables, charts and notes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from pptx import Presentation
+from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.oxml import parse_xml
+
+from documents.converters import archives
+from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
+from documents.converters.tables import letter, table
+
+MAX_XML_BYTES = 64 * 1024 * 1024
+"""Of all parts that are XML, which lxml holds in memory as trees."""
+
+_ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
+_FURNITURE = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
+_SHAPES_DEEP = 20
+
+
+def convert(data: bytes) -> str | Converted:
+    """The slides that are not hidden, in their order.
+
+    Raises:
+        Unconvertible: it is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
+    """
+    title = archives.office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
+    slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
+    hidden = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
+    parts = [part for number, slide in slides if str(number) not in hidden and (part := _slide(slide, number))]
+    if not parts:
+        raise Unconvertible("holds no text on its slides, as if they were pictures: put it through OCR first")
+    caveats = (f"has hidden slides, which are left out: {', '.join(hidden)}",) if hidden else ()
+    return converted(compose("\n\n".join(parts), title=title), caveats)
+
+
+def _slide(slide: Any, number: int) -> str:
+    head = slide.shapes.title
+    title = one_line(head.text_frame.text) if head is not None and head.has_text_frame else ""
+    shapes = [shape for shape in slide.shapes if head is None or shape.shape_id != head.shape_id]
+    blocks = [block for shape in _reading_order(shapes) for block in _blocks(shape, 0) if block.strip()]
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        notes = _plain(slide.notes_slide.notes_text_frame)
+        blocks += [f"Notes:\n\n{notes}"] if notes else []
+    return "\n\n".join([f"## {title or f'Slide {number}'}", *blocks]) if title or blocks else ""
+
+
+def _reading_order(shapes: Iterable[Any]) -> list[Any]:
+    """From top to bottom, side by side from left to right. A shape without a place of its own has its layout's."""
+    return sorted(shapes, key=lambda shape: ((shape.top or 0) // _ROW_EMU, shape.left or 0))
+
+
+def _blocks(shape: Any, depth: int) -> Iterator[str]:
+    if hasattr(shape, "shapes"):  # a group
+        if depth < _SHAPES_DEEP:
+            for inner in _reading_order(shape.shapes):
+                yield from _blocks(inner, depth + 1)
+    elif getattr(shape, "has_table", False):
+        rows = _rows(shape.table)
+        yield table(rows[0], rows[1:]) if rows else ""
+    elif getattr(shape, "has_chart", False):
+        with suppress(ValueError, NotImplementedError):  # python-pptx does not know all kinds of them
+            yield from _chart(shape.chart)
+    elif shape.has_text_frame:
+        if not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
+            yield _items(shape.text_frame) if _is_body(shape) else _plain(shape.text_frame)
+    else:
+        yield from _diagram(shape)
+        yield _described(shape)
+
+
+def _is_body(shape: Any) -> bool:
+    return shape.is_placeholder and shape.placeholder_format.type in (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
+
+
+def _rows(grid: Any) -> list[list[str]]:
+    """The cells; a merged one stands in each that it covers, for each row is to be read alone."""
+    cells = [list(row.cells) for row in grid.rows]
+    words = [[one_line(cell.text_frame.text) for cell in row] for row in cells]
+    for y, row in enumerate(cells):
+        for x, cell in enumerate(row):
+            if cell.is_merge_origin:
+                for line in words[y : y + cell.span_height]:
+                    line[x : x + cell.span_width] = [words[y][x]] * len(line[x : x + cell.span_width])
+    return words
+
+
+def _diagram(shape: Any) -> Iterator[str]:
+    """The words of a SmartArt picture, which are in a part of their own."""
+    for key in shape._element.xpath(".//*[local-name()='relIds']/@*[local-name()='dm']"):
+        points = parse_xml(shape.part.related_part(key).blob).xpath("//*[local-name()='pt']")
+        words = (one_line("".join(point.xpath(".//*[local-name()='t']/text()"))) for point in points)
+        yield "\n".join(f"- {literal(text)}" for text in words if text)
+
+
+def _items(frame: Any) -> str:
+    """The paragraphs of a slide's body: a list, as the layout shows them, unless there is only one."""
+    found = [(paragraph.level, _words(paragraph)) for paragraph in frame.paragraphs]
+    found = [(level, text) for level, text in found if text]
+    if len(found) < 2:
+        return _plain(frame)
+    lowest, depth = [-1], []
+    for level, _ in found:  # a level may be left out: Markdown's lists cannot
+        while level <= lowest[-1]:
+            lowest.pop()
+        lowest.append(level)
+        depth.append(len(lowest) - 2)
+    return "\n".join(f"{'  ' * indent}- {literal(text)}" for indent, (_, text) in zip(depth, found, strict=True))
+
+
+def _plain(frame: Any) -> str:
+    return "\n\n".join(literal(text) for paragraph in frame.paragraphs if (text := _words(paragraph)))
+
+
+def _words(paragraph: Any) -> str:
+    """The text, ``""`` of one that is only the slide's number or the date."""
+    fields_alone = paragraph._p.xpath("./a:fld") and not paragraph._p.xpath("./a:r")
+    return "" if fields_alone else one_line(paragraph.text)
+
+
+def _chart(chart: Any) -> Iterator[str]:
+    """A chart by its title and its numbers."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield _plain(chart.chart_title.text_frame)
+    for plot in chart.plots:
+        names = [one_line(str(name)) for name in plot.categories]
+        series = [(one_line(str(line.name or "")), list(line.values)) for line in plot.series]
+        if any(names) and series:
+            header = ["", *(name or letter(index) for index, (name, _) in enumerate(series, 1))]
+            yield table(header, [[name, *(_value(v, index) for _, v in series)] for index, name in enumerate(names)])
+
+
+def _value(values: list[Any], index: int) -> str:
+    value = values[index] if index < len(values) else None
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _described(shape: Any) -> str:
+    """The alternative text of a picture, unless it is a file's name."""
+    found = shape._element.xpath(".//p:cNvPr/@descr")
+    words = one_line(found[0]) if found else ""
+    return literal(words) if " " in words else ""

@@ -1,0 +1,102 @@
+"""reStructuredText to Markdown: docutils makes HTML, with what Sphinx adds to it, and that becomes Markdown.
+
+No file that the text names is read, and no raw HTML of it is taken over.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.core import publish_doctree, publish_from_doctree
+
+from documents.converters import sphinx_markup
+from documents.converters.from_html import markdown, parse
+from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.values import Decode
+
+MAX_BYTES = 5 * 1024 * 1024
+"""docutils reads some 50 KB in a second."""
+
+_SETTINGS = {
+    "doctitle_xform": False,  # all titles stay headings
+    "auto_id_prefix": "id",  # as Sphinx
+    "docinfo_xform": False,
+    "embed_stylesheet": False,
+    "file_insertion_enabled": False,
+    "halt_level": 5,
+    "id_prefix": "",
+    "initial_header_level": 1,
+    "line_length_limit": MAX_BYTES,
+    "math_output": "LaTeX",
+    "raw_enabled": False,
+    "report_level": 3,
+    "smart_quotes": False,
+    "stylesheet_path": "",
+    "syntax_highlight": "none",
+    "toc_backlinks": False,
+    "warning_stream": False,
+    "_disable_config": True,
+}
+_OPTION = re.compile(r"\s*(?::[\w-]+:|\.\.\s)")
+_NOT_READ = "a.footnote-reference, a.citation-reference, span.backrefs, nav.contents, .fn-bracket, .system-message"
+
+
+def convert(data: bytes, decode: Decode) -> str | Converted:
+    """The text as Markdown; its headings have their section's id, which Sphinx gives them too.
+
+    Raises:
+        Unconvertible: it is too large.
+        NoText: it holds none.
+        ValueError: it is no text.
+    """
+    if len(data) > MAX_BYTES:
+        raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
+    text, caveat = decode(data)
+    with sphinx_markup.understood():
+        tree = publish_doctree(text, settings_overrides=_SETTINGS | {"warning_stream": io.StringIO()})
+    _tidy(tree)
+    html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS).decode()
+    page = BeautifulSoup(html, "html.parser")
+    body = page.main or page.body or parse("")
+    for mark in body.select(_NOT_READ):
+        mark.extract()
+    for literal in body.select("span.literal, tt.literal"):
+        literal.name = "code"
+    return converted(compose(markdown(body, anchors=True)), (caveat,) if caveat else ())
+
+
+def _tidy(tree: nodes.document) -> None:
+    """Leave out what docutils says of the text, and what only serves Sphinx; keep what could not be read."""
+    for message in list(tree.findall(nodes.system_message)):
+        kept = list(message.findall(nodes.literal_block))
+        message.parent.replace(message, [nodes.paragraph("", line) for block in kept for line in _lines(block)])
+    for image in tree.findall(nodes.image):
+        image["alt"] = image.get("alt", "")  # else it is the address
+    for node in [*tree.findall(nodes.comment), *tree.findall(nodes.substitution_definition), *_leading_fields(tree)]:
+        node.parent.remove(node)
+    for admonition in list(tree.findall(nodes.Element)):
+        # nodes.admonition itself has a title of its own
+        if isinstance(admonition, nodes.Admonition) and not isinstance(admonition, nodes.admonition):
+            admonition.parent.replace(admonition, nodes.container("", _label(admonition), *admonition.children))
+    for section in tree.findall(nodes.section):
+        heading = section.next_node(nodes.title)
+        title = nodes.make_id(heading.astext()) if heading else ""
+        section["ids"].sort(key=lambda found, title=title: found != title)  # Sphinx has the title's first
+
+
+def _label(admonition: nodes.Element) -> nodes.paragraph:
+    return nodes.paragraph("", f"{admonition.tagname.capitalize()}:")
+
+
+def _lines(block: nodes.literal_block) -> Iterator[str]:
+    return (line.strip() for line in block.astext().splitlines() if line.strip() and not _OPTION.match(line))
+
+
+def _leading_fields(tree: nodes.document) -> list[nodes.Node]:
+    """``:orphan:``, ``:tocdepth: 2`` at the very beginning: Sphinx shows none of them."""
+    first = tree.children[:1]
+    return first if first and isinstance(first[0], nodes.field_list) else []

@@ -1,0 +1,121 @@
+"""Excel workbooks to Markdown with openpyxl: each sheet a section, its cells as the workbook shows them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from openpyxl import load_workbook
+from openpyxl.utils.cell import range_boundaries
+
+from documents.converters import archives, sheets
+from documents.converters.output import Converted, Unconvertible, compose, converted, one_line
+
+MAX_XML_BYTES = 200 * 1024 * 1024
+MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
+"""By the root of a part, for all parts with it together: openpyxl makes objects of all but sheets at once."""
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z0-9:]{1,40})"')
+_MAX_MERGED = 2000
+_MAX_SPAN = 256  # columns
+_NOT_SHOWN = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # of a number format: literal text, colours, paddings
+_DECIMALS = re.compile(r"[0#?]\.([0#?]*)")
+_PRECISION = 15  # digits that a sheet keeps: 0.1 + 0.2 is 0.3
+
+type _Area = tuple[int, int, int, int]
+"""First column and row, last column and row, from 1."""
+
+
+def convert(data: bytes) -> str | Converted:
+    """The sheets that are not hidden; formulas by the values that were saved with them.
+
+    Raises:
+        Unconvertible: it is encrypted, an old .xls, damaged, too large, has a DTD, or holds nothing.
+    """
+    title = archives.office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
+    archives.count(data, MAX_ELEMENTS)
+    budget = sheets.Budget()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        parts = [
+            (one_line(sheet.title), sheets.markdown(list(budget.bounded(_rows(sheet, budget))))) for sheet in shown
+        ]
+    if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
+        raise Unconvertible(
+            "holds no sheet that can be read: save it as an Excel workbook (.xlsx), not as Strict Open XML"
+        )
+    filled = [(name, text) for name, text in parts if text]
+    if not filled:
+        raise Unconvertible("holds no cells with anything in them")
+    text = "\n\n".join(f"## {name}\n\n{text}" for name, text in filled) if len(filled) > 1 else filled[0][1]
+    hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
+    caveats = (f"has hidden sheets, which are left out: {', '.join(hidden)}",) if hidden else ()
+    return converted(compose(text, title=title), caveats)
+
+
+def _rows(sheet: Any, budget: sheets.Budget) -> Iterator[list[str]]:
+    sheet.reset_dimensions()  # what the file says of its size may be wrong
+    areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
+    values: dict[_Area, str] = {}
+    for number, cells in enumerate(sheet.iter_rows(), 1):
+        budget.look(len(cells) + len(values))
+        row = [_shown(cell) for cell in cells]
+        while areas and areas[-1][1] <= number:
+            area = areas.pop()
+            value = row[area[0] - 1] if area[0] <= len(row) else ""
+            if value and area[3] >= number:
+                values[area] = value
+        for area in [area for area in values if area[3] < number]:
+            del values[area]
+        for (left, _, right, _), value in values.items():
+            row += [""] * (min(right, _MAX_SPAN) - len(row))
+            row[left - 1 : right] = [value] * len(row[left - 1 : right])
+        yield row
+
+
+def _merged(sheet: Any) -> list[_Area]:
+    """The merged ranges: what stands in their first cell stands for all, for each row is to be read alone.
+
+    openpyxl tells them only for a sheet that is in memory as a whole, at 50 times its size.
+    """
+    with sheet._get_source() as part:
+        xml = part.read()
+    found: list[Any] = [range_boundaries(ref.decode()) for ref in _MERGED.findall(xml)[:_MAX_MERGED]]
+    return [area for area in found if None not in area]
+
+
+def _shown(cell: Any) -> str:
+    value = cell.value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == dt.time() else value.isoformat(" ", "minutes")
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        return _number(value, cell.number_format or "")
+    return str(value)
+
+
+def _number(value: float, style: str) -> str:
+    """As its format shows it: the decimals and the percent sign; thousands are not parted."""
+    pattern = _NOT_SHOWN.sub("", style.split(";")[0])
+    percent = "%" in pattern
+    number = value * 100 if percent else value
+    decimals = _DECIMALS.search(pattern)
+    if decimals and "E" not in pattern:
+        places = len(decimals[1])
+        text = f"{number:.{places}f}"
+        text = text.rstrip("0").rstrip(".") if "#" in decimals[1] else text
+    elif pattern in ("0", "#,##0", "0%"):
+        text = f"{number:.0f}"
+    else:
+        text = f"{number:.{_PRECISION}g}"
+    return f"{text}%" if percent else text

@@ -1,0 +1,73 @@
+"""What all converters put out: front matter with the title, and text that Markdown's block rules read as intended."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from documents.errors import NoText, Unconvertible
+from documents.values import Converted
+
+__all__ = ["Converted", "Unconvertible", "compose", "converted", "fence", "literal", "one_line", "own_title"]
+
+MAX_TITLE_CHARS = 300
+
+_UNSTORABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")  # no text: controls, halves of surrogate pairs
+_BREAKS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]|\r\n?")
+_BACKTICKS = re.compile(r"`{3,}")
+_LONG_GAP = re.compile(r"\n[ \t]*\n\s*\n")
+_BLOCK_MARK = re.compile(
+    r"^([ \t]*)(#{1,6}(?=\s|$)|[=-]+(?=[ \t]*$)|`{3}|~{3}|<(?=[!?]|(?:pre|script|style|textarea)\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NO_TITLE = re.compile(
+    r"untitled.*|document\d*|microsoft word\b.*|powerpoint[ -]presentation"
+    r"|\S+\.[a-z]\w{1,4}|.*\.(?:docx?|dvi|exe|html?|indd|odt|pdf|pptx?|ps|psd|rtf|tex|xlsx?)",
+    re.IGNORECASE,
+)
+
+
+def converted(text: str, caveats: tuple[str, ...]) -> str | Converted:
+    """``text`` alone when there is nothing else to say."""
+    return Converted(text, caveats) if caveats else text
+
+
+def compose(body: str, *, title: str = "", url: str = "") -> str:
+    """The Markdown of a document.
+
+    There is front matter even without a title, for a text that begins with a ruler would be taken for some.
+
+    Raises:
+        NoText: there is none in ``body``.
+    """
+    text = _LONG_GAP.sub("\n\n", _UNSTORABLE.sub("", _BREAKS.sub("\n", body))).strip("\n")
+    if not text.strip():
+        raise NoText("holds no text")
+    fields = {"title": one_line(title)[:MAX_TITLE_CHARS], "url": url if url.isprintable() else ""}
+    # A JSON string is a YAML string.
+    front = [f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items() if value]
+    return f"---\n{''.join(front)}---\n{text}\n"
+
+
+def own_title(text: str) -> str:
+    """A title from a file's properties; ``""`` for what programs fill in there by themselves."""
+    title = one_line(text)
+    return "" if _NO_TITLE.fullmatch(title) else title
+
+
+def one_line(text: str) -> str:
+    """``text`` without line breaks and what does not print."""
+    return "".join(char for char in " ".join(text.split()) if char.isprintable()).strip()
+
+
+def fence(code: str, language: str = "") -> str:
+    """``code`` as a fenced block that no line of it can end; ``""`` when there is none."""
+    longest = max((len(run) for run in _BACKTICKS.findall(code)), default=2)
+    marks = "`" * (longest + 1)
+    code = code.strip("\n")
+    return f"{marks}{language}\n{code}\n{marks}" if code.strip() else ""
+
+
+def literal(text: str) -> str:
+    """``text`` with a backslash where a line would begin a heading, a ruler, a fence or HTML up to an end tag."""
+    return _BLOCK_MARK.sub(r"\1\\\2", text)

@@ -1,0 +1,60 @@
+"""Markdown of a documentation site as its reader sees it: the steps, in the order in which generators take them."""
+
+from __future__ import annotations
+
+import re
+
+from documents.markup import html, jsx, liquid
+from documents.markup.attributes import without_attributes
+from documents.markup.code import Hidden
+from documents.markup.containers import without_containers
+from documents.markup.includes import taken_in
+from documents.markup.shortcodes import without_shortcodes
+from documents.markup.surroundings import Surroundings
+
+_NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
+# A blank as an entity: in 9 of 100 chunks of a GitBook site, whose editor writes "&#x20;" at the end of what is bold.
+_BLANK = re.compile(r"&(?:nbsp|#x20|#32|#160|#xa0);", re.IGNORECASE)
+_GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
+_COMPONENT_KINDS = ("docusaurus", "vitepress", "nuxt")
+_VUE_KINDS = ("vitepress", "nuxt")
+_VUE_PAGE = re.compile(r"^<script\b", re.MULTILINE)
+_VUE_VALUE = re.compile(r"\{\{(?P<value>[^{}\n]*)\}\}")
+
+
+def as_read(text: str, *, surroundings: Surroundings) -> str:
+    """The Markdown ``text`` (without front matter) as a reader of the rendered page sees it, as Markdown.
+
+    Code stays byte for byte, but for what the site's own generator runs in code: includes, shortcodes, and Liquid where
+    the site or the page is Jekyll's. Headings keep explicit anchors (``## Title {#anchor}``). A text without any such
+    markup comes back as it is, but for runs of empty lines. Never raises for what a text says.
+    """
+    text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    mdx = surroundings.file.suffix.lower() == ".mdx"
+    text = _run(taken_in(text, surroundings), surroundings, mdx=mdx)
+    text = without_containers(text, mdx=mdx)
+    hidden = Hidden()
+    text = _BLANK.sub(" ", html.without_comments(hidden.hide(text, mdx=mdx)))
+    if mdx or surroundings.kind == "docusaurus":
+        text = jsx.without_expressions(jsx.without_modules(text), surroundings)
+    text = html.without_html(text, hidden, components=mdx or surroundings.kind in _COMPONENT_KINDS)
+    text = _GAP.sub("\n\n", without_attributes(text))
+    return hidden.back(text)
+
+
+def _run(text: str, surroundings: Surroundings, *, mdx: bool) -> str:
+    """``text`` as the templates in it leave it."""
+    kind = surroundings.kind
+    if kind in ("", "hugo"):
+        text = without_shortcodes(text, surroundings)
+    if kind == "jekyll":
+        return liquid.without_liquid(text, surroundings)
+    hidden = Hidden()
+    prose = hidden.hide(text, mdx=mdx) if "{%" in text or "{{" in text else ""
+    if kind == "" and liquid.is_liquid(prose):
+        return liquid.without_liquid(text, surroundings)
+    if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
+        return hidden.back(_VUE_VALUE.sub(lambda match: surroundings.value(match["value"].strip()), prose))
+    if kind in ("", "mkdocs", "sphinx") and prose:  # MkDocs: by plugins; Sphinx: MyST's substitutions
+        return hidden.back(liquid.without_tags(prose, values=kind != ""))
+    return text

@@ -1,0 +1,88 @@
+"""MDX: ``import`` and ``export`` go, ``{expressions}`` become the words that they hold, if they are only words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from documents.markup.edits import Edit, edited
+from documents.markup.props import unquoted
+from documents.markup.surroundings import Surroundings
+
+_MODULE = re.compile(
+    r"^(?:import\s+(?:type\s+)?(?:[\w*{][^;\n]*(?:\n[^;\n]+){0,40}?\bfrom\s*[\"']|[\"'])"
+    r"|export\s+(?:const|let|var|default|function|async|class|type|interface|\*|\{))",
+    re.MULTILINE,
+)
+_BLANK_LINE = re.compile(r"\n[ \t]*(?=\n|\Z)")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\s*")
+_PATH = re.compile(r"\s*[\w$]+(?:\.\w+)+\s*")
+_ANCHOR = re.compile(r"\{#[\w:.-]+\}")
+_IN_TAG = re.compile(r"<[A-Za-z][^<>]*$")
+_LOOK_BACK_CHARS = 400
+MAX_EXPRESSION_CHARS = 20_000
+
+
+def without_modules(text: str) -> str:
+    """``text`` without ``import`` and ``export`` statements at the beginning of a paragraph."""
+    return edited(text, _modules(text))
+
+
+def _modules(text: str) -> Iterator[Edit]:
+    done = 0
+    for match in _MODULE.finditer(text):
+        starts_paragraph = not text[max(match.start() - 2, 0) : match.start()].strip()
+        if match.start() < done or not (starts_paragraph or done == match.start()):
+            continue
+        done = _end_of_statement(text, match.start())
+        yield Edit(match.start(), done)
+
+
+def _end_of_statement(text: str, start: int) -> int:
+    """The end of the paragraph that ``start`` is in, and of the next ones while brackets are open."""
+    depth, at = 0, start
+    for blank in _BLANK_LINE.finditer(text, start, start + MAX_EXPRESSION_CHARS):
+        part = text[at : blank.start()]
+        depth += sum(map(part.count, "({[")) - sum(map(part.count, ")}]"))
+        at = blank.start()
+        if depth <= 0:
+            return at
+    return at if at > start else min(len(text), start + MAX_EXPRESSION_CHARS)
+
+
+def without_expressions(text: str, surroundings: Surroundings) -> str:
+    """``text`` with each ``{...}`` as what it says: a text, a value of the front matter, or nothing."""
+    return edited(text, _expressions(text, surroundings))
+
+
+def _expressions(text: str, surroundings: Surroundings) -> Iterator[Edit]:
+    for start, end in _braces(text):
+        inner = text[start + 1 : end - 1]
+        if _ANCHOR.fullmatch(text, start, end):
+            continue
+        before = text[max(start - _LOOK_BACK_CHARS, 0) : start]
+        in_tag = _IN_TAG.search(before) is not None
+        plain = _COMMENT.sub("", inner)
+        said = unquoted(plain.strip()) if _STRING.fullmatch(plain) else ""
+        if in_tag:
+            said = said.replace('"', "'").replace("<", " ").replace(">", " ")
+            yield Edit(start, end, f'"{said}"' if before.endswith("=") else " ")
+        else:
+            yield Edit(start, end, said or (surroundings.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
+
+
+def _braces(text: str) -> Iterator[tuple[int, int]]:
+    """The outermost pairs of braces; one that is not closed, or is escaped, is none."""
+    opened: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for match in re.finditer(r"\\?[{}]", text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif match[0] == "}" and opened:
+            start = opened.pop()
+            while pairs and pairs[-1][0] > start:
+                pairs.pop()
+            if match.end() - start <= MAX_EXPRESSION_CHARS:
+                pairs.append((start, match.end()))
+    yield from pairs

@@ -1,0 +1,144 @@
+"""Hugo's shortcodes (``{{< name >}}``, ``{{% name %}}``): gone, or what they show.
+
+Hugo runs them before Markdown is read, in code as well. What stands between two of a pair is text and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from documents.markup.edits import Edit, edited
+from documents.markup.place import among_words, in_address
+from documents.markup.props import parameters, shown
+from documents.markup.surroundings import Surroundings
+
+_OPENER = re.compile(r"\{\{([<%])")
+_INSIDE = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]+)(?P<rest>.*)", re.DOTALL)
+_CODE = re.compile(r"highlight|.*code.*|hl")
+_AGE = re.compile(r"[a-z]+-in")  # new-in 0.146.0: 197 places in docs_hugo
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    start: int
+    end: int
+    name: str
+    closes: bool
+    leaf: bool
+    named: dict[str, str]
+    others: list[str]
+    literal: str = ""
+
+
+def without_shortcodes(text: str, surroundings: Surroundings) -> str:
+    """``text`` with each shortcode as what it shows; escaped ones (``{{</* x */>}}``) are shown as they are written."""
+    tags = list(_tags(text))
+    partner = _pairs(tags)
+    edits: list[Edit] = []
+    for number, tag in enumerate(tags):
+        other = tags[partner[number]] if number in partner else None
+        edits.append(Edit(tag.start, tag.end, _shown(text, tag, other, surroundings)))
+        if tag.name == "comment" and other is not None and not tag.closes:
+            edits.append(Edit(tag.start, other.end))
+    return edited(text, edits)
+
+
+def _tags(text: str) -> Iterator[_Tag]:
+    done = 0
+    while opener := _OPENER.search(text, done):
+        end = text.find(">}}" if opener[1] == "<" else "%}}", opener.end())
+        if end < 0:
+            done = opener.end()
+            if text.find(">}}", done) < 0 and text.find("%}}", done) < 0:
+                return
+            continue
+        done = end + 3
+        inside = text[opener.end() : end].strip()
+        if inside.startswith("/*") and inside.endswith("*/"):
+            yield _Tag(
+                opener.start(),
+                done,
+                "",
+                False,
+                True,
+                {},
+                [],
+                text[opener.start() : done].replace("/*", "", 1)[:-5] + text[done - 3 : done],
+            )
+        elif match := _INSIDE.fullmatch(inside):
+            rest = match["rest"].rstrip()
+            named, others = parameters(rest.removesuffix("/"))
+            yield _Tag(opener.start(), done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
+
+
+def _pairs(tags: list[_Tag]) -> dict[int, int]:
+    """For each tag of a pair the number of the other one."""
+    waiting: dict[str, list[int]] = {}
+    partner: dict[int, int] = {}
+    for number, tag in enumerate(tags):
+        if tag.closes and waiting.get(tag.name):
+            opener = waiting[tag.name].pop()
+            partner[opener], partner[number] = number, opener
+        elif not tag.closes and not tag.leaf:
+            waiting.setdefault(tag.name, []).append(number)
+    return partner
+
+
+def _shown(text: str, tag: _Tag, other: _Tag | None, surroundings: Surroundings) -> str:
+    if tag.literal:
+        return tag.literal
+    if other is not None and (fence := _fence(text, tag, other)):
+        return fence
+    if tag.closes:
+        return ""
+    if tag.name == "param":
+        return surroundings.param(tag.others[0]) if tag.others else ""
+    words = shown(_with_name(tag))
+    if other is not None:
+        return f"\n\n{words}\n\n" if words and not among_words(text, tag.start, tag.end) else words
+    return words or _positional(text, tag)
+
+
+def _with_name(tag: _Tag) -> dict[str, str]:
+    """A tab's ``name`` is its title, or its first word."""
+    title = tag.named.get("name") or (tag.others[0] if tag.others else "")
+    return {"title": title, **tag.named} if tag.name == "tab" and title else tag.named
+
+
+def _fence(text: str, tag: _Tag, other: _Tag) -> str:
+    """The line that begins or ends a block of code; ``""`` where the pair is no code, or holds a fence itself."""
+    opener = other if tag.closes else tag
+    inner = text[opener.end : (tag if tag.closes else other).start]
+    language = opener.named.get("lang") or opener.named.get("codelang") or ""
+    if not _is_code(text, opener, language) or "```" in inner or "\n" not in inner:
+        return ""
+    if tag.closes:
+        return "```\n" if inner.endswith("\n") else "\n```\n"
+    if opener.name in ("highlight", "hl") and opener.others:
+        language = opener.others[0]
+    words = shown(_with_name(tag))
+    return (f"{words}\n\n" if words else "") + f"```{language}" + ("" if inner.startswith("\n") else "\n")
+
+
+def _is_code(text: str, opener: _Tag, language: str) -> bool:
+    """Whether the inner text of a shortcode is code: Docsy's tabs are, unless ``text=true`` or ``{{% %}}``."""
+    if opener.name == "tab":
+        pane = text.rfind("{{< tabpane", 0, opener.start)
+        in_pane = pane >= 0 and "text=" not in text[pane : text.find("}}", pane)]
+        return bool(language) or (in_pane and text[opener.start + 2] == "<" and "text" not in opener.named)
+    return opener.named.get("code") == "true" or _CODE.fullmatch(opener.name) is not None
+
+
+def _positional(text: str, tag: _Tag) -> str:
+    """What a shortcode without named words shows: its address in a link, its words in a sentence, else nothing."""
+    if not tag.others:
+        return ""
+    last = tag.others[-1]
+    if _AGE.fullmatch(tag.name):
+        return f"{tag.name.replace('-', ' ').capitalize()} {tag.others[0]}"
+    if tag.name in ("ref", "relref") or in_address(text, tag.start):
+        return tag.others[0]
+    is_prose = any(" " in word for word in tag.others)
+    return last if is_prose or among_words(text, tag.start, tag.end) else ""

@@ -1,0 +1,322 @@
+"""documents.converters: what is read of sheets, notebooks, slides, books and of texts in other markups."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from openpyxl import Workbook
+from pptx import Presentation
+from pptx.util import Inches
+
+from documents import Decode, Unconvertible, convert, utf_8
+
+
+def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, tuple[str, ...]]:
+    """What is below the front matter, and the caveats."""
+    found = convert(data.encode() if isinstance(data, str) else data, suffix, decode=decode)
+    return found.text.partition("---\n")[2].partition("---\n")[2], found.caveats
+
+
+def text_of(suffix: str, data: bytes | str) -> str:
+    return read(suffix, data)[0]
+
+
+# Sheets
+
+
+def test_a_row_of_a_sheet_is_one_line() -> None:
+    german = 'Stadt;Preis;Bemerkung\r\nKöln;1,50;"zwei\r\nZeilen | Strich"\r\nBonn;2,00;\r\n'
+
+    read_as = read(".csv", german.encode("cp1252"), lambda data: (data.decode("cp1252"), "is no UTF-8"))
+
+    assert read_as == (
+        "| Stadt | Preis | Bemerkung |\n| --- | --- | --- |\n"
+        "| Köln | 1,50 | zwei Zeilen \\| Strich |\n| Bonn | 2,00 |  |\n",
+        ("is no UTF-8",),
+    )
+
+
+def test_what_stands_above_a_table_is_not_its_header() -> None:
+    sheet = "Fees of 2024,,\n,,\nPermit,Days,Fee\nPlants,3,22\n"
+
+    assert text_of(".csv", sheet) == (
+        "Fees of 2024\n\n| Permit | Days | Fee |\n| --- | --- | --- |\n| Plants | 3 | 22 |\n"
+    )
+
+
+def test_a_sheet_of_many_columns_names_them_in_each_record() -> None:
+    names = [f"Field {n}" for n in range(12)]
+    row = ["a", "", *"cdefghijkl"]
+
+    text = text_of(".tsv", "\t".join(names) + "\n" + "\t".join(row) + "\n" + "\t".join(["only", "b"]) + "\n")
+
+    assert text.startswith("- Field 0: a; Field 2: c; Field 3: d; ")
+    assert text.endswith("\n- Field 0: only; Field 1: b\n")
+
+
+def test_a_sheet_without_a_header_has_letters() -> None:
+    assert text_of(".csv", "1,Rome\n2,Bonn\n").startswith("| Column A | Column B |\n| --- | --- |\n| 1 | Rome |")
+
+
+def workbook() -> bytes:
+    book = Workbook()
+    fees = book.active
+    assert fees is not None
+    fees.title = "Fees"
+    for row in (["Fees of the port"], [], ["Kind", "2023", None], [None, "Day", "Share"]):
+        fees.append(row)
+    fees.merge_cells("A1:C1")
+    fees.merge_cells("B3:C3")
+    fees.append(["Crane", 0.1 + 0.2, 0.256])
+    fees.append([None, dt.date(2024, 5, 1), 3])
+    fees.merge_cells("A5:A6")
+    fees["C5"].number_format = "0.0%"
+    other = book.create_sheet("Notes")
+    other.append(["Ask the harbour master"])
+    secret = book.create_sheet("Secret")
+    secret.append(["password"])
+    secret.sheet_state = "hidden"
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_workbook_is_read_as_it_is_shown() -> None:
+    text, caveats = read(".xlsx", workbook())
+
+    assert text == (
+        "## Fees\n\nFees of the port\n\n| Kind | 2023 Day | 2023 Share |\n| --- | --- | --- |\n"
+        "| Crane | 0.3 | 25.6% |\n| Crane | 2024-05-01 | 3 |\n\n## Notes\n\n- Ask the harbour master\n"
+    )
+    assert caveats == ("has hidden sheets, which are left out: Secret",)
+
+
+# Notebooks
+
+
+def notebook(*cells: Mapping[str, Any]) -> str:
+    return json.dumps({"nbformat": 4, "metadata": {"kernelspec": {"language": "R"}}, "cells": list(cells)})
+
+
+def test_a_notebook_keeps_text_code_and_short_results() -> None:
+    html = "<table><thead><tr><th></th><th>Price</th></tr></thead><tr><th>0</th><td>3</td></tr></table>"
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["\x1b[31mred\x1b[0m\n", *["line\n"] * 100]},
+        {"output_type": "stream", "name": "stderr", "text": "a warning"},
+        {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure size 640x480>"}},
+        {"output_type": "execute_result", "data": {"text/html": html, "text/plain": "0 3"}},
+    ]
+
+    text = text_of(
+        ".ipynb",
+        notebook(
+            {"cell_type": "markdown", "source": ["# Prices\n", "![plot](data:image/png;base64,iVBORw0KGgo=)"]},
+            {"cell_type": "code", "source": "# not a heading\nprint(1)", "outputs": outputs},
+        ),
+    )
+
+    printed = "\n".join(["red", *["line"] * 19, "..."])
+    assert text == (
+        f"# Prices\nplot\n\n```r\n# not a heading\nprint(1)\n```\n\n```\n{printed}\n```\n\n"
+        "|  | Price |\n| --- | --- |\n| 0 | 3 |\n"
+    )
+
+
+# Slides
+
+
+def test_slides_are_sections_with_their_tables_and_notes() -> None:
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Cranes"
+    body = slide.placeholders[1].text_frame
+    body.text = "Works by day"
+    body.add_paragraph().text = "and at night"
+    body.paragraphs[1].level = 1
+    table = slide.shapes.add_table(2, 2, Inches(1), Inches(5), Inches(4), Inches(1)).table
+    for column, (name, value) in enumerate((("Kind", "Tug"), ("Fee", "22"))):
+        table.cell(0, column).text, table.cell(1, column).text = name, value
+    slide.notes_slide.notes_text_frame.text = "Say it slowly."
+    hidden = deck.slides.add_slide(deck.slide_layouts[5])
+    hidden.shapes.title.text = "Not shown"
+    hidden._element.set("show", "0")
+    out = io.BytesIO()
+    deck.save(out)
+
+    assert read(".pptx", out.getvalue()) == (
+        "## Cranes\n\n- Works by day\n  - and at night\n\n| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\n"
+        "Notes:\n\nSay it slowly.\n",
+        ("has hidden slides, which are left out: 2",),
+    )
+
+
+# Books
+
+
+def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> bytes:
+    items = "".join(f'<item id="{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in pages)
+    out = io.BytesIO()
+    with ZipFile(out, "w") as archive:
+        if container:
+            archive.writestr("META-INF/container.xml", '<container><rootfile full-path="in/book.opf"/></container>')
+        order = "".join(f'<itemref idref="{n}"/>' for n in spine.split())
+        archive.writestr(
+            "in/book.opf",
+            f"<package><metadata><dc:title>The Book</dc:title></metadata><manifest>{items}</manifest>"
+            f"<spine>{order}</spine></package>",
+        )
+        for name, text in pages.items():
+            archive.writestr(f"in/{name}.xhtml", f"<?xml version='1.0'?><html><body>{text}</body></html>")
+    return out.getvalue()
+
+
+def test_a_book_is_read_in_the_order_of_its_spine() -> None:
+    data = book({"a": "<h1>Second</h1><p>End.</p>", "b": "<h1>First</h1><p>Begin.</p>", "c": "Unused"}, spine="b a")
+
+    found = convert(data, ".epub").text
+
+    assert found == '---\ntitle: "The Book"\n---\n# First\n\nBegin.\n\n# Second\n\nEnd.\n'
+
+
+def test_a_zip_that_is_no_book_is_told_so() -> None:
+    with pytest.raises(Unconvertible, match=r"is no EPUB: it has no META-INF/container\.xml"):
+        convert(book({}, spine="", container=False), ".epub")
+
+
+# reStructuredText
+
+RST = """
+.. _start:
+
+Getting started
+===============
+
+.. include:: /etc/hostname
+
+.. raw:: html
+
+   <b>raw</b>
+
+See :ref:`the guide <guide>`, :class:`~app.Session` and ``code``.
+
+.. warning:: Take care.
+
+.. versionadded:: 2.0
+   The *first* one.
+
+.. tab-set::
+
+   .. tab-item:: Linux
+      :sync: linux
+
+      Install it with apt.
+
+.. code-block:: python
+   :emphasize-lines: 2
+
+   # a comment
+   run()
+
+.. list-table:: Prices
+   :header-rows: 1
+
+   * - Plan
+     - Fee
+   * - Basic
+     - 3 | 4
+
+.. autoclass:: app.Session
+   :members:
+
+.. toctree::
+
+   other
+"""
+
+
+def test_rst_keeps_the_words_of_directives_it_does_not_know() -> None:
+    text = text_of(".rst", RST)
+
+    assert text == (
+        "# Getting started {#getting-started}\n\nSee the guide, `Session` and `code`.\n\nWarning:\n\nTake care.\n\n"
+        "Added in version 2.0: The *first* one.\n\nLinux\n\nInstall it with apt.\n\n"
+        "```\n# a comment\nrun()\n```\n\nPrices\n\n| Plan | Fee |\n| --- | --- |\n| Basic | 3 \\| 4 |\n\n"
+        "`app.Session`\n"
+    )
+
+
+# AsciiDoc
+
+ADOC = """= The Guide
+:product: Harbour
+
+// a comment
+include::secret.adoc[]
+
+[#fees]
+== Fees of {product}
+
+NOTE: See xref:other.adoc#part[the other page] or https://example.org/x[here].
+
+* one
+** deeper
+* two
++
+[source,bash]
+----
+# no heading {product}
+run <1>
+----
+
+A text between lists.
+
+Term:: What it means.
+
+[cols="1,2", options="header"]
+|===
+|Kind |Fee
+|Tug
+|22 {product}
+.2+|Crane |3
+|4
+|===
+"""
+
+
+def test_asciidoc_blocks_are_what_they_show() -> None:
+    assert text_of(".adoc", ADOC) == (
+        "# The Guide\n\n## Fees of Harbour {#fees}\n\nNOTE: See the other page or here.\n\n"
+        "- one\n   - deeper\n- two\n\n   ```bash\n   # no heading {product}\n   run <1>\n   ```\n\n"
+        "A text between lists.\n\n"
+        "- Term:\n   What it means.\n\n"
+        "| Kind | Fee |\n| --- | --- |\n| Tug | 22 Harbour |\n| Crane | 3 |\n| Crane | 4 |\n"
+    )
+
+
+def test_attributes_that_grow_without_end_are_not_followed() -> None:
+    laughs = ":a: ha\n" + "".join(f":{after}: {f'{{{name}}}' * 60}\n" for name, after in ("ab", "bc", "cd", "de", "ef"))
+
+    assert len(text_of(".adoc", f"= T\n{laughs}\nIt says {{f}}\n")) < 100_000
+
+
+# HTML
+
+
+def test_html_headings_keep_their_ids_and_cells_that_span_are_in_each_row() -> None:
+    page = (
+        '<h1 id="top">Top <a class="headerlink" href="#top">¶</a></h1>'
+        '<section id="part"><h2>Part</h2><p>Text.</p></section>'
+        "<table><tr><th>Kind</th><th colspan=2>Fee</th></tr><tr><th></th><th>Day</th><th>Night</th></tr>"
+        "<tr><td rowspan=2>Tug</td><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>"
+    )
+
+    assert text_of(".html", page) == (
+        "# Top {#top}\n\n## Part {#part}\n\nText.\n\n| Kind | Fee Day | Fee Night |\n| --- | --- | --- |\n"
+        "| Tug | 1 | 2 |\n| Tug | 3 | 4 |\n"
+    )

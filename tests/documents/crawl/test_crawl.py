@@ -1,0 +1,475 @@
+"""``documents.crawl`` against a site on this machine: what is read, what is refused, and what a bad day does to it."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from web_server import (
+    Answer,
+    FakeMachine,
+    Misbehave,
+    WebServer,
+    dripping,
+    endless,
+    html,
+    http_1_0,
+    links,
+    moved,
+    not_http,
+    reset,
+    self_signed,
+    too_short,
+    urlset,
+    zipped,
+)
+
+from documents.crawl import Crawled, Limits, crawl
+from documents.errors import Unreadable
+
+HERE = frozenset({"127.0.0.1"})
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with WebServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def read(web: WebServer, tmp_path: Path) -> Callable[..., Crawled]:
+    """Crawl a path of the server into the test's cache."""
+
+    def run(path: str = "/guide/", *, limits: Limits | None = None, machine: FakeMachine | None = None) -> Crawled:
+        world = (machine or FakeMachine()).world
+        return crawl(web.address + path, cache=tmp_path, limits=limits or Limits(), allow_hosts=HERE, world=world)
+
+    return run
+
+
+def names(crawled: Crawled) -> set[str]:
+    """The pages by their names, without the host."""
+    return {page.path.partition("/")[2] for page in crawled.pages}
+
+
+def errors(crawled: Crawled, web: WebServer) -> dict[str, str]:
+    """What failed, by path."""
+    return {failure.path.removeprefix(web.address): failure.error for failure in crawled.failed}
+
+
+def bodies(crawled: Crawled) -> dict[str, bytes]:
+    return {page.path.partition("/")[2]: page.file.read_bytes() for page in crawled.pages}
+
+
+def test_folder_is_its_page_and_what_it_leads_to_below(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {
+        "/guide/": links(
+            "install",
+            "_sources/index.md",
+            "../blog/",
+            "/guide/deep/er.html#part",
+            "https://elsewhere.example/",
+            "pic.png",
+        ),
+        "/guide/install": links("/guide/", "?page=2", "mailto:a@b.c"),
+        "/guide/deep/er.html": html("Deep words."),
+    }
+    got = read()
+    assert names(got) == {"guide/index.html", "guide/install.html", "guide/deep/er.html"}
+    assert {page.url.removeprefix(web.address) for page in got.pages} == {
+        "/guide/",
+        "/guide/install",
+        "/guide/deep/er.html",
+    }
+    assert got.skipped == {
+        "outside the folder": 1,
+        "another host": 1,
+        "image/png": 1,
+        "a link with a query": 1,
+        "the source of a page": 1,
+    }
+    assert not got.failed
+
+
+def test_page_is_that_page(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/guide/a.html": links("b.html"), "/guide/b.html": html("b")}
+    assert names(read("/guide/a.html")) == {"guide/a.html"}
+
+
+def test_sitemap_is_known_by_what_it_holds_and_read_with_its_children(
+    web: WebServer, read: Callable[..., Crawled]
+) -> None:
+    child = urlset(
+        f"<loc>{web.address}/a.html</loc><lastmod>2024-05-06</lastmod><image><loc>{web.address}/x.jpg</loc></image>",
+        f"{web.address}/b?id=7",
+        "https://elsewhere.example/c",
+    )
+    index = f"<sitemapindex xmlns='urn:wrong'><sitemap><loc>{web.address}/part.xml.gz</loc></sitemap></sitemapindex>"
+    web.site = {
+        "/map": Answer(body=index.encode(), headers={"Content-Type": "text/plain"}),
+        "/part.xml.gz": Answer(body=gzip.compress(child.body), headers={"Content-Type": "application/gzip"}),
+        "/a.html": links("/not-listed.html"),
+        "/b?id=7": html("Seven."),
+    }
+    got = read("/map")
+    assert {(page.url.removeprefix(web.address), page.last_modified) for page in got.pages} == {
+        ("/a.html", "2024-05-06"),
+        ("/b?id=7", ""),
+    }
+    assert got.skipped == {"another host": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>',
+        b'<!DOCTYPE urlset SYSTEM "file:///etc/passwd"><urlset></urlset>',
+        b"<urlset><url><loc>http://127.0.0.1/",
+    ],
+)
+def test_hostile_or_broken_sitemap_is_named(web: WebServer, read: Callable[..., Crawled], body: bytes) -> None:
+    web.site = {"/sitemap.xml": Answer(body=body)}
+    got = read("/sitemap.xml")
+    assert not got.pages
+    assert "DOCTYPE" in errors(got, web)["/sitemap.xml"]
+
+
+def test_sitemaps_of_robots_txt_add_pages_that_nothing_links_to(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {
+        "/robots.txt": Answer(body=f"Sitemap: {web.address}/map.xml".encode()),
+        "/map.xml": urlset(f"{web.address}/guide/island.html", f"{web.address}/shop/"),
+        "/guide/": html("Hello."),
+        "/guide/island.html": html("Island."),
+    }
+    assert names(read()) == {"guide/index.html", "guide/island.html"}
+
+
+def test_robots_txt_is_honoured_with_wildcards(web: WebServer, read: Callable[..., Crawled]) -> None:
+    rules = b"User-agent: *\nDisallow: /guide/*/old\nDisallow: /*.txt$\nAllow: /guide/a/old/kept\nCrawl-delay: 2\n"
+    web.site = {
+        "/robots.txt": Answer(body=rules),
+        "/guide/": links("a/old/x", "a/old/kept", "notes.txt"),
+        "/guide/a/old/kept": html("Kept."),
+    }
+    machine = FakeMachine()
+    got = read(machine=machine)
+    assert names(got) == {"guide/index.html", "guide/a/old/kept.html"}
+    assert got.skipped == {"disallowed by robots.txt": 2}
+    assert web.paths == ["/guide/", "/guide/a/old/kept"]
+    assert machine.slept[-1] == 2
+
+
+def test_robots_txt_for_this_program_wins_over_the_one_for_all(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/robots.txt": Answer(body=b"User-agent: *\nDisallow:\n\nUser-agent: RagCtl\nDisallow: /\n")}
+    with pytest.raises(Unreadable, match=r"robots\.txt does not allow it"):
+        read()
+
+
+@pytest.mark.parametrize("trouble", [Answer(status=500), Answer(status=429), reset])
+def test_site_whose_robots_txt_fails_is_not_read_and_its_pages_are_kept(
+    web: WebServer, read: Callable[..., Crawled], trouble: Answer | Misbehave
+) -> None:
+    web.site = {"/guide/": html("Hello.")}
+    assert len(read().pages) == 1
+    web.site["/robots.txt"] = trouble
+    got = read()
+    assert names(got) == {"guide/index.html"}
+    assert "what the run before found is kept (pages: 1)" in errors(got, web)["/robots.txt"]
+
+
+def test_pages_say_themselves_what_robots_may_do(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {
+        "/guide/": links("hidden", "tagged", "dead-end"),
+        "/guide/hidden": html('<a href="found">x</a>', head='<meta name="ROBOTS" content="NOINDEX, follow">'),
+        "/guide/tagged": Answer(body=b"<p>x", headers={"Content-Type": "text/html", "X-Robots-Tag": "ragctl: none"}),
+        "/guide/dead-end": html('<a href="secret">x</a>', head='<meta name="robots" content="nofollow">'),
+        "/guide/found": html("Found.", head='<meta name="googlebot" content="noindex">'),
+    }
+    got = read()
+    assert names(got) == {"guide/index.html", "guide/dead-end.html", "guide/found.html"}
+    assert got.skipped == {"noindex": 2}
+    assert "/guide/secret" not in web.paths
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "localhost", "[::1]", "[::ffff:127.0.0.1]"]
+)
+def test_private_address_is_refused_unless_its_host_was_allowed(web: WebServer, tmp_path: Path, host: str) -> None:
+    address = f"http://{host}:{web.address.rpartition(':')[2]}/"
+    with pytest.raises(Unreadable, match=r"not an address of the public internet; --allow-host \S+ allows it"):
+        crawl(address, cache=tmp_path, limits=Limits(), allow_hosts=frozenset({"x.example"}), world=FakeMachine().world)
+    assert web.asked == []
+
+
+def test_certificate_is_checked(tmp_path: Path) -> None:
+    with WebServer(tls=self_signed(tmp_path)).running() as web:
+        got = crawl(f"{web.address}/", cache=tmp_path, limits=Limits(), allow_hosts=HERE, world=FakeMachine().world)
+    assert not got.pages
+    assert "the certificate of 127.0.0.1 is not valid: self-signed certificate" in got.failed[0].error
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(status=404), r"gone \(404\)"),
+        (Answer(body=b"\x89PNG\0", headers={"Content-Type": "image/png"}), "image/png"),
+    ],
+)
+def test_given_address_without_a_page_is_named_and_the_cache_is_kept(
+    web: WebServer, read: Callable[..., Crawled], answer: Answer, reason: str
+) -> None:
+    web.site = {"/guide/": html("Hello.")}
+    file = read().pages[0].file
+    web.site["/guide/"] = answer
+    with pytest.raises(Unreadable, match=f"{reason}.: give the address of a page"):
+        read()
+    assert file.exists()
+
+
+def test_redirects_are_followed_hop_by_hop(web: WebServer, read: Callable[..., Crawled]) -> None:
+    port = web.address.rpartition(":")[2]
+    web.site = {
+        "/guide": moved("/guide/", 301),
+        "/guide/": links("old", "out", "loop", "metadata", "long0", "file", "up"),
+        "/guide/old": moved("new", 308),
+        "/guide/new": html("New."),
+        "/guide/out": moved("https://elsewhere.example/guide/"),
+        "/guide/loop": moved("loop"),
+        "/guide/metadata": moved(f"http://localhost:{port}/latest/meta-data/"),
+        **{f"/guide/long{n}": moved(f"long{n + 1}") for n in range(9)},
+        "/guide/file": moved("file:///etc/passwd"),
+        "/guide/up": moved("/elsewhere/"),
+    }
+    got = read("/guide")
+    assert names(got) == {"guide/index.html", "guide/new.html"}
+    assert got.skipped == {"another host": 2, "outside the folder": 1}
+    assert set(errors(got, web)) == {"/guide/loop", "/guide/long0", "/guide/file"}
+    assert "circle" in errors(got, web)["/guide/loop"]
+    assert "more than 5 times" in errors(got, web)["/guide/long0"]
+
+
+def test_given_address_that_leads_to_another_host_says_which(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/guide/": moved("https://www.elsewhere.example/guide/")}
+    with pytest.raises(Unreadable, match=r"leads to https://www\.elsewhere\.example/guide/, on another host"):
+        read()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (reset, "connection broke"),
+        (too_short, "connection broke"),
+        (not_http, "not HTTP"),
+        (endless, "larger than 1 MiB"),
+        (zipped(html("0" * 2_000_000)), "larger than 1 MiB"),
+        (Answer(body=b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"}), "damaged"),
+        (Answer(body=gzip.compress(b"x" * 999)[:20], headers={"Content-Encoding": "gzip"}), "ends too early"),
+        (Answer(body=b"x", headers={"Content-Encoding": "br"}), "'br', which was not asked for"),
+        (Answer(status=304), "unchanged, and it is not in the cache"),
+        (Answer(status=500), "status 500"),
+        (Answer(status=403), "refuses it"),
+    ],
+)
+def test_page_that_misbehaves_is_named_and_the_others_are_read(
+    web: WebServer, read: Callable[..., Crawled], trouble: Answer | Misbehave, reason: str
+) -> None:
+    web.site = {"/guide/": links("bad", "good"), "/guide/bad": trouble, "/guide/good": html("Good.")}
+    got = read(limits=Limits(bytes_per_page=2**20), machine=FakeMachine())
+    assert names(got) == {"guide/index.html", "guide/good.html"}
+    assert reason in errors(got, web)["/guide/bad"]
+
+
+def test_server_that_drips_is_given_up(web: WebServer, read: Callable[..., Crawled]) -> None:
+    machine = FakeMachine()
+
+    def slowly(handler: BaseHTTPRequestHandler) -> None:
+        machine.tick_s = 300
+        dripping(handler)
+
+    web.site = {"/guide/": slowly}
+    got = read(machine=machine)
+    assert errors(got, web) == {"/guide/": "could not be fetched: no whole answer in 20 seconds a wait, 200 in all"}
+
+
+def test_what_is_odd_but_whole_is_read(web: WebServer, read: Callable[..., Crawled]) -> None:
+    latin = '<html><head><meta charset="utf-8"></head><p>Größe, façade</p>'.encode("latin-1")
+    web.site = {
+        "/guide/": links("old", "zip", "latin", "lie.html", "picture.html", "cookie"),
+        "/guide/old": http_1_0,
+        "/guide/zip": zipped(html("Unpacked words.")),
+        "/guide/latin": Answer(body=latin, headers={"Content-Type": "text/html; charset=utf-8"}),
+        "/guide/lie.html": Answer(body=b"%PDF-1.7\n%\0", headers={"Content-Type": "text/html"}),
+        "/guide/picture.html": Answer(body=b"\x89PNG\r\n\x1a\n\0\0", headers={"Content-Type": "text/html"}),
+        "/guide/cookie": Answer(body=b"<p>c", headers={"Content-Type": "text/html", "Set-Cookie": "id=7"}),
+    }
+    got = read()
+    assert names(got) == {
+        f"guide/{name}" for name in ("index.html", "old.html", "zip.html", "latin.html", "lie.html.pdf", "cookie.html")
+    }
+    assert b"Unpacked words." in bodies(got)["guide/zip.html"]
+    assert "Größe, façade" in bodies(got)["guide/latin.html"].decode("utf-8-sig")
+    assert got.skipped == {"text/html": 1}
+    assert all("cookie" not in headers for _, headers in web.asked)
+
+
+def test_limits_of_pages_and_bytes_are_kept_and_told(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/guide/": links(*(f"day{n}" for n in range(10_000)))}
+    web.site |= {f"/guide/day{n}": html(f"{n} " * 20_000) for n in range(30)}
+    got = read(limits=Limits(pages=20))
+    assert len(got.pages) == 20
+    assert got.skipped == {"over the limit of 20 pages": 9_981}
+    got = read("/guide/day1", limits=Limits(bytes_total=10_000))
+    assert got.skipped == {"over the limit of 0.00953674 MiB in all": 1}
+
+
+def test_pages_that_the_bytes_do_not_reach_are_kept(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/guide/": links("a", "b", "c"), **{f"/guide/{name}": html(name) for name in "abc"}}
+    before = names(read())
+    web.site |= {f"/guide/{name}": html("much " * 1_000) for name in "abc"}
+
+    assert names(read(limits=Limits(bytes_total=3_000))) == before
+
+
+def test_requests_keep_the_rate(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {"/guide/": links("a", "b"), "/guide/a": html("a"), "/guide/b": html("b")}
+    machine = FakeMachine()
+    read(limits=Limits(per_second=2), machine=machine)
+    assert machine.slept == [0.5, 0.5, 0.5]
+
+
+def test_server_that_asks_for_patience_gets_some(web: WebServer, read: Callable[..., Crawled]) -> None:
+    busy = Answer(status=503, headers={"Retry-After": "7"})
+    web.site = {
+        "/guide/": links("busy", "closed"),
+        "/guide/busy": [busy, html("There.")],
+        "/guide/closed": Answer(status=429, headers={"Retry-After": "86400"}),
+    }
+    machine = FakeMachine()
+    got = read(machine=machine)
+    assert names(got) == {"guide/index.html", "guide/busy.html"}
+    assert 7 in machine.slept
+    assert max(machine.slept) < 60
+    assert "Retry-After: 86400" in errors(got, web)["/guide/closed"]
+
+
+def test_second_run_asks_only_for_what_changed(web: WebServer, read: Callable[..., Crawled]) -> None:
+    dated = {"Content-Type": "text/html", "Last-Modified": "Mon, 05 Jan 2026 10:00:00 GMT"}
+    web.site = {
+        "/guide/": replace(html('<a href="b">x</a>'), etag='"one"'),
+        "/guide/b": Answer(body=b"<p>b", headers=dated),
+        "/guide/gone": html("gone"),
+    }
+    before = read()
+    web.asked.clear()
+    again = read()
+    sent = dict(web.asked)
+    assert sent["/guide/"]["if-none-match"] == '"one"'
+    assert sent["/guide/b"]["if-modified-since"] == dated["Last-Modified"]
+    assert bodies(again) == bodies(before)
+    assert {page.last_modified for page in again.pages} == {"", "2026-01-05T10:00:00+00:00"}
+
+
+def test_pages_that_are_gone_leave_the_cache_and_what_fails_stays(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {
+        "/guide/": links("a", "b", "c"),
+        "/guide/a": html("a"),
+        "/guide/b": links("b/deep"),
+        "/guide/b/deep": html("deep"),
+        "/guide/c": html("c"),
+    }
+    assert len(read().pages) == 5
+    web.site |= {"/guide/": links("a", "b", "c", "d"), "/guide/b": Answer(status=500), "/guide/c": Answer(status=410)}
+    got = read()
+    assert names(got) == {"guide/index.html", "guide/a.html", "guide/b.html", "guide/b/deep.html"}
+    assert errors(got, web) == {"/guide/b": "could not be fetched now (status 500): the copy of 2026-03-01 is kept"}
+    assert got.skipped == {"gone (410)": 1, "gone (404)": 1}
+    files = {page.file.name for page in got.pages}
+    kept = {path.name for path in got.pages[0].file.parent.iterdir() if path.suffix == ".html"}
+    assert kept == files
+
+
+def test_page_that_only_a_failing_sitemap_lists_is_asked_for_itself(
+    web: WebServer, read: Callable[..., Crawled]
+) -> None:
+    index = f"<sitemapindex><sitemap><loc>{web.address}/part.xml</loc></sitemap></sitemapindex>"
+    web.site = {
+        "/sitemap.xml": Answer(body=index.encode()),
+        "/part.xml": urlset(f"{web.address}/a.html", f"{web.address}/b.html"),
+        "/a.html": html("a"),
+        "/b.html": html("b"),
+    }
+    assert names(read("/sitemap.xml")) == {"a.html", "b.html"}
+    web.site |= {"/part.xml": Answer(status=500), "/b.html": Answer(status=404)}
+    got = read("/sitemap.xml")
+    assert names(got) == {"a.html"}
+    assert list(errors(got, web)) == ["/part.xml"]
+
+
+def test_site_that_dies_is_left_alone_and_kept(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site["/guide/"] = links(*(f"{n}" for n in range(30)))
+    web.site.update({f"/guide/{n}": html(f"{n}") for n in range(30)})
+    assert len(read().pages) == 31
+    web.site.update({f"/guide/{n}": reset for n in range(30)})
+    web.asked.clear()
+    got = read()
+    assert len(got.pages) == 31
+    assert len(set(web.paths)) == 6
+    assert "25 addresses were not asked for, 25 pages of the run before are kept" in errors(got, web)["/guide/"]
+
+
+def test_run_that_is_stopped_leaves_what_it_has(web: WebServer, tmp_path: Path, read: Callable[..., Crawled]) -> None:
+    pages = {"/guide/": links("a", "b"), "/guide/a": html("a"), "/guide/b": html("b")}
+    web.site = {path: replace(page, etag='"1"') for path, page in pages.items()}
+
+    def stop(done: int, total: int | None) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        crawl(
+            f"{web.address}/guide/",
+            cache=tmp_path,
+            limits=Limits(),
+            allow_hosts=HERE,
+            on_progress=stop,
+            world=FakeMachine().world,
+        )
+    for body in tmp_path.rglob("*.html"):
+        body.write_bytes(b"cut by a kill")
+        break
+    web.asked.clear()
+    assert names(read()) == {"guide/index.html", "guide/a.html", "guide/b.html"}
+    assert sum("if-none-match" in headers for _, headers in web.asked) == 1
+
+
+def test_one_text_is_one_page_and_cited_by_its_canonical_address(web: WebServer, read: Callable[..., Crawled]) -> None:
+    def canonical(to: str) -> str:
+        return f'<link rel="canonical" href="{to}">'
+
+    web.site = {
+        "/guide/": links("index.html", "a", "b", "c"),
+        "/guide/index.html": links("index.html", "a", "b", "c"),
+        "/guide/a": html("a", head=canonical(f"{web.address}/stable/a")),
+        "/guide/b": html("b", head=canonical("https://elsewhere.example/b")),
+        "/guide/c": html("c", head=canonical("/guide/a")),
+    }
+    got = read()
+    assert {page.url.removeprefix(web.address) for page in got.pages} == {
+        "/guide/",
+        "/stable/a",
+        "/guide/b",
+        "/guide/c",
+    }
+    assert got.skipped == {"the same page at another address": 1}
+
+
+def test_page_that_sends_its_reader_on_is_a_link(web: WebServer, read: Callable[..., Crawled]) -> None:
+    web.site = {
+        "/": html("Redirecting", head='<meta http-equiv="Refresh" content="0; URL=\'en/latest/\'">'),
+        "/en/latest/": html("Welcome."),
+    }
+    assert names(read("/")) == {"en/latest/index.html"}

@@ -1,0 +1,158 @@
+"""What a reader sees of a page's markup, construct by construct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from documents.markup import Surroundings, as_read
+
+
+def read(text: str, *, kind: str = "", suffix: str = ".md", root: Path = Path("/nowhere")) -> str:
+    surroundings = Surroundings(
+        file=root / f"page{suffix}",
+        root=root,
+        kind=kind,
+        page={"title": "Moving house", "hours": 4},
+        site={"params": {"version": "3.1"}, "email": "desk@example.org"},
+    )
+    return as_read(text, surroundings=surroundings).strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear {{first_name}},\n\nyour {balance} is due; a < b and 5 :: 6.",
+        "Replace `<name>` and ${{ secrets.TOKEN }} by <your name>.",
+        "```yaml\nkey: ${{ secrets.X }}\n{% if a %}\n<div>\n::name\n:::note\n!!! tip\n<!-- kept -->\n```",
+        "Use `{{ cookiecutter.name }}`, `{% raw %}`, `{.class}` and `<!-- x -->`.",
+        "Text.\n\n    !!! note\n    {{ code }} <b>\n\nMore.",
+        "## Title {#anchor}\n\nText.",
+    ],
+)
+def test_text_and_code_that_only_look_like_markup_stay(text: str) -> None:
+    assert read(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("A {{< new-in 0.9 >}} thing", "A New in 0.9 thing"),
+        ("{{% note %}}\nKeep **this**.\n{{% /note %}}", "Keep **this**."),
+        ('{{< highlight go "linenos=1" >}}\nx := 1\n{{< /highlight >}}', "```go\nx := 1\n```"),
+        ('```\n{{</* ref "a" */>}}\n```', '```\n{{< ref "a" >}}\n```'),
+        ('{{< figure src="a.png" caption="Two boxes" >}}', "Two boxes"),
+        ('See [it]({{< relref "setup.md" >}}).', "See [it](setup.md)."),
+        ("Version {{< param version >}} is out", "Version 3.1 is out"),
+        ('{{< tab name="Linux" >}}\nRun it.\n{{< /tab >}}', "**Linux**\n\nRun it."),
+        ("A {{< comment >}}secret{{< /comment >}} b", "A b"),
+    ],
+)
+def test_hugo(text: str, shown: str) -> None:
+    assert read(text, kind="hugo") == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{% raw %}{{ kept }}{% endraw %}", "{{ kept }}"),
+        ("{% highlight ruby %}\nputs 1\n{% endhighlight %}", "```ruby\nputs 1\n```"),
+        ('{% include note.html content="Mind the step." %}', "Mind the step."),
+        ("A{% comment %} no {% endcomment %}.", "A."),
+        ("{% if site.x %}\nSeen.\n{% endif %}", "Seen."),
+        ("{{ page.title }}, {{ site.email }}, {{ site.nothing }}.", "Moving house, desk@example.org,."),
+        ("[a]({{ '/docs/' | relative_url }})", "[a](/docs/)"),
+        ('Ask in {% channel "dev" %} first.', "Ask in dev first."),
+        ('Please ask in\n{% channel "dev" %}.', "Please ask in\ndev."),
+    ],
+)
+def test_jekyll(text: str, shown: str) -> None:
+    assert read(text, kind="jekyll") == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('!!! note "Mind"\n\n    Text.\n\n        code\n\nAfter.', "**Mind**\n\nText.\n\n    code\n\nAfter."),
+        ('=== "Linux"\n\n    ```sh\n    ls\n    ```', "**Linux**\n\n```sh\nls\n```"),
+        ("/// tip | Title\n\nText.\n\n///", "**Title**\n\nText."),
+        (":::note[Mind]\nText.\n:::", "**Mind**\n\nText."),
+        ("::: warning\nText.\n:::", "**Warning**\n\nText."),
+        ("::card\n---\ntitle: Fast\nicon: i-x\n---\n#body\nWords.\n::", "**Fast**\n\nWords."),
+        ('An :icon{name="x"} and :badge[Soon]{color="red"}.', "An and Soon."),
+        ("1. One\n\n    !!! tip\n\n        Text.\n\n2. Two", "1. One\n\n    **Tip**\n\n    Text.\n\n2. Two"),
+        ("A picture ![x](y){ width=300 } and [word]{.red}.", "A picture ![x](y) and word."),
+        ("# One\n{: #first .big}\n\nText.\n{: .lead}", "# One {#first}\n\nText."),
+    ],
+)
+def test_containers_and_attributes(text: str, shown: str) -> None:
+    assert read(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<details>\n<summary>More</summary>\n\nSome `code`.\n\n</details>", "**More**\n\nSome `code`."),
+        ('<a href="/x">word</a>, <kbd>Ctrl</kbd>, 10<sup>2</sup>', "[word](/x), Ctrl, 10^2"),
+        ("a <!-- b --> c<script>\nx()\n</script>", "a c"),
+        ('<img src="a.png" alt="A box">', "![A box](a.png)"),
+        (
+            "<table><tr><th>A</th><th>B</th></tr><tr><td rowspan=2>1</td><td>`x|y`</td></tr>\n"
+            "<tr><td>3</td></tr></table>",
+            "| A | B |\n| --- | --- |\n| 1 | `x|y` |\n| 1 | 3 |",
+        ),
+        ('## Roles<a name="iam.roles"></a>\n\nText.', "## Roles {#iam.roles}\n\nText."),
+        ("> <h3>Term</h3>\n> Words.", "> ### Term\n> Words."),
+        ("<dl><dt>Term</dt><dd>What it is.</dd></dl>", "**Term**\n\n: What it is."),
+    ],
+)
+def test_html(text: str, shown: str) -> None:
+    assert read(text) == shown
+
+
+def test_mdx() -> None:
+    text = (
+        "import Tabs from '@theme/Tabs';\n\nexport const a = {\n\n  b: 1,\n};\n\n# Hi\n\n{/* no */}\n\n"
+        '<Tabs groupId={x}>\n  <TabItem value="npm" label="With npm">\n\n    Run `npm {i}`.\n\n  </TabItem>\n</Tabs>'
+        '\n\nOf {frontMatter.title}, {"words"}, {compute(1)}.'
+    )
+    assert read(text, suffix=".mdx") == "# Hi\n\n**With npm**\n\nRun `npm {i}`.\n\nOf Moving house, words,."
+
+
+def test_files_are_taken_in_from_within_the_folder_only(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    root.mkdir()
+    (tmp_path / "secret.txt").write_text("SECRET")
+    (root / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (root / "a.rs").write_text("one\n// ANCHOR: x\ntwo\n// ANCHOR_END: x\nthree\n")
+    assert read("```\n{{#include a.rs:x}}\n```", root=root) == "```\ntwo\n```"
+    assert read("{!> a.rs !}", root=root) == "one\ntwo\nthree"
+    assert read("```py\n{* a.rs ln[3:3] *}\n```", root=root) == "```py\ntwo\n```"
+    for reference in ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "absent.txt"):
+        text = f"A\n\n```\n{{{{#include {reference}}}}}\n```\n\n{{!> {reference} !}}\n\nB"
+        assert read(text, root=root) == "A\n\nB"
+
+
+def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x {{#include b.md}}")
+    (tmp_path / "b.md").write_text("y {{#include a.md}}")
+    assert read("{{#include a.md}}", root=tmp_path).startswith("x y x y")
+
+
+def test_no_hidden_file_is_taken_in(tmp_path: Path) -> None:
+    """A folder may be a checkout, whose ``.git/config`` has the password of whoever made it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("url = https://me:secret@example.org")
+    assert read("A {{#include .git/config}} B", root=tmp_path) == "A B"
+
+
+@pytest.mark.parametrize(("text", "kind"), [("{{#include b.md}}\n", "mdbook"), ("{% include b.md %}\n", "jekyll")])
+def test_a_few_lines_do_not_take_in_gigabytes(tmp_path: Path, text: str, kind: str) -> None:
+    (tmp_path / "b.md").write_text("word " * 100_000)
+    assert len(read(text * 1000, root=tmp_path, kind=kind)) < 6_000_000
+
+
+def test_a_date_with_a_zone_in_a_block_of_yaml_costs_nothing() -> None:
+    text = "::card\n---\ntitle: Fees\ndate: 2016-02-06 19:32:10 -0800\n---\nText.\n::"
+    assert " ".join(read(text, kind="nuxt").split()) == "**Fees** Text."

@@ -1,0 +1,202 @@
+"""Which site a folder belongs to, and what address each tool gives its pages."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from documents.sites.addresses import address
+from documents.sites.configuration import literals
+from documents.sites.finding import site_of
+from documents.sites.site import Site
+
+BASE = "https://x.test"
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
+
+
+def made(site: Site, path: str, **meta: Any) -> str:
+    return address(site, path=path, meta=meta)
+
+
+def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Path) -> None:
+    hugo = 'baseURL = "https://x.test/sub/"\ntitle = "T"\n[permalinks]\nposts = "/:year/:slug/"\n'
+    write(tmp_path, {"hugo.toml": hugo, "content/docs/One Page.md": "x", ".git/HEAD": ""})
+
+    site = site_of(tmp_path / "content" / "docs")
+
+    assert (site.kind, site.base_url, site.anchors, site.config["title"]) == (
+        "hugo",
+        "https://x.test/sub/",
+        "github",
+        "T",
+    )
+    assert pickle.loads(pickle.dumps(site)) == site
+    assert made(site, "One Page.md") == "https://x.test/sub/docs/one-page/"
+    assert made(site, "_index.md") == "https://x.test/sub/docs/"
+    assert made(site, "b/index.md", slug="c") == "https://x.test/sub/docs/c/"
+    assert made(site, "b.md", slug="c") == "https://x.test/sub/docs/c/"
+    assert made(site, "b.md", URL="/d/e.html") == "https://x.test/sub/d/e.html"
+    assert made(site, "b.md", canonical="https://y.test/z") == "https://y.test/z"
+    assert made(site, "é.md") == "https://x.test/sub/docs/%C3%A9/"
+    assert made(site_of(tmp_path), "content/posts/b.md", title="My post", date="2020-01-02") == (
+        "https://x.test/sub/2020/my-post/"
+    )
+    assert made(site_of(tmp_path), "README.md") == ""
+    assert address(site, path="b.md", meta={}, base_url="https://z.test/") == "https://z.test/docs/b/"
+
+
+def test_hugo_s_languages_have_folders_or_names_of_their_own(tmp_path: Path) -> None:
+    config = "baseURL: https://x.test\nlanguages:\n  en: {contentDir: content/en}\n  fr: {contentDir: content/fr}\n"
+    write(tmp_path, {"config/_default/hugo.yaml": config, "content/en/a.md": "", "content/fr/a.md": ""})
+
+    site = site_of(tmp_path)
+
+    assert made(site, "content/en/a.md") == "https://x.test/a/"
+    assert made(site, "content/fr/a.md") == "https://x.test/fr/a/"
+    assert made(site, "content/en/a.fr.md") == "https://x.test/fr/a/"
+
+
+def test_jekyll_s_permalinks_are_those_of_its_configuration(tmp_path: Path) -> None:
+    config = (
+        "url: https://x.test\nbaseurl: /blog\npermalink: /:categories/:year/:month/:day/:title/\n"
+        "collections:\n  docs: {output: true, permalink: '/:collection/:path/'}\n"
+    )
+    site = site_of(write(tmp_path, {"_config.yml": config, "_docs/a.md": ""}))
+
+    assert made(site, "_docs/sub/a.md") == "https://x.test/blog/docs/sub/a/"
+    assert made(site, "_docs/a.md", permalink="/b/") == "https://x.test/blog/b/"
+    assert made(site, "_posts/2020-01-02-my-post.md", categories=["Big News"]) == (
+        "https://x.test/blog/big-news/2020/01/02/my-post/"
+    )
+    assert made(site, "_posts/2020-01-02-a.md", date="2021-03-04 10:00:00 +0100") == "https://x.test/blog/2021/03/04/a/"
+    assert made(site, "about/index.md") == "https://x.test/blog/about/"
+    assert made(site, "_sass/README.md") == ""
+
+
+def test_jekyll_without_settings_ends_in_html(tmp_path: Path) -> None:
+    site = site_of(write(tmp_path, {"_config.yml": "url: https://x.test\n"}))
+
+    assert made(site, "a/b.md") == "https://x.test/a/b.html"
+    assert made(site, "_posts/2020-01-02-b.md") == "https://x.test/2020/01/02/b.html"
+
+
+@pytest.mark.parametrize(
+    ("extra", "page", "anchors"),
+    [
+        ("", "https://x.test/en/a/b/", "python-markdown"),
+        ("use_directory_urls: false\n", "https://x.test/en/a/b.html", "python-markdown"),
+        (
+            "markdown_extensions:\n  - toc:\n"
+            "      slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}\n",
+            "https://x.test/en/a/b/",
+            "pymdownx",
+        ),
+    ],
+)  # fmt: skip
+def test_mkdocs(tmp_path: Path, extra: str, page: str, anchors: str) -> None:
+    config = f"site_url: https://x.test/en/\ntheme: {{features: [a]}}\nx: !ENV [Y, z]\n{extra}"
+    site = site_of(write(tmp_path, {"mkdocs.yml": config, "docs/a/b.md": ""}) / "docs")
+
+    assert (made(site, "a/b.md"), made(site, "a/index.md")) == (page, "https://x.test/en/a/")
+    assert site.anchors == anchors
+
+
+def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
+    config = (
+        "const config = {\n  url: 'https://x.test', // url: 'https://no.test'\n  baseUrl: '/p/',\n"
+        "  presets: [['classic', {\n    docs: {path: '../docs', editUrl: ({a}) => `${a}`},\n"
+        "    blog: {routeBasePath: 'news'},\n  }]],\n};\n"
+    )
+    files = {"website/docusaurus.config.js": config, "website/versions.json": '["2.0", "1.0"]', "docs/1-a.md": ""}
+    site = site_of(write(tmp_path, files) / "docs")
+
+    assert made(site, "01-guide/02-a.md") == "https://x.test/p/docs/next/guide/a"
+    assert made(site, "guide/index.md") == "https://x.test/p/docs/next/guide"
+    assert made(site, "guide/a.md", id="b") == "https://x.test/p/docs/next/guide/b"
+    assert made(site, "guide/a.md", slug="/c") == "https://x.test/p/docs/next/c"
+    assert made(site, "guide/_part.mdx") == ""
+    whole = site_of(tmp_path / "website")
+    assert made(whole, "versioned_docs/version-2.0/a.md") == "https://x.test/p/docs/a"
+    assert made(whole, "versioned_docs/version-1.0/a.md") == "https://x.test/p/docs/1.0/a"
+    assert made(whole, "blog/b.md", slug="b") == "https://x.test/p/news/b"
+
+
+@pytest.mark.parametrize(
+    ("files", "kind", "path", "page"),
+    [
+        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/a/b.md", f"{BASE}/a/b.html"),
+        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/a/README.md", f"{BASE}/a/"),
+        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/SUMMARY.md", ""),
+        ({"nuxt.config.ts": "site: {}", "content/a.md": ""}, "nuxt", "content/1.guide/2.a.md", f"{BASE}/guide/a"),
+        ({"nuxt.config.ts": "site: {}", "content/a.md": ""}, "nuxt", "content/1.guide/1.index.md", f"{BASE}/guide"),
+        ({".vitepress/config.ts": "cleanUrls: true"}, "vitepress", "a/b.md", f"{BASE}/a/b"),
+        ({".vitepress/config.ts": "base: '/'"}, "vitepress", "a/b.md", f"{BASE}/a/b.html"),
+        ({"conf.py": "project = 'x'", "index.rst": ""}, "sphinx", "a/b.rst", f"{BASE}/a/b.html"),
+        ({"a/_index.md": ""}, "hugo", "a/b.md", f"{BASE}/a/b/"),
+        ({"_docs/a.md": ""}, "jekyll", "_docs/a/b.md", f"{BASE}/docs/a/b/"),
+        ({"SUMMARY.md": ""}, "mdbook", "a.md", f"{BASE}/a.html"),
+        ({"1.guide/2.a.md": ""}, "nuxt", "1.guide/2.a.md", f"{BASE}/guide/a"),
+        ({"a.md": ""}, "", "a/b c.md", f"{BASE}/a/b%20c"),
+        ({"a.md": ""}, "", "a/README.md", f"{BASE}/a/"),
+        ({"a.md": ""}, "", "a/b.pdf", f"{BASE}/a/b.pdf"),
+    ],
+)
+def test_other_tools_and_signs_of_them(tmp_path: Path, files: dict[str, str], kind: str, path: str, page: str) -> None:
+    site = site_of(write(tmp_path, files | {".git/HEAD": ""}))
+
+    assert site.kind == kind
+    assert address(site, path=path, meta={}, base_url=f"{BASE}/") == page
+
+
+def test_without_a_base_address_there_is_none(tmp_path: Path) -> None:
+    assert made(site_of(write(tmp_path, {"a.md": ""})), "a.md", permalink="/x/") == ""
+
+
+@pytest.mark.parametrize("config", ["a: [", "- a", "\x00", "x" * 600_000, "a: " + "[" * 5000])
+def test_a_configuration_that_cannot_be_read_is_none(tmp_path: Path, config: str) -> None:
+    names = ("_config.yml", "mkdocs.yml", "hugo.toml", "hugo.json", "book.toml", "docusaurus.config.js")
+    write(tmp_path, dict.fromkeys(names, config) | {".git/HEAD": ""})
+
+    assert site_of(tmp_path).base_url == ""
+
+
+def test_a_folder_beside_a_site_s_pages_is_not_of_the_site(tmp_path: Path) -> None:
+    write(tmp_path, {"mkdocs.yml": "site_url: https://x.test", "docs/a.md": "", "notes/b.md": "", ".git/HEAD": ""})
+
+    assert site_of(tmp_path / "notes").kind == ""
+
+
+def test_code_is_searched_for_literals_and_never_run() -> None:
+    code = (
+        "const host = 'https://x.test'\nconst made = process.env.X || 'https://no.test'\n"
+        "export default { url: made, hostname: host, clean: true, // base: '/no/'\n base: `/yes/`, n: {url: 'inner'} }"
+    )
+
+    assert literals(code) == {
+        "host": "https://x.test",
+        "hostname": "https://x.test",
+        "clean": True,
+        "base": "/yes/",
+    }
+
+
+def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> None:
+    """A page can show what is in it, and whoever made the folder says where a link leads."""
+    write(tmp_path, {"private.yml": "url: https://x.test\ntoken: secret\n"})
+    docs = write(tmp_path / "docs", {"a.md": "{{ site.token }}", ".git/HEAD": ""})
+    (docs / "_config.yml").symlink_to(tmp_path / "private.yml")
+    os.mkfifo(docs / "mkdocs.yml")
+    os.mkfifo(docs / "index.rst")
+
+    assert not site_of(docs).config

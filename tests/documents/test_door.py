@@ -1,0 +1,68 @@
+"""What ``documents`` offers to whoever imports it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import documents
+
+
+def test_a_file_becomes_markdown_with_its_title_in_front(tmp_path: Path) -> None:
+    page = tmp_path / "page.HTML"
+    page.write_text("<html><head><title>Fees</title></head><body><h2>Berths</h2><p>Five a day.</p></body></html>")
+    notes = tmp_path / "notes.md"
+    notes.write_bytes("\ufeff# Notes\r\n\r\nA berth.\r\n".encode())
+
+    assert documents.read(page).text == '---\ntitle: "Fees"\n---\n## Berths\n\nFive a day.\n'
+    assert documents.read(notes) == documents.Converted("# Notes\n\nA berth.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "error", "said"),
+    [
+        ("a.ods", b"PK", documents.Unconvertible, r"has the suffix '\.ods'; read are \.adoc, "),
+        ("a.md", b"\xff\xfe\xfa", documents.Unreadable, r"is no text: 'utf-8' codec"),
+        ("a.csv", b"\xff\xfe\xfa", documents.Unreadable, r"cannot be read as CSV: UnicodeDecodeError"),
+        ("a.txt", b" \n", documents.NoText, "holds no text"),
+        ("a.html", b"<p></p>", documents.NoText, "holds no text"),
+        ("a.pdf", b"%PDF-1.4 nothing", documents.Unreadable, "cannot be read as PDF"),
+    ],
+)
+def test_what_cannot_be_read_says_why(
+    tmp_path: Path, name: str, data: bytes, error: type[documents.DocumentError], said: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+
+    with pytest.raises(documents.DocumentError, match=said) as caught:
+        documents.read(tmp_path / name)
+
+    assert type(caught.value) is error
+
+
+def test_a_page_of_a_site_is_read_as_its_reader_sees_it(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: Port\nsite_url: https://port.example/help\n")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    file = docs / "fees.md"
+    text = "# Fees\n\n<!-- to do -->\n{{ page.title }} are due. {: .note }\n"
+
+    site = documents.site_of(docs)
+
+    assert (site.kind, site.base_url) == ("mkdocs", "https://port.example/help")
+    assert documents.as_read(text, file=file, root=docs, site=site, meta={"title": "Fees"}).split() == [
+        *("#", "Fees", "are", "due."),
+    ]
+    assert documents.address(site, path="fees.md") == "https://port.example/help/fees/"
+
+
+def test_importing_it_loads_no_converter_and_no_http_client() -> None:
+    late = {"bs4", "docutils", "httpcore2", "lxml", "mammoth", "openpyxl", "pdfplumber", "pptx", "pypdf", "ruamel"}
+    script = f"import sys, documents; print({late!r} & set(sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "set()\n"

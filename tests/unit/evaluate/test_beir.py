@@ -1,0 +1,107 @@
+"""Files of many queries and of what answers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluate.beir import read_qrels, read_queries
+from evaluate.errors import UnusableFile
+
+
+def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"_id": 7, "text": "na\\u00efve"}\n\n{"_id": "b", "text": "two", "metadata": {}}\n')
+
+    assert read_queries(path) == [("7", "naïve"), ("b", "two")]
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", "7", '{"_id": "a"}', '{"text": "a"}', '{"_id": "a\\tb", "text": "c"}']
+)
+def test_a_line_that_is_no_query_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"_id": "a", "text": "b"}\n' + line)
+
+    with pytest.raises(UnusableFile, match=r"line 2: not a query"):
+        read_queries(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnusableFile, match=r"nowhere\.jsonl cannot be read: No such file"):
+        read_queries(tmp_path / "nowhere.jsonl")
+
+
+def test_judgements_are_read_by_query_with_or_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\r\nq1\td1\t1\nq1\td2\t0\n\nq2\td1\t2\n")
+
+    assert read_qrels(path) == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}}
+    path.write_text("q1\td1\t1\n")
+    assert read_qrels(path) == {"q1": {"d1": 1}}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "query_id\tcorpus_id\tscore",
+        "\ufeffquery-id\tcorpus-id\tscore",
+        "Query ID\tDocument ID\tRelevance",
+        "qid\titer\tdocid\trel",
+        "topic iteration docno judgement",
+    ],
+)
+def test_a_header_may_call_its_columns_anything(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text(f"{header}\nq1\td1\t1\n", encoding="utf-8")
+
+    assert read_qrels(path) == {"q1": {"d1": 1}}
+
+
+@pytest.mark.parametrize(
+    ("line", "relevance"),
+    [
+        ("q1\td1\t2.0", 2),
+        ("q1\td1\t0.", 0),
+        ("q1\td1\t-1.00", -1),
+        ("q1\t0\td1\t2", 2),
+        ("q1 0 d1 1", 1),
+        ("q1  Q0   d1\t1.0\r", 1),
+        ("\ufeffq1\td1\t1", 1),
+    ],
+)
+def test_judgements_may_be_floats_or_trecs(tmp_path: Path, line: str, relevance: int) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text(f"{line}\nq2\td 2\t1\n", encoding="utf-8")
+
+    assert read_qrels(path) == {"q1": {"d1": relevance}, "q2": {"d 2": 1}}
+
+
+@pytest.mark.parametrize(
+    "line", ["q1\td1\tmuch", "q1\td1\t0.5", "query-id\tscore", "q1 d1 1", "a b c d e", "q\td\tnan1"]
+)
+def test_a_first_line_that_is_neither_header_nor_judgement_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text(f"{line}\nq1\td1\t1\n", encoding="utf-8")
+
+    with pytest.raises(UnusableFile, match=r"line 1: not a judgement"):
+        read_qrels(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_query(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('\ufeff{"_id": "a", "text": "b"}\n', encoding="utf-8")
+
+    assert read_queries(path) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "line", ["q1 d1 1", "q1\td1", "q1\t0\td1\t0.5", "q1\t0\td1\t1\t1", "q1\td1\t0.5", "query-id\tcorpus-id\tscore"]
+)
+def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("q1\td1\t1\n" + line)
+
+    with pytest.raises(UnusableFile, match=r"line 2: not a judgement"):
+        read_qrels(path)

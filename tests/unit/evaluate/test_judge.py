@@ -1,0 +1,173 @@
+"""Results beside their labels, and the figures that they add up to; all values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from evaluate.figures import Figure, label_notes, measure, worst, wrong
+from evaluate.judge import Judged, beginning, judge
+from evaluate.labelled import Labelled
+from evaluate.retrieval import ranking
+from evaluate.run import Told
+
+
+def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """A model called small costs 1 USD a million tokens in, and 2 out."""
+    return (prompt_tokens + 2 * completion_tokens) / 1_000_000 if model == "small" else None
+
+
+def told(question: str, answer: str = "", **more: Any) -> Told:
+    """A reply as the service gives it; without an answer it is refused."""
+    reply = {
+        "answer": answer or "I do not know.",
+        "refused": not answer,
+        "confidence": {"level": more.get("level", "High"), "score": more.get("score", 90.0)},
+        "citations": [{"raw": f"[{n}]", "support": word} for n, word in enumerate(more.get("cites", ()))],
+        "metadata": {
+            "model": more.get("model", "small"),
+            "timings": {"retrievalMs": 2.0, "totalMs": more.get("ms", 5.0)},
+            "statements": [{"support": word, "citations": ["[x]"]} for word in more.get("says", ())],
+        },
+    }
+    return Told(
+        question=question,
+        reply=reply,
+        found=more.get("found", ()),
+        cited=more.get("cited", ()),
+        llm=more.get("llm", {}),
+    )
+
+
+def labelled(question: str, **labels: Any) -> Labelled:
+    return Labelled(question=question, **labels)
+
+
+def one(labels: dict[str, Any], result: Told) -> Judged:
+    return judge([labelled(result.question, **labels)], [result], usd)[0]
+
+
+def figures(judged: list[Judged]) -> dict[str, Figure]:
+    return {figure.metric.name: figure for figure in measure(judged, seed=0)}
+
+
+def test_a_passage_counts_once_for_each_name_that_is_expected() -> None:
+    found = [["x"], ["doc-1", "guide"], ["doc-1"], ["doc-2"]]
+
+    assert ranking(found, ["DOC-1", "Doc-2"]) == ["other 1", "expected doc-1", "other 3", "expected doc-2"]
+
+
+def test_retrieval_is_measured_on_names_in_any_case() -> None:
+    result = told("q", "yes", found=[["x"], ["doc-1"], ["doc-1"], ["y"]])
+
+    found = one({"expected": ("DOC-1", "DOC-2"), "answerable": True}, result)
+
+    assert (found.recall, found.mrr) == (0.5, 0.5)
+    assert found.ndcg == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))
+
+
+def test_right_is_the_gold_or_without_one_the_expected_document() -> None:
+    gold = {"expected": ("D",), "answer": "SGD 45", "answerable": True}
+    place = {"expected": ("D",), "answerable": True}
+
+    assert one(gold, told("q", "SGD 45 [0]", cites=["supported"], cited=[["other"]])).right is True
+    assert one(gold, told("q", "SGD 99", cited=[["d"]])).right is False
+    assert one(place, told("q", "Something", cited=[["d", "x"]])).right is True
+    assert one(place, told("q", "Something", cited=[["x"]])).right is False
+    assert one({"answerable": False}, told("q", "Something")).right is False
+    assert one({"answerable": False}, told("q")).right is None
+    assert one(gold, told("q")).right is None
+    assert one({}, told("q", "Something")).right is None
+
+
+def test_gold_in_a_citation_mark_is_not_said() -> None:
+    result = told("q", "See [0]", cites=["supported"])
+    result.reply["citations"][0]["raw"] = "[0]"  # type: ignore[index]
+
+    assert one({"answer": "0", "answerable": True}, result).contained is False
+
+
+def test_both_errors_of_refusing_are_counted_apart_and_low_answers_named() -> None:
+    yes, no = {"answer": "a", "answerable": True}, {"answerable": False}
+    judged = [
+        one(yes, told("1", "a")),
+        one(yes, told("2")),
+        one(no, told("3")),
+        one(no, told("4", "b", level="Low")),
+        one(no, told("5", "c", level="Medium")),
+        one({}, told("6")),
+    ]
+
+    found = figures(judged)
+
+    assert (found["falseRefusals"].hits, found["falseRefusals"].of) == (1, 2)
+    assert (found["falseAnswers"].hits, found["falseAnswers"].of) == (2, 3)
+    assert (found["sureFalseAnswers"].hits, found["sureFalseAnswers"].of) == (1, 3)
+    assert (found["right"].hits, found["right"].of) == (1, 2)
+    assert found["failed"].value == 0
+    assert any("1 questions have no label" in sentence for sentence in label_notes(judged))
+
+
+def test_statements_and_citations_are_counted_over_all_answers() -> None:
+    judged = [
+        one({}, told("1", "a", says=["supported", "partial"], cites=["supported", None])),
+        one({}, told("2", "b", says=["unsupported", "supported"], cites=["unsupported"])),
+        one({}, told("3")),
+    ]
+
+    found = figures(judged)
+
+    assert (found["supported"].hits, found["supported"].of, found["supported"].n) == (2, 4, 2)
+    assert (found["partial"].value, found["unsupported"].value) == (0.25, 0.25)
+    assert (found["citationPrecision"].hits, found["citationPrecision"].of) == (1, 2)
+    assert (found["citationRecall"].hits, found["citationRecall"].of) == (2, 4)
+
+
+def test_what_is_the_same_everywhere_is_no_certainty() -> None:
+    judged = [one({}, told(str(n), "a", says=["supported"])) for n in range(29)]
+
+    assert figures(judged)["supported"].low == pytest.approx(0.8830, abs=5e-5)  # Wilson's of 29 of 29
+
+
+def test_costs_are_told_only_where_every_price_is_known() -> None:
+    used = {"calls": 1, "promptTokens": 3000, "completionTokens": 500}
+    known = one({}, told("1", "a", llm=used))
+    unknown = one({}, told("2", "a", llm=used, model="big"))
+
+    assert known.cost_usd == pytest.approx(0.004)
+    assert unknown.cost_usd is None
+    assert figures([known])["usdPer1000"].value == pytest.approx(4)
+    assert figures([known, unknown])["usdPer1000"].value is None
+    assert figures([known, unknown])["promptTokens"].value == 3000
+
+
+def test_a_failure_counts_as_one_and_nowhere_else() -> None:
+    failed = one({"answer": "a", "answerable": True}, Told(question="2", failed="llm_unavailable"))
+
+    found = figures([one({"answer": "a", "answerable": True}, told("1", "a")), failed])
+
+    assert (found["right"].hits, found["right"].of) == (1, 1)
+    assert (found["failed"].hits, found["failed"].of) == (1, 2)
+    assert wrong(failed) == "failed: llm_unavailable"
+
+
+def test_the_worst_are_wrong_answers_the_surest_first_then_refusals() -> None:
+    yes, no = {"answer": "a", "answerable": True}, {"answerable": False}
+    judged = [
+        one(yes, told("refused")),
+        one(yes, told("right", "a", score=99)),
+        one(no, told("made up", "b", score=40)),
+        one(yes, told("sure", "b", score=95)),
+        one(no, told("rightly refused")),
+    ]
+
+    assert [case.question for case in worst(judged)] == ["sure", "made up", "refused"]
+
+
+def test_a_reply_is_cut_at_a_blank_and_read_without_its_table() -> None:
+    assert beginning("| A | B |\n|---|:-:|\n| 1 | x-y |") == "A B 1 x-y"
+    cut = beginning("word " * 60)
+    assert len(cut) <= 200
+    assert cut.endswith("word…")

@@ -1,0 +1,159 @@
+"""Every figure that is reported: its names, of which questions it is made, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluate.intervals import Rows, Statistic, auroc, ece, quantile, ratio
+
+if TYPE_CHECKING:
+    from evaluate.judge import Judged
+
+type Row = tuple[float, float]
+type Unit = Literal["share", "score", "count", "ms", "chars", "usd"]
+
+EXPENSIVE = 1000
+"""Costs are told for so many questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure.
+
+    ``name`` is its key in JSON and in --fail-under, ``plain`` says it to anybody, ``technical`` to whoever knows the
+    field. ``row`` is what a question gives: two numbers, which ``statistic`` joins over all, or None. ``better`` is
+    the side on which it is better, "" where neither is. A share of questions (``unit``) has 0 or 1 over 1.
+    """
+
+    name: str
+    group: str
+    plain: str
+    technical: str
+    row: Callable[[Judged], Row | None]
+    statistic: Statistic = ratio
+    unit: Unit = "share"
+    better: Literal["higher", "lower", ""] = "higher"
+
+    def rows(self, judged: Sequence[Judged]) -> Rows:
+        """The rows of those of ``judged`` that give one, shape (n, 2)."""
+        import numpy as np  # late, as in intervals
+
+        found = [row for one in judged if (row := self.row(one)) is not None]
+        return np.asarray(found, dtype=np.float64).reshape(-1, 2)
+
+
+def _mean(value: Callable[[Judged], float | None]) -> Callable[[Judged], Row | None]:
+    def row(one: Judged) -> Row | None:
+        found = value(one)
+        return None if found is None else (float(found), 1.0)
+
+    return row
+
+
+def _right(one: Judged) -> Row | None:
+    labelled = one.answerable and (one.gold or one.expected) and not one.failed
+    return (float(bool(one.right)), 1.0) if labelled else None
+
+
+def _declined(one: Judged) -> Row | None:
+    return (float(one.refused), 1.0) if one.answerable is True and not one.failed else None
+
+
+def _made_up(one: Judged) -> Row | None:
+    return (float(one.answered), 1.0) if one.answerable is False and not one.failed else None
+
+
+def _sure(one: Judged) -> Row | None:
+    return (float(one.answered and not one.low), 1.0) if one.answerable is False and not one.failed else None
+
+
+def _statements(count: Callable[[Judged], int]) -> Callable[[Judged], Row | None]:
+    def row(one: Judged) -> Row | None:
+        total = one.supported + one.partial + one.unsupported
+        return (float(count(one)), float(total)) if total else None
+
+    return row
+
+
+def _citations(one: Judged) -> Row | None:
+    return (float(one.bearing), float(one.checked_citations)) if one.checked_citations else None
+
+
+def _chance(one: Judged) -> Row | None:
+    return (one.score / 100, float(one.right)) if one.answered and one.right is not None else None
+
+
+def _wait(one: Judged) -> Row | None:
+    return None if one.failed else (one.ms, 1.0)
+
+
+def _cost(one: Judged) -> float | None:
+    return None if one.cost_usd is None else EXPENSIVE * one.cost_usd
+
+
+ANSWERS, SEARCH, SUPPORT = "Answers", "Search", "Statements"
+REFUSAL, CONFIDENCE, EFFORT = "Saying no", "Confidence", "Time and cost"
+MEDIAN = quantile(0.5)
+
+METRICS: tuple[Metric, ...] = (
+    Metric("right", ANSWERS, "Right answers", "answerable, judged right", _right),
+    Metric("contained", ANSWERS, "Holds the words you expect", "gold containment", _mean(lambda one: one.contained)),
+    Metric("cited", ANSWERS, "Names the right document", "expected document cited", _mean(lambda one: one.cited)),
+    Metric("f1", ANSWERS, "Words in common with yours", "token F1 (SQuAD)", _mean(lambda one: one.f1), unit="score"),
+    Metric(
+        "chars", ANSWERS, "Length of an answer", "median characters", _mean(lambda one: one.chars), MEDIAN, "chars", ""
+    ),
+    Metric("recall", SEARCH, "Right places found", "recall@10", _mean(lambda one: one.recall), unit="score"),
+    Metric("ndcg", SEARCH, "... and near the top", "nDCG@10", _mean(lambda one: one.ndcg), unit="score"),
+    Metric("mrr", SEARCH, "... the first of them", "MRR@10", _mean(lambda one: one.mrr), unit="score"),
+    Metric("falseRefusals", REFUSAL, "Said no to what is there", "false refusals", _declined, better="lower"),
+    Metric("falseAnswers", REFUSAL, "Answered what is not there", "false answers", _made_up, better="lower"),
+    Metric("sureFalseAnswers", REFUSAL, "... without marking it Low", "false answers above Low", _sure, better="lower"),
+    Metric("supported", SUPPORT, "Borne out by what they cite", "supported", _statements(lambda one: one.supported)),
+    Metric("partial", SUPPORT, "In part", "partial", _statements(lambda one: one.partial), better="lower"),
+    Metric(
+        "unsupported", SUPPORT, "Not at all", "unsupported", _statements(lambda one: one.unsupported), better="lower"
+    ),
+    Metric("citationPrecision", SUPPORT, "Citations that bear it out", "citation precision", _citations),
+    Metric(
+        "citationRecall",
+        SUPPORT,
+        "Statements with such a citation",
+        "citation recall",
+        _statements(lambda one: one.backed),
+    ),
+    Metric("ece", CONFIDENCE, "How far it is off", "ECE, ten bins", _chance, ece, "score", "lower"),
+    Metric("auroc", CONFIDENCE, "Tells right from wrong", "AUROC", _chance, auroc, "score"),
+    Metric("p50Ms", EFFORT, "Usual wait", "latency p50", _wait, MEDIAN, "ms", "lower"),
+    Metric("p95Ms", EFFORT, "One in 20 waits longer than", "latency p95", _wait, quantile(0.95), "ms", "lower"),
+    Metric("p99Ms", EFFORT, "One in 100 longer than", "latency p99", _wait, quantile(0.99), "ms", "lower"),
+    Metric("llmCalls", EFFORT, "LLM calls a question", "mean", _mean(lambda one: one.calls), ratio, "count", "lower"),
+    Metric(
+        "promptTokens",
+        EFFORT,
+        "Tokens read a question",
+        "mean",
+        _mean(lambda one: one.prompt_tokens),
+        ratio,
+        "count",
+        "lower",
+    ),
+    Metric(
+        "completionTokens",
+        EFFORT,
+        "Tokens written a question",
+        "mean",
+        _mean(lambda one: one.completion_tokens),
+        ratio,
+        "count",
+        "lower",
+    ),
+    Metric("usdPer1000", EFFORT, "LLM cost of 1,000 questions", "USD", _mean(_cost), ratio, "usd", "lower"),
+    Metric("failed", EFFORT, "Questions that failed", "errors", _mean(lambda one: bool(one.failed)), better="lower"),
+)
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+LIMITED = tuple(metric.name for metric in METRICS if metric.better)
+"""The figures that --fail-under accepts."""

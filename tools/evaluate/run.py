@@ -1,0 +1,137 @@
+"""Asks the service every question, and keeps each result as a line of JSON, so that an interrupted run goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluate.errors import Interrupted
+from evaluate.labelled import names
+
+if TYPE_CHECKING:
+    from rag.ports import Retriever
+    from rag.values.answer import Found, Hit, LlmUse, SearchQuery
+    from rag.wiring.service import Service
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the service made of a question, whatever is known of the right answer.
+
+    ``reply`` is the body of ``POST /api/query``; empty where ``failed`` holds an error's code. ``found`` are the names
+    (in lower case) of each passage of the search, best first; ``cited`` those of each cited one. ``llm`` is what was
+    used of LLMs.
+    """
+
+    question: str
+    reply: Mapping[str, Any] = field(default_factory=dict)
+    found: Sequence[Sequence[str]] = ()
+    cited: Sequence[Sequence[str]] = ()
+    llm: Mapping[str, int] = field(default_factory=dict)
+    failed: str = ""
+
+
+class Watched:
+    """A retriever that remembers what it found last."""
+
+    def __init__(self, retrieve: Retriever) -> None:
+        self._retrieve = retrieve
+        self.hits: tuple[Hit, ...] = ()
+
+    def __call__(self, query: SearchQuery) -> Found:
+        """See ``rag.ports.Retriever``."""
+        self.hits = ()
+        found = self._retrieve(query)
+        self.hits = found.hits
+        return found
+
+
+def asker(service: Service, code_of: Callable[[Exception], str]) -> Callable[[str], Told]:
+    """Asks ``service`` one question. An error is told as ``failed``, by its code; one without a code is raised."""
+    from rag.http.replies import query_reply
+    from rag.http.requests import parse_query
+    from rag.ledger import used_before
+    from rag.values.answer import Deadline
+
+    watched = Watched(service.pipeline.retrieve)
+    pipeline = replace(service.pipeline, retrieve=watched)
+
+    def ask(question: str) -> Told:
+        watched.hits = ()
+        deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
+        try:
+            answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
+        except Exception as error:
+            code = code_of(error)
+            if not code:
+                raise
+            return Told(question=question, failed=code, found=_named(watched.hits), llm=_use(used_before(error)))
+        cited = [hit for citation in answer.citations for hit in citation.hits]
+        return Told(
+            question=question,
+            reply=query_reply(answer),
+            found=_named(watched.hits),
+            cited=_named(cited),
+            llm=_use(answer.llm),
+        )
+
+    return ask
+
+
+def ask_all(
+    questions: Sequence[str], ask: Callable[[str], Told], kept: Path, *, on_progress: Callable[[int, int], None]
+) -> list[Told]:
+    """Each of ``questions`` answered, in their order: from the file ``kept``, else by ``ask`` and added to it.
+
+    What failed is not kept: the next run asks it again.
+
+    Raises:
+        Interrupted: somebody interrupted it; what was answered is kept.
+    """
+    told = {one.question: one for one in read_kept(kept)}
+    new = [question for question in dict.fromkeys(questions) if question not in told]
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        kept.touch(mode=0o600)  # people's questions, and what private documents say
+        with kept.open("a+b") as file:
+            _end_line(kept, file)
+            for done, question in enumerate(new, start=1):
+                told[question] = one = ask(question)
+                if not one.failed:
+                    file.write(json.dumps(asdict(one), ensure_ascii=False).encode() + b"\n")
+                    file.flush()
+                on_progress(done, len(new))
+    except KeyboardInterrupt as exc:
+        done = sum(question in told for question in questions)
+        sentence = f"Interrupted after {done} of {len(questions)} questions; the same command goes on from there"
+        raise Interrupted(sentence) from exc
+    return [told[question] for question in questions]
+
+
+def read_kept(kept: Path) -> Iterator[Told]:
+    """What an earlier run kept; a line that it did not finish is left out."""
+    if not kept.is_file():
+        return
+    for line in kept.read_bytes().split(b"\n"):
+        try:
+            yield Told(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def _end_line(kept: Path, file: Any) -> None:
+    """A line that a killed run did not finish is ended, so that the next one is whole."""
+    if kept.read_bytes()[-1:] not in {b"", b"\n"}:
+        file.write(b"\n")
+
+
+def _named(hits: Sequence[Hit]) -> list[list[str]]:
+    return [sorted(names(hit.chunk)) for hit in hits]
+
+
+def _use(llm: LlmUse) -> dict[str, int]:
+    return {"calls": llm.calls, "promptTokens": llm.prompt_tokens, "completionTokens": llm.completion_tokens}

@@ -1,0 +1,196 @@
+"""Measures the service on a file of questions: asks, judges, prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evaluate.labelled import Labelled, read_questions
+from ragctl.console import emit_json, note, progress, show
+from ragctl.failures import INTERRUPTED, CommandFailed, describe
+from ragctl.options import read_settings
+
+if TYPE_CHECKING:
+    from evaluate.compare import Change
+    from evaluate.judge import Judged
+    from evaluate.record import Report
+    from rag.wiring.service import Service
+    from ragctl.cost import Table
+
+FAIL_UNDER = "--fail-under"
+BELOW_LIMIT = "below_limit"
+ALL_FAILED = "all_failed"
+NAMED = 5
+"""So many of a list are named in a note."""
+
+
+def measure_questions(
+    path: Path,
+    *,
+    html: Path | None,
+    compare: Path | None,
+    fail_under: Sequence[str],
+    limit: int | None,
+    seed: int,
+    fresh: bool,
+    profile: str | None,
+    index: str | None,
+    as_json: bool,
+) -> None:
+    """Ask the service the questions in ``path`` and print what was right; the options are the command's.
+
+    Raises:
+        CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
+        typer.BadParameter: a limit is none.
+    """
+    from evaluate.floors import broken, parse_limits
+    from evaluate.record import as_json as record
+    from evaluate.record import read_old
+
+    try:
+        limits = parse_limits(fail_under)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
+    questions = _drawn(read_questions(path), limit, seed)
+    old = read_old(compare) if compare else None
+    service = quiet_service(profile=profile, index=index)
+    report = _report(service, questions, seed=seed, fresh=fresh)
+    changes = _changes(report, *old) if old else []
+    if html:
+        _write_page(html, report, changes)
+    missed = broken(limits, report.figures)
+    body = record(report, changes) if as_json else {}
+    if not as_json:
+        from evaluate.table import tables
+
+        show(*tables(report, changes))
+    if missed:
+        raise CommandFailed(f"Not kept: {'; '.join(missed)}", code=BELOW_LIMIT, **body)
+    if as_json:
+        emit_json(body)
+
+
+def quiet_service(*, profile: str | None, index: str | None) -> Service:
+    """The service of the settings, without what earlier questions leave behind: kept answers, memory and votes.
+
+    Raises:
+        KnowledgeError: there is no usable index.
+    """
+    settings = read_settings(index=index, profile=profile)
+
+    from rag.wiring import build_service
+
+    service = build_service(settings.model_copy(update={"store_path": "", "table_name": ""}))
+    with service.index.lease():
+        service.warm()
+    return service
+
+
+def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+    from evaluate.errors import Interrupted
+    from evaluate.figures import label_notes, measure
+    from evaluate.judge import judge
+    from evaluate.place import place_of
+    from evaluate.record import Report
+    from evaluate.run import ask_all, asker
+    from ragctl.cost import prices
+
+    kept = place_of(service)
+    if fresh:
+        kept.unlink(missing_ok=True)
+    try:
+        with progress("Asking") as on_progress:
+            told = ask_all([one.question for one in questions], asker(service, _code_of), kept, on_progress=on_progress)
+    except Interrupted as exc:
+        raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
+    _check_failed([one.failed for one in told])
+    judged = judge(questions, told, partial(_usd, prices()))
+    with service.index.lease() as index:
+        version = index.version
+    notes = [*_failed_note(judged), *_label_notes(service, questions), *label_notes(judged), *_cost_note(judged)]
+    models = Counter(
+        str(one.reply["metadata"]["model"]) for one in told if one.reply and one.reply["metadata"]["model"]
+    )
+    return Report(
+        profile=service.settings.profile,
+        index=service.settings.index_place,
+        version=version,
+        model=", ".join(models) or "nobody",
+        seed=seed,
+        kept=str(kept),
+        figures=measure(judged, seed=seed),
+        judged=judged,
+        notes=notes,
+    )
+
+
+def _code_of(error: Exception) -> str:
+    problem = describe(error)
+    return problem.code if problem else ""
+
+
+def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    from ragctl.cost import llm_usd
+
+    if model not in listed["llm"]:
+        return None
+    return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+
+
+def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[Labelled]:
+    """``limit`` of the questions, drawn without returning them, in their order; None for all."""
+    if limit is None or limit >= len(questions):
+        return list(questions)
+    import numpy as np
+
+    places = np.random.default_rng(seed).choice(len(questions), limit, replace=False)
+    return [questions[place] for place in sorted(places.tolist())]
+
+
+def _changes(report: Report, values: dict[str, float], judged: Sequence[Judged]) -> list[Change]:
+    from evaluate.compare import compare
+
+    return compare(report.figures, report.judged, values, judged, seed=report.seed)
+
+
+def _write_page(html: Path, report: Report, changes: Sequence[Change]) -> None:
+    from evaluate.page import page
+
+    html.write_text(page(report, changes), encoding="utf-8")
+    note(f"The page: {html}")
+
+
+def _check_failed(codes: Sequence[str]) -> None:
+    if all(codes):
+        said = ", ".join(f"{code} ({count})" for code, count in Counter(codes).most_common())
+        sentence = f"Every question failed, of {len(codes)}: {said}. Run: ragctl doctor"
+        raise CommandFailed(sentence, code=ALL_FAILED)
+
+
+def _failed_note(judged: Sequence[Judged]) -> Iterator[str]:
+    codes = Counter(one.failed for one in judged if one.failed)
+    if codes:
+        said = ", ".join(f"{code} ({count})" for code, count in codes.most_common())
+        yield f"{codes.total()} of {len(judged)} questions failed: {said}. The same command asks them again."
+
+
+def _cost_note(judged: Sequence[Judged]) -> Iterator[str]:
+    if unknown := sum(one.cost_usd is None and not one.failed for one in judged):
+        yield f"The cost of {unknown} questions is not known: their model has no price in prices.json."
+
+
+def _label_notes(service: Service, questions: Sequence[Labelled]) -> Iterator[str]:
+    from evaluate.retrieval import unknown_names
+
+    if drafts := sum(one.draft for one in questions):
+        yield f'{drafts} questions are drafts that nobody has corrected: take "draft" out of a line when you have.'
+    with service.index.lease() as index:
+        unknown = unknown_names(index.iter_chunks(), questions)
+    if unknown:
+        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        yield f"Nothing in the index is named {', '.join(map(repr, unknown[:NAMED]))}{more}: see expected."

@@ -1,8 +1,0 @@
-"""Markdown as authors of documentation sites write it, turned into what a reader of the rendered page sees."""
-
-from __future__ import annotations
-
-from ragctl.markup.clean import as_read
-from ragctl.markup.surroundings import Surroundings
-
-__all__ = ["Surroundings", "as_read"]

@@ -1,1 +1,0 @@
-"""Measuring a service on questions whose answers somebody knows."""
