@@ -41,6 +41,13 @@ def test_the_seeds_format() -> None:
     assert [passage.hit for passage in context.used] == list(hits)
 
 
+def test_a_chunk_that_fills_the_budget_exactly_is_in() -> None:
+    one, two = make_hit("a" * 10, title="T"), make_hit("b" * 10, title="T")
+    block = len("[T]\n" + "a" * 10 + "\n\n")
+    assert len(TitledPacker(2 * block, TitleForm(0.5, 3))((one, two)).used) == 2
+    assert len(TitledPacker(2 * block - 1, TitleForm(0.5, 3))((one, two)).used) == 1
+
+
 def test_packing_stops_at_the_first_chunk_that_does_not_fit_even_if_a_later_one_would() -> None:
     hits = (make_hit("a" * 30), make_hit("b" * 500), make_hit("c"))
     assert [passage.text for passage in TitledPacker(200, TitleForm(0.5, 3))(hits).used] == ["a" * 30]
