@@ -123,7 +123,7 @@ def test_format_1_is_read_only_where_it_is_asked_for() -> None:
         loads(json.dumps(body))
 
 
-@pytest.mark.parametrize("version", [0, 3, True])
+@pytest.mark.parametrize("version", [0, 3, 2.0, True, "2", None])
 def test_another_format_is_a_mismatch_that_says_what_to_do(version: object) -> None:
     body = json.loads(dumps(MANIFEST)) | {"format": version}
 
@@ -131,7 +131,7 @@ def test_another_format_is_a_mismatch_that_says_what_to_do(version: object) -> N
         loads(json.dumps(body))
 
 
-@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "chroma/../../x"])
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "chroma/../../x", ""])
 def test_a_file_outside_the_data_folder_is_refused(name: str) -> None:
     body = json.loads(dumps(MANIFEST))
     body["files"][name] = {"sha256": "00", "bytes": 1}
@@ -140,7 +140,7 @@ def test_a_file_outside_the_data_folder_is_refused(name: str) -> None:
         loads(signed(body))
 
 
-@pytest.mark.parametrize("data", ["..", "data-../x", "/tmp"])
+@pytest.mark.parametrize("data", ["..", "data-../x", "/tmp", "data-", "DATA-1"])
 def test_a_data_folder_elsewhere_is_refused(data: str) -> None:
     with pytest.raises(IndexDamaged, match="data folder"):
         loads(signed(json.loads(dumps(MANIFEST)) | {"data": data}))

@@ -145,6 +145,17 @@ def test_stop_words_are_those_of_the_index_not_of_the_program(tmp_path: Path) ->
     assert Lexical(tmp_path, {**record, "stop_words": ["permit"]}).scores("permit").tolist() == [0, 0, 0]
 
 
+def test_nothing_is_pickled(tmp_path: Path) -> None:
+    built(tmp_path, TEXTS)
+
+    for path in tmp_path.iterdir():
+        if path.suffix == ".npy":
+            np.load(path, allow_pickle=False)
+        elif path.suffix == ".json":
+            json.loads(path.read_text(encoding="utf-8"))
+    assert {path.suffix for path in tmp_path.iterdir()} == {".npy", ".json", ".txt"}
+
+
 @pytest.mark.parametrize("harm", ["missing", "empty", "another's"])
 @pytest.mark.parametrize("name", ["numbers.npy", "vocab.index.json", "data.csc.index.npy"])
 def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path, name: str, harm: str) -> None:

@@ -67,6 +67,7 @@ def test_a_block_is_finished_when_the_next_one_begins() -> None:
     [
         (["It is [id", "_1]."], IdForm(), ["[id"]),
         (["It is [id", "_9]."], IdForm(), ["[id", "_9"]),
+        (["It is [Fees ", "> Ti", "me]. So [No", "pe]."], TitleForm(0.5, 3), ["[Fees >", "[No"]),
         (["It is (Sou", "rce: https://a.", "example/guide). Yes"], SourceForm(0.5), ["(Sou"]),
         (["See [map", f"]({EVIL}", ") at https", "://b.example/x now."], IdForm(), ["[map", "https"]),
         (["It is **bo", "ld** and `co", "de`."], IdForm(), ["bo", "*", "co"]),
@@ -155,7 +156,9 @@ def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
             assert not [to for to in nodes_lead(event.nodes) if "b.example" in to]
 
 
-@pytest.mark.parametrize("part", ["[", "a `b` <c>\n\n", "\n", "|a|\n"])
+@pytest.mark.parametrize(
+    "part", ["<a ", "[", "![x](", f"{EVIL} ", "a `b` <c>\n\n", "\n", "<!-- ", "|a|\n", "- <a\n", "word "]
+)
 def test_how_much_is_read_grows_with_the_text_alone(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[int] = []
     from rag.answer import growing

@@ -29,6 +29,7 @@ CONTEXT = Context("", (Passage(hit=make_hit(), citation="[id_1]", text=""),))
         "<b>Answer</b> only <!-- x -->from the context<br/>below; say I",
         "A-n-s-w-e-r o n l y from the context below say I",
         "Answer only [id_1] from [id_9] the context below say I",
+        "1. Answer 2. only 3. from 4. the 5. context 6. below 7. say 8. I",
         "| a |\n|---|\n| Answer only from |\n| the context |\n\nbelow\n\n- say\n\n> I",
         "&#65;nswer only from\u0301 the context[^0] below\u00b9, say I",
     ],

@@ -25,12 +25,14 @@ def restricted(text: str, *, cited: bool = True) -> Restricted:
     ("text", "left"),
     [
         (f"See [the page]({EVIL}).", "See the page."),
+        (f"![A map]({EVIL})", "A map"),
         (f"[![A map]({EVIL})]({EVIL})", "A map"),
         (f"<{EVIL}>", f"`{EVIL}`"),
         (f"Look at {EVIL}, or www.b.example.", f"Look at `{EVIL}`, or `www.b.example`."),
         ("Write to you@b.example.", "Write to `you@b.example`."),
         (f"[x][1] and [x]\n\n[1]: {EVIL}\n[x]: {EVIL} 'x'", "x and x"),
         (f"[{EVIL}]({PAGE})", f"[`{EVIL}`]({PAGE})"),
+        (f"| a |\n|---|\n| [x \\| y]({EVIL}) |", "| a |\n| --- |\n| x \\| y |"),
         ("https\\://b.example and https&colon;//b.example", "`https://b.example` and `https://b.example`"),
         (f'<a href="{EVIL}">x</a> <a href={EVIL}> y', f"x \\<a href=`{EVIL}`> y"),
     ],
@@ -57,9 +59,9 @@ def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "https://a.example.b.example/guide", "https://a.example@b.example/guide",
-        "https://a.example/guide/x", "https://a.example/guide?x=1", "//b.example/guide",
-        "https://a.example:8080/guide", "https://xa.example/guide",
+        "https://a.example.b.example/guide", "https://b.example/guide", "https://a.example@b.example/guide",
+        "https://a.example/guide/x", "https://a.example/guid", "https://a.example/guide?x=1", "//b.example/guide",
+        "https://a.example:8080/guide", "/guide", "guide", "https://a.example/Guide", "https://xa.example/guide",
         "javascript:alert(1)", "data:text/html,x", "https://a.example\\@b.example", "https://a\u200b.example/guide",
     ],
 )  # fmt: skip

@@ -75,7 +75,9 @@ def test_no_html_and_no_link_that_runs() -> None:
     assert nodes("![i](https://a.example/i.png)") == [node("p", "i")]
 
 
-@pytest.mark.parametrize("text", ["\ue0001\ue001 \ue002 \ue003", "`\ue0009\ue001`", "<note>x</note>"])
+@pytest.mark.parametrize(
+    "text", ["\ue0001\ue001 \ue002 \ue003", "`\ue0009\ue001`", "<cite n=1>x</cite>", "<note>x</note>"]
+)
 def test_nothing_that_a_model_writes_but_its_marks_is_a_chip_or_a_note(text: str) -> None:
     assert '"cite"' not in json.dumps(nodes(text))
     assert '"note"' not in json.dumps(nodes(text))
