@@ -105,7 +105,7 @@ def test_limits_come_with_commas_or_repeated() -> None:
     assert parse_limits(["right=.8, ece=0.1", "p95Ms=300"]) == {"right": 0.8, "ece": 0.1, "p95Ms": 300}
 
 
-@pytest.mark.parametrize("given", ["ndgc=.8", "right", "right=", "right=much", "right=nan", "", "chars=1"])
+@pytest.mark.parametrize("given", ["ndgc=.8", "right", "right=much", "right=nan", "chars=1"])
 def test_a_limit_that_is_none_is_bad_usage(given: str) -> None:
     with pytest.raises(ValueError, match="is not"):
         parse_limits([given])

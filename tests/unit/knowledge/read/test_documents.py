@@ -266,10 +266,6 @@ def test_ten_megabytes_are_read_whole(tmp_path: Path) -> None:
     assert (document.title, document.text) == ("Title", text)
 
 
-def test_a_first_heading_far_down_is_found(tmp_path: Path) -> None:
-    assert read_one(tmp_path, "Words.\n\n" * 20_000 + "## Late\n\nText").title == "Late"
-
-
 # Folders
 
 
@@ -440,7 +436,6 @@ def test_an_own_doc_id_goes_before_one_made_of_a_path(tmp_path: Path) -> None:
         ("---\nkey: 1\n---\nText", True),
         ("---\nkey: 1\n---\nText!", False),
         ("---\nkey: '1'\n---\nText", False),
-        ("---\nkey: 1\ntitle: New\n---\nText", False),
         ("---\nkey: 1\njurisdiction: SG\n---\nText", False),
     ],
 )
@@ -471,7 +466,7 @@ def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
     assert (second.doc_id, second.title, second.url) == ("12", "12", "https://b.test")
 
 
-@pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": None}, {"text": " \n"}])
+@pytest.mark.parametrize("text", [{}, {"text": None}])
 def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Path, text: dict[str, object]) -> None:
     line = json.dumps({"_id": "t1", "title": "Solar  eclipse basics", **text})
 
@@ -481,9 +476,7 @@ def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Pat
     assert [(d.title, d.text) for d in reading.documents] == [("Solar eclipse basics", "Solar eclipse basics")]
 
 
-@pytest.mark.parametrize(
-    "record", [{}, {"title": " ", "text": ""}, {"title": None, "text": None}, {"title": "a", "text": 7}, {"text": []}]
-)
+@pytest.mark.parametrize("record", [{}, {"title": " ", "text": ""}, {"title": "a", "text": 7}])
 def test_a_record_of_a_corpus_with_neither_title_nor_text_fails(tmp_path: Path, record: dict[str, object]) -> None:
     reading = read([write(tmp_path, {"corpus.jsonl": json.dumps({"_id": "t1", **record})})])
 

@@ -83,11 +83,9 @@ def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> No
         ("2016-02-06 19:32:10 -0800", "2016-02-06T19:32:10-08:00"),
         ("2016-02-06 9:32:10 +5:30", "2016-02-06T09:32:10+05:30"),
         ("2016-02-06T19:32:10.123Z", "2016-02-06T19:32:10.123000+00:00"),
-        ("2016-02-06 19:32 UTC", "2016-02-06T19:32:00+00:00"),
         ("2016-2-6", "2016-02-06"),
         ("2016-02-06 19:32:10 America/New_York", "2016-02-06 19:32:10 America/New_York"),
         ("2024-04-31", "2024-04-31"),
-        ("2024.1.2", "2024.1.2"),
     ],
 )
 def test_dates_with_zones_of_every_form_are_iso(written: str, read: str) -> None:
@@ -160,7 +158,6 @@ def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
         ("_posts/2016-02-06-my-post.md", "my post"),
         ("1.getting-started/02-how_to.md", "how to"),
         ("1.getting-started/index.md", "getting started"),
-        ("guide/README.md", "guide"),
         ("_index.md", "index"),
         ("2024-strategy.md", "2024 strategy"),
         ("404.md", "404"),

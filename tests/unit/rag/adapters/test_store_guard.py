@@ -80,14 +80,6 @@ def test_a_question_s_calls_share_its_time_and_what_is_written_has_the_end_of_it
     assert machine.clock.now == pytest.approx(1000.0 + WAIT_S), "and not a moment more"
 
 
-def test_each_question_has_its_own_time(guard: StoreGuard, machine: Machine) -> None:
-    machine.takes_s = 0.05
-    for _ in range(3):
-        with guard.question():
-            assert guard.read(answer) == "answered"
-    assert machine.limits == pytest.approx([READS_SHARE * WAIT_S] * 3)
-
-
 def test_after_a_call_that_takes_too_long_nobody_tries_until_it_has_answered(
     guard: StoreGuard, machine: Machine
 ) -> None:

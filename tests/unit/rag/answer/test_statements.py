@@ -39,7 +39,6 @@ def shared(answer: str) -> list[list[int]]:
     [
         "The import permit takes five working days [id_1]. It costs ninety dollars and is paid in cash [id_2].",
         "The import permit takes five working days. [id_1] It costs ninety dollars and is paid in cash. [id_2]",
-        "The import permit takes five working days\n[id_1].\n\nIt costs ninety dollars and is paid in cash [id_2].",
         "[id_1] The import permit takes five working days.\n\nIt costs ninety dollars and is paid in cash. [id_2]",
     ],
 )
@@ -109,7 +108,7 @@ def test_what_cites_nothing_means_what_its_neighbours_cite() -> None:
 
 @pytest.mark.parametrize(
     "sources",
-    ["[id_1] [id_2]", "Sources:\n- [id_1]\n- [id_2]", "**Sources:** [id_1], [id_2]", "Sources: [id_1] [id_2]"],
+    ["[id_1] [id_2]", "Sources:\n- [id_1]\n- [id_2]", "**Sources:** [id_1], [id_2]"],
 )
 def test_sources_named_in_the_end_are_meant_by_all_before_and_state_nothing(sources: str) -> None:
     answer = f"It costs ninety dollars and is paid in cash.\n\n- Bring the invoice [id_3]\n\n{sources}"
@@ -131,21 +130,9 @@ def test_a_short_answer_is_held_up_with_its_question() -> None:
 
 
 PIECES = [
-    "Pay. ",
-    "Is it so",
-    "[id_1]",
-    " [id_2]",
-    "\n\n",
-    "\n",
-    "- ",
-    "Open it",
-    "| a |\n|---|\n",
-    "# ",
-    "```\n",
-    "?",
-    "**",
+    "Pay. ", "Is it so", "[id_1]", " [id_2]", "\n\n", "\n", "- ", "Open it", "| a |\n|---|\n", "# ", "```\n", "?", "**",
     ":",
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))

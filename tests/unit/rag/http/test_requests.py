@@ -56,28 +56,13 @@ def test_the_question_is_left_to_admission() -> None:
     "raw",
     [
         None,
-        "",
-        b"",
         " ",
-        "null",
         "[]",
-        '"query"',
-        "7",
-        "true",
-        "{",
-        "{'query': 'x'}",
-        '{"query": "x",}',
         '{"query": "x"} trailing',
         '{"query": "x", "threshold": NaN}',
-        '{"query": "x", "threshold": -Infinity}',
         b'{"query": "\xff"}',
-        b"\xff\xfe",
-        b'\xef\xbb\xbf{"query": "x"}',
         "[" * 100_000,
-        '{"query": "x", "a": ' + "[" * 100_000,
-        '{"query": ' * 50_000,
         '{"query": "x", "topK": ' + "9" * 5000 + "}",
-        '{"query": "tab\tin a string"}',
     ],
 )
 def test_not_a_json_object(raw: str | bytes | None) -> None:
@@ -87,9 +72,7 @@ def test_not_a_json_object(raw: str | bytes | None) -> None:
     assert "JSON object" in caught.value.sentence()
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"query": None}, {"query": 7}, {"query": ["x"]}, {"query": True}, {"Query": "x"}]
-)
+@pytest.mark.parametrize("fields", [{}, {"query": 7}])
 def test_the_question_must_be_a_string(fields: dict[str, object]) -> None:
     with pytest.raises(InvalidQuery) as caught:
         parse_query(json.dumps(fields))
@@ -103,12 +86,12 @@ def test_top_k_at_its_ends(top_k: int) -> None:
     assert parse_query(body(topK=top_k)).top_k == top_k
 
 
-@pytest.mark.parametrize("threshold", [-1, 1, -1.0, 1.0, 0, 0.5])
+@pytest.mark.parametrize("threshold", [-1, 1])
 def test_threshold_at_its_ends(threshold: float) -> None:
     assert parse_query(body(threshold=threshold)).threshold == threshold
 
 
-@pytest.mark.parametrize("session", ["a" * 22, "Z" * 64, "_-" * 11, "0123456789" * 3])
+@pytest.mark.parametrize("session", ["a" * 22, "Z" * 64])
 def test_session_ids(session: str) -> None:
     assert parse_query(body(sessionId=session)).session_id == session
 
@@ -116,20 +99,15 @@ def test_session_ids(session: str) -> None:
 TOP_K = "topK must be a whole number from 1 to 50"
 THRESHOLD = "threshold must be a number from -1 to 1: the cosine that the best chunk must reach"
 SESSION = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
-NO_TOP_K: list[object] = [0, -1, 51, 2**63, 10**30, 1.5, 5.0, "5", True, [5], {}]
-NO_THRESHOLD: list[object] = [-1.01, 1.01, 10**400, "0.5", True, [0.5], {}]
+NO_TOP_K: list[object] = [0, 51, 1.5, "5", True]
+NO_THRESHOLD: list[object] = [-1.01, 1.01, 10**400, "0.5", True]
 NO_SESSION: list[object] = [
     "a" * 21,
     "a" * 65,
-    "",
     "a" * 22 + "\n",
-    "a" * 21 + ".",
     "é" * 22,
     "\ud800" + "a" * 22,
-    "a b" * 10,
     7,
-    True,
-    ["a" * 22],
 ]
 
 
@@ -152,14 +130,9 @@ def test_a_wrong_parameter_is_named_with_what_is_accepted(name: str, value: obje
     "filters",
     [
         [],
-        "region",
-        7,
-        True,
         {"region": None},
-        {"region": [None]},
         {"region": [["SG"]]},
         {"region": {"$gte": [1]}},
-        {"region": {"$gte": {"$gte": 1}}},
         {f"f{n}": 1 for n in range(21)},
     ],
 )
@@ -174,7 +147,7 @@ def test_filters_nested_deeper_than_any_filter() -> None:
             parse_query('{"query": "x", "filters": ' + '{"a": ' * depth + "1" + "}" * (depth + 1))
 
 
-@pytest.mark.parametrize("raw", ["1e999", "-1e999"])
+@pytest.mark.parametrize("raw", ["1e999"])
 def test_a_threshold_beyond_all_numbers(raw: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
         parse_query('{"query": "x", "threshold": ' + raw + "}")

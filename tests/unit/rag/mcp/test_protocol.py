@@ -64,9 +64,7 @@ def test_discovery_says_what_there_is() -> None:
     assert (told["capabilities"], told["instructions"]) == ({"tools": {}}, "Ask.")
 
 
-@pytest.mark.parametrize(
-    ("asked", "given"), [("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")]
-)
+@pytest.mark.parametrize(("asked", "given"), [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")])
 def test_the_handshake_offers_a_revision_that_is_spoken(asked: str, given: str) -> None:
     reply = request("initialize", protocolVersion=asked, capabilities={}, clientInfo={})
     assert reply.message is not None
@@ -131,10 +129,8 @@ def test_an_unknown_method_had_no_status_of_its_own() -> None:
     [
         ("{", (400, -32700)),
         ("[]", (400, -32600)),
-        ('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', (400, -32600)),
         ('{"id": 1, "method": "ping"}', (400, -32600)),
         ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', (400, -32600)),
-        ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', (400, -32600)),
         ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', (400, -32600)),
     ],
 )

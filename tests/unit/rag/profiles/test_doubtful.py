@@ -31,7 +31,6 @@ def found(query: SearchQuery) -> Found:
 @pytest.mark.parametrize(
     ("environ", "writes"),
     [
-        ({}, "model"),
         ({"DOUBTFUL": "ask"}, "model"),
         ({"DOUBTFUL": "quote"}, "extractive"),
         ({"DOUBTFUL": "decline"}, None),

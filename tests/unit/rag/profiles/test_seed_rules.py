@@ -100,31 +100,6 @@ def test_the_seeds_confidence(name: str, cosines: tuple[float, ...], level: str,
     assert (made.level, made.reason, made.raw) == (level, reason, None)
 
 
-def test_clockifys_confidence_and_where_it_escalates() -> None:
-    best = confidence("clockify", (0.8,) * 4, words=40, cited=3)
-    assert (best.level, best.score) == ("High", 100.0)
-    vague = confidence("clockify", (0.42, 0.3), words=3, cited=1)
-    assert (vague.level, vague.score < 40) == ("Low", True)
-    line = seeded("clockify")
-    assert line.route is not None
-    action = {score: line.route(_scored(score)).action for score in (39.9, 40.0)}
-    assert action == {39.9: "escalate", 40.0: "return"}
-
-
-def _scored(score: float) -> Answer:
-    (hit,) = found(0.8)
-    cited = Citation(raw="", title="", section="", position=0, hit=hit)
-    return Answer(
-        text="x",
-        question=Question(text="q"),
-        profile="clockify",
-        response_id="r",
-        confidence=Confidence("Low", score, ""),
-        refused=False,
-        citations=(cited,),
-    )
-
-
 # GaCounts' table of what a question holds and which filter that is.
 FILTERS = """[
     {"keywords": ["ga counts", "gacounts"], "where": {"category": ["documentation", "ga_counts_app"]}, "priority": 30},

@@ -15,24 +15,12 @@ def conversation(of: Services, turns: int = 5) -> object:
     return of.conversation(turns=turns, history_chars=4000, budget_s=5.0, decline="No.")
 
 
-def test_without_a_store_nothing_is_kept() -> None:
-    bare = make_services(stores=False)
-    assert conversation(bare).memory is None
-    assert bare.answer_cache(0.4) is None
-    assert bare.learn() is None
-    assert bare.feedback_log() is None
-
-
 def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_kept() -> None:
     bare = make_services(chat=False)
     assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
     made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0, decline="No.")
     assert made is not None
     assert made.reframe is None
-
-
-def test_with_no_turns_nothing_is_remembered() -> None:
-    assert conversation(make_services(), turns=0).memory is None
 
 
 def test_the_re_ranking_has_its_own_model() -> None:

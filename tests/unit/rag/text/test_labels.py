@@ -17,7 +17,6 @@ TRICKY = st.text("ab>[]【】›\n\t ", max_size=20)
     [
         ("Import permits", "", "[Import permits]"),
         ("Import permits", "Strategic goods", "[Import permits > Strategic goods]"),
-        ("Import permits", "Permits > Strategic goods", "[Import permits > Permits > Strategic goods]"),
         ("Rates [2024]", "Zone > A", "[Rates (2024) > Zone > A]"),
         ("Weights > 30 kg", "", "[Weights › 30 kg]"),
         ("Weights", "Parcels >30 kg", "[Weights > Parcels ›30 kg]"),

@@ -42,10 +42,7 @@ def test_what_follows_a_streams_text_has_until_its_end() -> None:
     ("finish_reason", "partial"),
     [
         ("length", True),
-        ("interrupted", True),
-        ("stopped", True),
         ("stop", False),
-        ("content_filter", False),
         (None, False),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_whole_completion_is_read() -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {}, [], {"prompt_tokens": 1, "completion_tokens": 2}, {"prompt_tokens": None, "completion_tokens": 2}],
+    [None, {"prompt_tokens": 1, "completion_tokens": 2}, {"prompt_tokens": None, "completion_tokens": 2}],
 )
 def test_usage_without_all_its_counts_is_none(usage: object) -> None:
     body = json.dumps({**completion("x"), "usage": usage}).encode()
@@ -58,22 +58,10 @@ def test_the_first_choice_is_the_one_with_the_number_0_and_a_list_of_parts_is_it
         b"\xff\xfe",
         b"<html>",
         b"null",
-        b'"text"',
-        b"[]",
-        b"{}",
-        b'{"choices": null}',
-        b'{"choices": {}}',
         b'{"choices": []}',
-        b'{"choices": ["x"]}',
-        b'{"choices": [{}]}',
-        b'{"choices": [{"message": null}]}',
         b'{"choices": [{"message": {}}]}',
-        b'{"choices": [{"message": {"content": null}}]}',
-        b'{"choices": [{"message": {"content": ""}}]}',
         b'{"choices": [{"message": {"content": " \\n"}}]}',
         b'{"choices": [{"message": {"content": [{"type": "thinking", "thinking": "x"}, {"text": "x"}, "x"]}}]}',
-        b'{"choices": [{"index": 1, "message": {"content": "x"}}]}',
-        b'{"error": {"message": "no"}}',
         b"[" * 200_000,
     ],
     ids=lambda body: body[:48].decode(errors="replace"),
@@ -87,10 +75,8 @@ def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
     ("content", "text"),
     [
         ("<think>The user asks for X.\n</think>I don't know based on the MD.", "I don't know based on the MD."),
-        ("\n<think>\n\n</think>\n\nPress Start [id_3].\n", "Press Start [id_3].\n"),
         ("<THINK>a</THINK> <think>b</think> Yes.", "Yes."),
         ("<thinking>a <think> b</thinking>Yes.", "Yes."),
-        ("<reasoning>a</reasoning>\n\nYes.", "Yes."),
         # The template has opened the block within the prompt.
         ("The user asks for X.\n</think>\n\nYes.", "Yes."),
         # What an answer says of such tags, or says in markup, stays.
@@ -99,16 +85,13 @@ def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
         ("So:\n```\n<think>\na\n</think>\n```", "So:\n```\n<think>\na\n</think>\n```"),
         ("</think> ends it.", "</think> ends it."),
         ("<thinker>a</thinker> Yes.", "<thinker>a</thinker> Yes."),
-        (" Yes.\n", " Yes.\n"),
     ],
 )
 def test_reasoning_before_the_answer_is_left_out(content: str, text: str) -> None:
     assert read_completion(json.dumps(completion(content)).encode(), model="m").text == text
 
 
-@pytest.mark.parametrize(
-    "content", ["<think>cut by max_tok", "<think>a</think>\n", "<think>" * 100_000, "a\n</think>\n"]
-)
+@pytest.mark.parametrize("content", ["<think>cut by max_tok", "<think>" * 100_000])
 def test_reasoning_alone_is_no_completion(content: str) -> None:
     with pytest.raises(LlmFailed, match="no text"):
         read_completion(json.dumps(completion(content)).encode(), model="m")
@@ -129,26 +112,19 @@ def test_any_json_is_read_or_unreadable(data: object) -> None:
         (429, {"code": "rate_limit_exceeded"}, False, Verdict.RETRY),
         (429, {"code": "insufficient_quota"}, False, Verdict.UNAVAILABLE),
         (408, None, False, Verdict.RETRY),
-        (409, None, False, Verdict.RETRY),
         (500, "a string", False, Verdict.RETRY),
         (503, {}, True, Verdict.RETRY),
-        (599, [], False, Verdict.RETRY),
         (413, {}, True, Verdict.RETRY),
         (413, {}, False, Verdict.FAILED),
         (404, {"code": "model_not_found", "message": "gone"}, False, Verdict.NEXT_MODEL),
         (400, {"code": "model_decommissioned"}, False, Verdict.NEXT_MODEL),
-        (400, {"code": "model_not_found"}, False, Verdict.NEXT_MODEL),
         (404, {"message": "model 'x' not found", "code": None}, False, Verdict.NEXT_MODEL),
         (404, "<html>", False, Verdict.UNAVAILABLE),
         (404, {"detail": "Not Found"}, False, Verdict.UNAVAILABLE),
-        (401, {}, False, Verdict.UNAVAILABLE),
-        (402, {}, False, Verdict.UNAVAILABLE),
         (403, {}, True, Verdict.UNAVAILABLE),
         (400, {"code": "context_length_exceeded"}, False, Verdict.FAILED),
         (400, {"code": ["model_not_found"]}, False, Verdict.FAILED),
-        (422, None, False, Verdict.FAILED),
         (304, None, False, Verdict.UNAVAILABLE),
-        (307, {"code": "x"}, True, Verdict.UNAVAILABLE),
     ],
 )
 def test_verdicts(status: int, error: object, told_to_wait: bool, verdict: Verdict) -> None:

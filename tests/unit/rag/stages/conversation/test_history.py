@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.conversation.history import format_history, history_section
+from rag.stages.conversation.history import format_history
 from rag.text.fill import fill
 
 TURNS = (("How do I report?", "Open the form."), ("And later?", "Edit it.\nThen save."))
@@ -36,11 +36,6 @@ def test_a_turn_cannot_look_like_another_one() -> None:
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5), st.integers(0, 200))
 def test_the_budget_holds(turns: list[tuple[str, str]], budget: int) -> None:
     assert len(format_history(turns, max_chars=budget)) <= budget
-
-
-def test_no_history_leaves_no_heading() -> None:
-    assert history_section(format_history((), max_chars=100)) == ""
-    assert history_section("User: {x}\n\n").startswith("\n\nCONVERSATION HISTORY:\nUser: {x}\n\n")
 
 
 def test_what_is_filled_in_is_not_looked_into() -> None:

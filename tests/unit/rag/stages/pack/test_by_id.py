@@ -10,7 +10,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stages.pack.by_id import IdPacker, heading
+from rag.stages.pack.by_id import IdPacker
 from rag.stages.pack.tokens import BYTES_PER_TOKEN, budget_bytes, size
 from rag.values.answer import Hit
 
@@ -49,7 +49,6 @@ def test_a_second_chunk_of_which_no_sentence_fits_is_left_out() -> None:
     [
         "[id_1]\n\n\n",  # the mark alone, which is never cut
         "[id_1] M ...\na ...\n\n",
-        "[id_1] Manual ...\na text ...\n\n",
         "[id_1] Manual entry\na text without an end ...\n\n",
     ],
 )
@@ -62,11 +61,6 @@ def test_the_first_chunk_is_in_whatever_the_budget(text: str) -> None:
 def test_a_heading_leaves_half_of_the_room_to_the_text() -> None:
     context = IdPacker(30)((hit(1, "One sentence. And many more words here.", "A very long heading " * 30),))
     assert context.text == "[id_1] A very long heading A very ...\nOne sentence. ...\n\n"
-
-
-def test_headings() -> None:
-    assert heading(hit(1, "", "A > B").chunk) == "B"
-    assert heading(hit(1, "", "").chunk) == hit(1, "").chunk.title
 
 
 @given(

@@ -16,7 +16,6 @@ TEXT = "One two three. Four five six!\nSeven eight (nine ten.) Eleven twelve"
     [
         TEXT,
         "One two three. Four five six!\nSeven eight (nine ten.) ...",
-        "One two three. Four five six! ...",
         "One two three. ...",
     ],
 )

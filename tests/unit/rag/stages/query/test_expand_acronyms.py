@@ -21,12 +21,6 @@ def test_both_forms_are_a_view_beside_the_question_and_the_trail_says_so() -> No
     assert (found.top_k, found.where) == (5, {"a": {"$eq": 1}})
 
 
-def test_other_views_stay() -> None:
-    joined = View("Who runs ABO? What is it?", 0.5)
-    query = SearchQuery(text="Who runs ABO?", top_k=5, views=(joined,))
-    assert STAGE(query, Question(text="x")).views[0] is joined
-
-
 def test_without_an_acronym_nothing_changes() -> None:
     query = SearchQuery(text="Who is about?", top_k=5)
     assert STAGE(query, Question(text="x")) is query

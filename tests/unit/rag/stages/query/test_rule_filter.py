@@ -7,7 +7,7 @@ from fakes import FakeIndex
 
 from knowledge.errors import IndexMissing
 from rag.stages.query.filter_rules import FILTER_WEIGHT, RuleFilter, RuleTable, parse_rules
-from rag.stages.query.where import RequestFilter, both
+from rag.stages.query.where import RequestFilter
 from rag.values.answer import Question, SearchQuery, View, Where
 
 FIELDS = {"category": "str", "priority": "int"}
@@ -54,12 +54,6 @@ def test_all_the_rules_that_match_are_named() -> None:
     assert query.trail == ("prefers, by the word 'x': f = 1, or by the word 'y': f = 2",)
 
 
-def test_the_default_rule() -> None:
-    query = filtered("hello")
-    assert query.views == view("hello", {"category": {"$eq": "docs"}})
-    assert query.trail == ("prefers, by default: category = docs",)
-
-
 def test_the_rewritten_question_counts() -> None:
     stage = RuleFilter(lambda: TABLE, lambda: FIELDS)
     query = stage(SearchQuery(text="the travel policy", top_k=8), Question(text="and that?"))
@@ -76,12 +70,3 @@ def test_a_missing_index_is_an_error_unless_there_are_no_rules() -> None:
     with pytest.raises(IndexMissing):
         RuleFilter(lambda: TABLE, index.fields)(query, question)
     assert RuleFilter(RuleTable, index.fields)(query, question) == query
-
-
-def test_conditions_are_joined_flat() -> None:
-    one, two = {"a": {"$eq": 1}}, {"b": {"$eq": 2}}
-    assert both(None, None) is None
-    assert both(one, None) == one
-    assert both(one, two) == {"$and": [one, two]}
-    assert both({"$and": [one, two]}, one) == {"$and": [one, two, one]}
-    assert both({"$or": [one, two]}, one) == {"$and": [{"$or": [one, two]}, one]}

@@ -37,10 +37,6 @@ def test_at_the_profiles_lambda_copies_of_the_best_chunk_make_room_for_other_top
     assert numbers(Mmr(LAMBDA, 3)((*COPIES, *OTHERS), ASKED)) == [0, 8, 9]
 
 
-def test_copies_come_back_when_nothing_else_is_left() -> None:
-    assert numbers(Mmr(LAMBDA, 5)((*COPIES, *OTHERS), ASKED)) == [0, 1, 2, 8, 9]
-
-
 @pytest.mark.parametrize(
     ("question", "chosen"),
     [("What are the rates?", [1, 3]), ("What were the rates of 2023 and 2025?", [1, 2])],

@@ -57,11 +57,6 @@ def test_scores_and_hits_stay_as_they_are() -> None:
     assert NewerFirst(WIDTH)((), QUESTION) == Refined(())
 
 
-def test_no_width_is_an_order_by_score() -> None:
-    found = NewerFirst(0.0)((hit(1, 0.80, 2020), hit(2, 0.80, 2025), hit(3, 0.81, 2019)), QUESTION)
-    assert [h.chunk.number for h in found.hits] == [3, 1, 2]
-
-
 def test_what_readers_said_counts() -> None:
     liked = hit(1, 0.80, 2020)
     liked = replace(liked, parts={**liked.parts, "feedback": 0.1})

@@ -75,13 +75,6 @@ def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
     assert [hit.vector.tolist().index(1) for hit in hits if hit.vector is not None] == [1, 0, 2]
 
 
-@pytest.mark.parametrize(("weight", "first"), [(0.95, 11), (0.5, 12), (1.0, 11)])
-def test_the_weight_decides_which_side_wins(weight: float, first: int) -> None:
-    hits = HybridRetriever(TwoSided(), weight)(SearchQuery(text=PLAIN, top_k=4)).hits
-
-    assert hits[0].chunk.number == first
-
-
 @pytest.mark.parametrize(("top_k", "asked"), [(2, 20), (50, 50)])
 def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, asked: int) -> None:
     index = TwoSided()

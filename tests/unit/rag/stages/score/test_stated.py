@@ -46,13 +46,6 @@ def test_in_other_words_it_is_the_unit_that_shares_most_of_them() -> None:
     assert own["regret"] == pytest.approx(0)
 
 
-def test_of_several_statements_the_one_that_answers_counts() -> None:
-    both = said(statement("Tea is served in the hall.", 2), statement("A permit takes five working days.", 1))
-    own = stated(both, make_asked(QUESTION))
-    assert own is not None
-    assert own["regret"] == pytest.approx(0)
-
-
 def test_what_nothing_supports_does_not_count() -> None:
     lies = statement("A permit takes five working days.", 1, support="unsupported")
     assert stated(said(lies), make_asked(QUESTION)) is None

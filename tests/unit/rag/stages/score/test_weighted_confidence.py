@@ -31,7 +31,6 @@ def cited(count: int) -> tuple[Citation, ...]:
         (LONG, 0.75, 4, 3, 100.0, "High"),
         (LONG, 0.9, 9, 9, 100.0, "High"),
         (LONG, 0.4, 4, 3, 60.0, "Medium"),
-        (LONG, 0.575, 2, 3, 70.0, "High"),
         (LONG, 0.75, 4, 0, 75.0, "High"),
         ("Yes.", 0.4, 2, 1, 18.8, "Low"),
     ],

@@ -68,7 +68,7 @@ def test_it_tells_which_passages_its_quotes_are_of() -> None:
 CODE = make_hit("To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```\n", title="Flux")
 
 
-@pytest.mark.parametrize("question", ["how to restart flux", "restart force"])
+@pytest.mark.parametrize("question", ["how to restart flux"])
 def test_code_comes_with_what_introduces_it(question: str) -> None:
     assert completed(question, context_of(question, CODE)).text == (
         "To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```"
@@ -86,13 +86,7 @@ def test_a_word_that_no_document_has_is_named_first() -> None:
     assert len(completion.quotes) == 1
 
 
-def test_a_context_without_matches_is_quoted_by_paragraphs() -> None:
-    context = TitledPacker(8000, TitleForm(0.5, 3))((PERMITS, TEA))
-    text = completed(QUESTION, context).text
-    assert text.startswith("An import permit takes five working days. The fee is **12.50 dollars** for each permit.")
-
-
-@pytest.mark.parametrize("text", ["", "![picture](a.png)", "# Heading only"])
+@pytest.mark.parametrize("text", ["", "![picture](a.png)"])
 def test_what_holds_nothing_to_quote_gives_nothing(text: str) -> None:
     hit = make_hit(text, title="")
     assert completed("picture", context_of("picture", hit)).text == ""

@@ -79,13 +79,6 @@ def test_a_row_of_a_long_table_comes_with_its_header_and_ends_a_block() -> None:
     assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n| South | 60, {SAID} |", block=True)
 
 
-def test_code_comes_with_the_sentence_before_it() -> None:
-    code = "Nobody knows where flux came from. You restart it at any time with:\n\n```sh\nflux restart --force\n```\n"
-    assert quoted("restart force", code) == [
-        Quote(0, "You restart it at any time with:\n\n```sh\nflux restart --force\n```", block=True)
-    ]
-
-
 def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
     others = f"  - wait, {SAID}\n  - pray, {SAID}\n"
     nested = f"- To change the valve you either:\n{others}  - restart the flux\n    by force, {SAID}\n"
@@ -119,11 +112,6 @@ def test_nothing_is_quoted_of_what_is_outdated() -> None:
     question = "permit days"
     passages = [Passage(hit=matched(make_hit(TIMES), question), citation="[1]", text=TIMES)]
     assert excerpts(passages, make_asked(question).weights, without={0}) == ()
-
-
-def test_what_opens_a_section_is_about_its_heading() -> None:
-    text = f"## Starting a timer\n\nPress the green button, {SAID}.\n\nThe clock runs on our servers then.\n"
-    assert texts("starting a timer", text) == [f"Press the green button, {SAID}."]
 
 
 def test_what_introduces_something_is_not_quoted_without_it() -> None:
