@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer
+from faults.drawing import tenth
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
 from rag.config.settings import PROFILE_NAMES
@@ -54,8 +55,9 @@ def strings(path: Path) -> list[str]:
 
 
 def share(service: Api, path: Path) -> list[str]:
-    """The third of the strings that is tried in this profile, another one in each."""
-    return strings(path)[PROFILE_NAMES.index(service.health().json["profile"]) :: len(PROFILE_NAMES)]
+    """The third of the strings that is tried in this profile, another one in each; in the gate a tenth of it."""
+    profile = PROFILE_NAMES.index(service.health().json["profile"])
+    return tenth(strings(path)[profile :: len(PROFILE_NAMES)])
 
 
 def check(reply: Reply, text: str) -> None:
