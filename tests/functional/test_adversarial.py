@@ -16,7 +16,7 @@ from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 from rag.config.settings import PROFILE_NAMES
 from rag.stages.admit.remarks import NOT_ASKED, REPLIES
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
