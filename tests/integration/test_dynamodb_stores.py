@@ -141,7 +141,7 @@ def silence(released: threading.Event) -> Wsgi:
 def running() -> Iterator[ScriptedServer]:
     scripted = ScriptedServer()
     server = make_server("127.0.0.1", 0, scripted.wrap(DomainDispatcherApplication(create_backend_app)), threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     scripted.url = f"http://127.0.0.1:{server.server_port}"
     yield scripted
