@@ -197,19 +197,6 @@ def test_a_broken_replacement_does_not_take_the_index_away(start: Start, copied:
     assert api.ask(IN_SCOPE).status == 200
 
 
-def test_a_read_only_index_is_served_and_stays_as_it_is(start: Start, copied: Path) -> None:
-    files = [path for path in copied.rglob("*") if path.is_file()]
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
-    for path in (*files, *(path for path in copied.rglob("*") if path.is_dir()), copied):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    try:
-        assert start(INDEX_URI=f"file://{copied}").ask(IN_SCOPE).status == 200
-    finally:
-        for path in (copied, *copied.rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files} == before
-
-
 def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
     from knowledge.open.client import open_client
 
@@ -284,9 +271,3 @@ def test_a_folder_made_elsewhere_answers_in_every_profile(
     assert dear["metadata"]["chunksRetrieved"] == 2
     assert "costs 5 dollars" not in dear["answer"]
     assert api.health().json["index"]["manifest"] is False
-
-
-def test_a_database_that_is_none(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "chroma.sqlite3").write_bytes(b"hello" * 100)
-    result = start(INDEX_URI=str(tmp_path)).ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, DAMAGED)
