@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import real_model
 from functional.harness import SETTINGS
 
 from ragctl import cli
@@ -19,7 +20,12 @@ WRITTEN = ("INDEX_URI", "RAG_PROFILE")
 
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command; what it prints as JSON where it was asked to, or (exit status, stdout, stderr)."""
+    """Runs a command; what it prints as JSON where it was asked to, or (exit status, stdout, stderr).
+
+    All commands of this process have one model between them: loading it takes longer than most of what they do.
+    """
+    for place in ("knowledge.embedding.MiniLM", "rag.wiring.service.MiniLM"):
+        monkeypatch.setattr(place, lambda *_, **__: real_model.model())
     for name in [*(name for name in os.environ if name.startswith(SETTINGS)), *WRITTEN]:
         monkeypatch.setenv(name, "")
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 
 import pytest
-from faults.drawing import SEED
+from faults.drawing import NIGHTLY, SEED
 from faults.rows import row_of
 from faults.tally import lines, table, taken
 from hypothesis import settings
@@ -24,9 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--faults"):
-        others = [item for item in items if row_of(item.nodeid) is None]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if row_of(item.nodeid) is not None]
+        kept = [item for item in items if row_of(item.nodeid) or (NIGHTLY and item.get_closest_marker("sampled"))]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class _Silent(WSGIRequestHandler):
 def serving(front: Front) -> Iterator[str]:
     """The gateway on a free port of this machine; the address of its stage."""
     server = make_server("127.0.0.1", 0, front, threaded=True, request_handler=_Silent)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/prod"
@@ -134,11 +135,17 @@ def template(url: str, key_id: str, table_name: str) -> str:
     )
 
 
+@cache
+def _session() -> Any:
+    """One for all accounts: it reads the services' models, which takes longer than what a test does with them."""
+    return boto3.session.Session("x", "x", region_name=REGION)
+
+
 @dataclass
 class Account:
     """An AWS account of moto's, in the region of the stack. ``layers`` are the function's, as their ARNs."""
 
-    session: Any = field(default_factory=lambda: boto3.session.Session("x", "x", region_name=REGION))
+    session: Any = field(default_factory=_session)
     clients: dict[str, Any] = field(default_factory=dict)
     layers: list[str] = field(default_factory=list)
 

@@ -99,7 +99,7 @@ def empty_table(manner: Manner) -> Iterator[EmptyTable]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     table.url = f"http://127.0.0.1:{server.server_port}"
     try:

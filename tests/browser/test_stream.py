@@ -322,7 +322,7 @@ def test_an_address_opens_a_passage(page: Page, stand_in: StandIn) -> None:
     assert [path for path in stand_in.asked if "chunks" in path] == ["/api/chunks/id_42?rendered=true"]
     page.get_by_role("button", name="Close").click()
     expect(dialog).to_be_hidden()
-    assert page.url == stand_in.address
+    expect(page).to_have_url(stand_in.address)
     page.evaluate("location.hash = 'id_7'")
     expect(dialog.get_by_role("heading")).to_have_text("Trade permits")
     assert [path for path in stand_in.asked if "chunks" in path][1:] == ["/api/chunks/id_7?rendered=true"]
@@ -348,8 +348,7 @@ def test_what_was_kept_by_an_older_page_is_shown(page: Page, stand_in: StandIn) 
     expect(page.locator(".turn .confidence")).to_have_count(2)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1100, 380])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1100), ("dark", 380)])
 def test_axe_finds_nothing_while_it_comes_and_when_it_is_there(
     browser: Browser, stand_in: StandIn, scheme: Any, width: int
 ) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 import real_model
 from evaluation.rates import json_lines, public_data
+from faults.drawing import by_night
 
 from evaluate.beir import read_qrels
 from knowledge.read.documents import read
 from ragctl import cli
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
-MAX_ASKED, MAX_FAR = 100, 50
+MAX_ASKED, MAX_FAR = by_night((100, 50), (300, 300))
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def test_what_people_ask_the_samples(
     evaluate(folder / "asked.jsonl", index, case.name, case.floors)
 
 
-@pytest.mark.parametrize("case", PUBLIC, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", by_night(PUBLIC[:2], PUBLIC), ids=lambda case: case.name)
 def test_what_public_sets_ask(
     case: Case, evaluate: Callable[..., None], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

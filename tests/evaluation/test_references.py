@@ -16,12 +16,13 @@ import pytest
 import real_model
 from evaluation.rates import json_lines, report
 from fakes_llm import LlmServer
+from faults.drawing import by_night
 from functional.gacounts_service import gacounts, model, of_llm
 from functional.harness import Api, Json, post, rest_event, starting
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
-ANSWERS, MOST = 40, 5
+ANSWERS, MOST = by_night(20, 40), 5
 _SENTENCE = re.compile(r"(?:^|(?<=\. ))[A-Z][^\n|*`\[\]<>\\_~#]{30,240}?[.!?](?=\s|$)", re.MULTILINE)
 _SET = "\x00"
 """Around a chip's chunk where nodes are read as text."""

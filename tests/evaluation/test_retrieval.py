@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
+from faults.drawing import by_night
 
 from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
@@ -26,11 +27,14 @@ from rag.values.answer import Deadline, Proceed, Question, SearchQuery
 from rag.values.stored import Turn
 from ragctl.modes import Mode, best_documents, searcher
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 FLOORS = {"squad_v11_dev": (0.9, 0.91), "clapnq_dev": (0.98, 0.985), "covid_faq": (0.71, 0.75)}
 """nDCG@10 of hybrid and of late search."""
+SETS = by_night([name for name in FLOORS if name != "covid_faq"], list(FLOORS))
 
+ONE_IN = by_night(2, 1)
+"""Of the questions."""
 MANY_QUESTIONS = 600
 """Of more than these (SQuAD asks five of a passage) one for each passage is asked."""
 
@@ -52,7 +56,7 @@ class Asked:
     qrels: Qrels
 
 
-@pytest.fixture(scope="module", params=FLOORS)
+@pytest.fixture(scope="module", params=SETS)
 def asked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM
 ) -> Iterator[Asked]:
@@ -62,7 +66,7 @@ def asked(
     queries = [(query_id, text) for query_id, text in read_queries(data / "queries.jsonl") if query_id in qrels]
     if len(queries) > MANY_QUESTIONS:
         queries = _one_for_each_passage(queries, qrels)
-    yield Asked(request.param, index, queries, qrels)
+    yield Asked(request.param, index, queries[::ONE_IN], qrels)
     index.close()
 
 
@@ -77,7 +81,7 @@ def test_search_reaches_its_floor_and_is_never_worse_than_a_part_of_it(asked: As
 
 
 def test_the_index_s_own_bar_lets_questions_through_and_holds_far_ones_back(asked: Asked) -> None:
-    far = (public_data("out_of_scope") / "queries.txt").read_text(encoding="utf-8").splitlines()
+    far = (public_data("out_of_scope") / "queries.txt").read_text(encoding="utf-8").splitlines()[::ONE_IN]
     answered = sum(_passes(asked.index, text) for _, text in asked.queries)
     declined = sum(not _passes(asked.index, text) for text in far)
     report(f"questions answered, {asked.name}", answered, len(asked.queries), 0.94)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from evaluation.rates import json_lines, public_data, report
 from fakes import make_hit
+from faults.drawing import by_night
 
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import Growing
@@ -16,13 +17,14 @@ from rag.answer.title_form import TitleForm
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 SOON = 20
 """Characters: a few words."""
 TOKEN = re.compile(r"\s?\w{1,4}|\s?[^\w\s]{1,3}|\s+")
 WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=\w)(?=[.?!] )|(?<=\w)(?=[.?!]\Z)")
-EVERY, PAGES, CHARS, ANSWERS = 6, 20, 4000, 100
+EVERY, PAGES, CHARS, ANSWERS = 6, 20, 4000, by_night(40, 100)
+DOCS = [("docs_rust_book", 0.88), ("docs_fastapi", 0.91), ("docs_hugo", 0.76)]
 PAGE = "https://a.example/corpus/page"
 TITLES, SOURCES, IDS = TitleForm(0.5, 3), SourceForm(0.5), IdForm()
 MARKS: tuple[tuple[str, CitationForm, float], ...] = (
@@ -69,7 +71,7 @@ def pages(name: str) -> Iterator[str]:
         yield path.read_text(encoding="utf-8")[:CHARS]
 
 
-@pytest.mark.parametrize(("name", "floor"), [("docs_rust_book", 0.88), ("docs_fastapi", 0.91), ("docs_hugo", 0.76)])
+@pytest.mark.parametrize(("name", "floor"), by_night(DOCS[:1], DOCS))
 def test_pages_of_documentation(name: str, floor: float) -> None:
     report_all(f"{name}, characters of words let through soon", list(pages(name)), IDS, floor)
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 import pytest
 import real_model
 from evaluation.rates import public_data, report
+from faults.drawing import by_night
 from research.statements import AS_IT_IS, TAKEN, items
 
 from knowledge.claims import Borne, Claim, Copied
@@ -14,7 +15,7 @@ from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
 from knowledge.search.support import PARTIAL
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 KEPT, SEEN = 0.95, 0.85
 """Of true statements so many are supported, of each kind of altered ones so many are not."""
@@ -22,7 +23,7 @@ WORST = {"a condition left out": 0.6}
 UNSUPPORTED = {"a number changed": 0.9, "a negation put in": 0.9, "a negation taken out": 0.85,
                "to another number of the passage": 0.6, "another, similar passage": 0.85}  # fmt: skip
 """Of these so many are called unsupported, and not only in other words."""
-EVERY = 8
+EVERY = by_night(12, 1)
 """One in so many questions is judged: enough to see a fault."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
+from faults.drawing import by_night
 
 from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
@@ -20,10 +21,11 @@ from rag.stages.gate.evidence import EvidenceGate
 from rag.stages.score.support import not_mentioned
 from rag.values.answer import Proceed, Question
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
-SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
-QUESTIONS = 100
+PUBLIC = ("squad_v11_dev", "clapnq_dev", "covid_faq")
+SETS = by_night(PUBLIC[:2], PUBLIC)
+QUESTIONS = by_night(100, 300)
 TYPOS_COST = 0.04
 """nDCG@10 that a letter swapped, dropped or doubled in the rarest word may cost."""
 KEPT = {"squad_v11_dev": 0.9, "clapnq_dev": 0.88, "covid_faq": 0.93}
@@ -76,7 +78,8 @@ def test_nothing_that_is_there_is_called_unmentioned(asked: Asked) -> None:
 
 def test_english_questions_are_in_the_documents_language(asked: Asked) -> None:
     far = (public_data("out_of_scope") / "queries.txt").read_text(encoding="utf-8").splitlines()
-    texts = [text for name in SETS for _, text in read_queries(public_data(name) / "queries.jsonl")][::60] + far[::3]
+    texts = [text for name in PUBLIC for _, text in read_queries(public_data(name) / "queries.jsonl")]
+    texts = texts[:: by_night(180, 60)] + far[:: by_night(9, 3)]
     evidence = [asked.index.look([View(text)], k=1).evidence for text in texts]
     same = sum(one is not None and not one.foreign for one in evidence)
     report(f"questions in the language of {asked.name}", same, len(texts), 0.99)

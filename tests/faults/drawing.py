@@ -27,6 +27,11 @@ def tenth[T](cases: Iterable[T], least: int = 20) -> list[T]:
     return [every[at] for at in sorted(drawn)]
 
 
+def by_night[T](gate: T, night: T) -> T:
+    """``night`` in a nightly run, else ``gate``: how much of a set is asked, or which sets."""
+    return night if NIGHTLY else gate
+
+
 def times(gate: int) -> int:
     """How often to draw where the gate draws ``gate`` times."""
     return gate * 10 if NIGHTLY else gate

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer
+from faults.drawing import tenth
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
 from rag.profiles import PROFILES
 from rag.stages.admit.remarks import NOT_ASKED, REPLIES
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 DATA = REPOSITORY.parent / "shared" / "data" / "adversarial"
 NAUGHTY = DATA / "blns" / "blns.json"
@@ -54,8 +55,9 @@ def strings(path: Path) -> list[str]:
 
 
 def share(service: Api, path: Path) -> list[str]:
-    """The third of the strings that is tried in this profile, another one in each."""
-    return strings(path)[PROFILES.index(service.health().json["profile"]) :: len(PROFILES)]
+    """The part of the strings that is tried in this profile, another one in each; in the gate a tenth of it."""
+    profile = tuple(PROFILES).index(service.health().json["profile"])
+    return tenth(strings(path)[profile :: len(PROFILES)])
 
 
 def check(reply: Reply, text: str) -> None:

@@ -11,9 +11,7 @@ NO_OBJECT = {"error": 'Request body must be a JSON object such as {"query": "...
 NO_QUERY = {"error": "Query must be a string", "code": "invalid_query"}
 
 
-@pytest.mark.parametrize(
-    "event", [None, 5, 0, 1.5, True, "", "query", "httpMethod", [], ["httpMethod"], [{"query": "x"}]], ids=repr
-)
+@pytest.mark.parametrize("event", [None, 5, "httpMethod", ["httpMethod"]], ids=repr)
 def test_an_event_that_is_no_object_is_400(api: Api, event: Any) -> None:
     reply = api.call(event)
     assert (reply.status, reply.json) == (400, NO_OBJECT)
@@ -27,11 +25,9 @@ def test_an_event_that_is_no_object_is_400(api: Api, event: Any) -> None:
         {},
         {"query": 5},
         {"httpMethod": "POST"},
-        {"httpMethod": None},
         {"httpMethod": "POST", "path": None},
         {"httpMethod": 5, "path": "/api/query"},
         {"httpMethod": "POST", "path": "/api/query", "body": {"query": "x"}},
-        {"httpMethod": "POST", "path": "/api/query", "headers": ["content-type"], "body": "{}"},
         {"version": "2.0", "rawPath": "/api/query", "body": "{}"},
     ],
     ids=repr,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from functional.gacounts_service import (
     gacounts,
     moved,
 )
-from functional.harness import IN_SCOPE, Api, Context, Json, Start, rest_event, starting
+from functional.harness import Api, Json, rest_event, starting
 
 FULL_VOICES = 5
 SESSIONS = (f"reader-{number:015}" for number in count())
@@ -64,7 +62,7 @@ def test_a_decline_can_be_voted_on(api: Api) -> None:
     assert api.vote(api.ask(TOMATOES).json["responseId"], False).status == 202
 
 
-@pytest.mark.parametrize("unknown", ["never-given", "x", "' OR 1=1 --", "\u0000"])
+@pytest.mark.parametrize("unknown", ["never-given", "' OR 1=1 --"])
 def test_an_unknown_response_is_404(api: Api, unknown: str) -> None:
     reply = api.vote(unknown, True)
     assert (reply.status, reply.json["code"]) == (404, "unknown_response")
@@ -75,13 +73,8 @@ def test_an_unknown_response_is_404(api: Api, unknown: str) -> None:
     ("body", "name"),
     [
         ('{"responseId": "r"}', "helpful"),
-        ('{"helpful": true}', "responseId"),
-        ('{"responseId": "r", "helpful": "yes"}', "helpful"),
         ('{"responseId": "r", "helpful": 1}', "helpful"),
-        ('{"responseId": 7, "helpful": true}', "responseId"),
-        ('{"responseId": null, "helpful": true}', "responseId"),
         ('{"responseId": "", "helpful": true}', "responseId"),
-        ('{"responseId": "r", "helpful": true, "comment": ["x"]}', "comment"),
         (f'{{"responseId": "r", "helpful": true, "comment": "{"x" * 2001}"}}', "comment"),
     ],
 )
@@ -91,9 +84,8 @@ def test_a_wrong_field_is_named(api: Api, body: str, name: str) -> None:
     assert error["error"].startswith(f"{name} must be ")
 
 
-@pytest.mark.parametrize("body", ["", "[]", "null", "{", '"x"'])
-def test_what_is_no_object_is_400(api: Api, body: str) -> None:
-    status, error = feedback(api, body)
+def test_what_is_no_object_is_400(api: Api) -> None:
+    status, error = feedback(api, "[]")
     assert (status, error["code"]) == (400, "invalid_json")
 
 
@@ -101,11 +93,6 @@ def test_the_longest_comment_and_odd_characters_are_taken(api: Api) -> None:
     response = api.ask(COLORS).json["responseId"]
     assert api.vote(response, False, comment="\U0001f600" * 2000).status == 202
     assert api.vote(response, False, comment="\ud83d half a pair \u0000").status == 202
-
-
-def test_other_methods_are_405(api: Api) -> None:
-    reply = api.call(rest_event("GET", "/api/feedback"))
-    assert (reply.status, reply.headers["allow"]) == (405, "POST")
 
 
 # --- what it teaches
@@ -131,12 +118,6 @@ def test_ordinary_votes_against_move_what_was_cited_and_nothing_else(api: Api) -
     assert set(found) - set(cited(before)), "else there is nothing to pass what was cited"
     assert order(api, LEAVE) != found
     assert set(order(api, LEAVE)) == set(found)
-
-
-def test_ordinary_votes_for_it_lift_what_was_cited(api: Api) -> None:
-    praised = cited_chunks(api, LEAVE)
-    voted(api, LEAVE, True, voices=FULL_VOICES)
-    assert moved(api.ask(LEAVE)) == dict.fromkeys(praised, 0.1)
 
 
 def test_votes_change_no_score_and_no_confidence(api: Api) -> None:
@@ -193,15 +174,6 @@ def test_a_script_without_a_session_is_one_voice_however_it_asks(
         for number in range(10):
             api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
         assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
-
-
-def test_a_session_s_last_vote_counts(api: Api) -> None:
-    body = api.ask(MEALS).json
-    for helpful in (False, True, False, True):
-        api.vote(body["responseId"], helpful)
-    deltas = moved(api.ask(MEALS)).values()
-    assert deltas
-    assert min(deltas) > 0
 
 
 def test_no_vote_moves_the_gate(api: Api) -> None:
@@ -263,37 +235,8 @@ def test_a_refused_vote_against_an_answer_removes_it_from_no_cache(gacounts_inde
         assert cached(api.ask(COLORS))
 
 
-@pytest.mark.filterwarnings("ignore:No application metrics")  # one of them may publish those of another
-def test_of_votes_at_once_no_more_pass(gacounts_index: Path, tmp_path: Path) -> None:
-    with starting(gacounts_index) as start, ThreadPoolExecutor(6) as threads:
-        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="4"))
-        body = json.dumps({"responseId": api.ask(COLORS).json["responseId"], "helpful": True})
-        event = rest_event("POST", "/api/feedback", body)
-        replies = threads.map(lambda _: api.app.lambda_handler(event, Context())["statusCode"], range(6))
-        assert sorted(replies) == [202] * 4 + [429] * 2
-
-
 def test_with_0_any_number_is_taken(gacounts_index: Path, tmp_path: Path) -> None:
     with starting(gacounts_index) as start:
         api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="0"))
         response = api.ask(COLORS).json["responseId"]
         assert {api.vote(response, True).status for _ in range(61)} == {202}
-
-
-# --- in other profiles
-
-
-def test_waypoint_takes_votes_when_there_is_a_store(start: Start, tmp_path: Path) -> None:
-    api = start(STORE_PATH=str(tmp_path / "s.sqlite"))
-    reply = api.ask(IN_SCOPE)
-    assert reply.json["metadata"]["skipped"] == []
-    assert api.vote(reply.json["responseId"], True).status == 202
-    assert api.vote("never-given", True).status == 404
-    assert not cached(api.ask(IN_SCOPE))
-
-
-def test_waypoint_knows_no_response_without_one(start: Start) -> None:
-    api = start()
-    reply = api.vote(api.ask(IN_SCOPE).json["responseId"], True)
-    assert (reply.status, reply.json["code"]) == (404, "unknown_response")
-    assert feedback(api, '{"responseId": "r"}')[0] == 400

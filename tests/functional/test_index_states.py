@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
 from manifests import read_body, write_body
+from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -35,6 +35,12 @@ CREDIT_QUESTION = "how many days do we have to pay your invoices?"
 def copied(waypoint_index: Path, tmp_path: Path) -> Path:
     """The sample index, to be spoilt."""
     return shutil.copytree(waypoint_index, tmp_path / "index", symlinks=True)
+
+
+@pytest.fixture
+def quick_ingests() -> Iterator[None]:
+    with few_background_questions():
+        yield
 
 
 def both_refuse(api: Api, body: dict[str, str]) -> None:
@@ -79,19 +85,22 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("spoil", [truncate, flip, Path.unlink])
-@pytest.mark.parametrize("pattern", ["**/chroma.sqlite3", "**/data_level0.bin", "**/texts.zlib", "**/texts.npy"])
+@pytest.mark.parametrize(
+    ("spoil", "pattern"),
+    [
+        (truncate, "**/chroma.sqlite3"),
+        (flip, "**/data_level0.bin"),
+        (flip, "**/texts.zlib"),
+        (Path.unlink, "**/texts.npy"),
+    ],
+)
 def test_a_damaged_index(start: Start, copied: Path, spoil: Callable[[Path], None], pattern: str) -> None:
     (file,) = copied.glob(pattern)
     spoil(file)
     both_refuse(start(INDEX_URI=str(copied)), DAMAGED)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "{}", "null", '{"format": 1}', "[" * 100_000, '{"format": 2, "version": ' + "[" * 100_000],
-    ids=lambda text: text[:30],
-)
+@pytest.mark.parametrize("text", ["{", '{"format": 1}', "[" * 100_000], ids=lambda text: text[:30])
 def test_a_manifest_that_cannot_be_read(start: Start, copied: Path, text: str) -> None:
     (copied / MANIFEST_NAME).write_text(text, encoding="utf-8")
     api = start(INDEX_URI=str(copied))
@@ -110,8 +119,6 @@ def test_a_manifest_that_was_altered(start: Start, copied: Path) -> None:
     "change",
     [
         {"embedding": {"model": "text-embedding-3-small", "dimensions": 384, "space": "cosine"}},
-        {"embedding": {"model": "all-MiniLM-L6-v2", "dimensions": 1536, "space": "cosine"}},
-        {"embedding": {"model": "all-MiniLM-L6-v2", "dimensions": 384, "space": "l2"}},
         {"format": 999},
     ],
     ids=str,
@@ -121,10 +128,6 @@ def test_an_index_of_another_model_or_format(start: Start, copied: Path, change:
     assert set(change) <= set(body)
     write_body(copied, {**body, **change})
     both_refuse(start(INDEX_URI=str(copied)), MISMATCH)
-
-
-def test_another_collection_is_a_mismatch(start: Start) -> None:
-    both_refuse(start(CHROMA_COLLECTION="another_one"), MISMATCH)
 
 
 def test_a_search_that_fails_is_500_and_the_cause_goes_to_the_log(start: Start) -> None:
@@ -156,6 +159,7 @@ def test_a_fault_of_our_own_is_500_without_a_word_of_it(start: Start, monkeypatc
     assert "secret internals" in result.output
 
 
+@pytest.mark.usefixtures("quick_ingests")
 def test_an_index_that_appears_later_is_noticed(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
     target = tmp_path / "later"
     api = start(INDEX_URI=str(target))
@@ -169,6 +173,7 @@ def test_an_index_that_appears_later_is_noticed(start: Start, tmp_path: Path, em
     assert api.health().json["index"]["documents"] == 1
 
 
+@pytest.mark.usefixtures("quick_ingests")
 def test_a_replaced_index_is_noticed(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
     target = tmp_path / "index"
     ingest(read([CREDIT]).documents, target=target, embedder=embedder)
@@ -190,19 +195,6 @@ def test_a_broken_replacement_does_not_take_the_index_away(start: Start, copied:
     assert api.ask(IN_SCOPE).status == 200
     (copied / MANIFEST_NAME).write_text("{", encoding="utf-8")
     assert api.ask(IN_SCOPE).status == 200
-
-
-def test_a_read_only_index_is_served_and_stays_as_it_is(start: Start, copied: Path) -> None:
-    files = [path for path in copied.rglob("*") if path.is_file()]
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
-    for path in (*files, *(path for path in copied.rglob("*") if path.is_dir()), copied):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    try:
-        assert start(INDEX_URI=f"file://{copied}").ask(IN_SCOPE).status == 200
-    finally:
-        for path in (copied, *copied.rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files} == before
 
 
 def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
@@ -279,15 +271,3 @@ def test_a_folder_made_elsewhere_answers_in_every_profile(
     assert dear["metadata"]["chunksRetrieved"] == 2
     assert "costs 5 dollars" not in dear["answer"]
     assert api.health().json["index"]["manifest"] is False
-
-
-def test_a_database_that_is_none(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "chroma.sqlite3").write_bytes(b"hello" * 100)
-    result = start(INDEX_URI=str(tmp_path)).ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, DAMAGED)
-
-
-def test_a_database_that_is_not_chroma_s(start: Start, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "chroma.sqlite3") as database:
-        database.execute("create table t (x)")
-    assert start(INDEX_URI=str(tmp_path)).ask(IN_SCOPE).status == 503

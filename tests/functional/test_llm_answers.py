@@ -111,7 +111,7 @@ def test_a_section_that_the_document_does_not_have_is_not_shown(with_llm: Start)
     )
 
 
-@pytest.mark.parametrize("label", ["Annual report", "xy", "1", "Zzz > Documents needed", " ", "x] [y"])
+@pytest.mark.parametrize("label", ["Annual report", "1", "Zzz > Documents needed"])
 def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
     body = answer_to(with_llm, f"Unicorns graze on clover [{label}].")
     assert body["citations"] == []

@@ -8,16 +8,12 @@ from fakes_llm import (
     LlmServer,
     Step,
     cut,
-    empty_choices,
     error,
-    garbage,
     hang,
     html,
-    json_body,
     model_not_found,
     reply,
     reset,
-    trickle,
 )
 from functional.harness import API_KEY, IN_SCOPE, SAID, Reply, Start
 
@@ -44,13 +40,12 @@ def test_exhausted_retries_are_503_after_four_calls(with_llm: Start) -> None:
     assert_discreet(result)
 
 
-@pytest.mark.parametrize(("asked", "told"), [(40, "40"), ("39.6", "40")])
-def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start, asked: float | str, told: str) -> None:
-    with LlmServer([error(429, retry_after=asked)]) as server:
+def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start) -> None:
+    with LlmServer([error(429, retry_after="39.6")]) as server:
         result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 1
     assert result.status == 503
-    assert result.headers["retry-after"] == told
+    assert result.headers["retry-after"] == "40"
 
 
 def test_without_the_server_s_word_there_is_no_retry_after(with_llm: Start) -> None:
@@ -61,19 +56,9 @@ def test_without_the_server_s_word_there_is_no_retry_after(with_llm: Start) -> N
     assert "retry-after" not in result.headers
 
 
-@pytest.mark.parametrize("status", [400, 422])
-def test_a_refused_request_is_503_without_a_retry(with_llm: Start, status: int) -> None:
-    with LlmServer([error(status)]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 2  # the configured model and the one to fall back to, once each
-    assert (result.status, result.json) == (503, UNAVAILABLE)
-    assert_discreet(result)
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_account_is_503_after_one_call(with_llm: Start, status: int) -> None:
+def test_a_refused_account_is_503_after_one_call(with_llm: Start) -> None:
     # Some proxies repeat the header that they refuse.
-    with LlmServer([error(status, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}")]) as server:
+    with LlmServer([error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}")]) as server:
         result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 1
     assert (result.status, result.json) == (503, UNAVAILABLE)
@@ -81,40 +66,25 @@ def test_a_refused_account_is_503_after_one_call(with_llm: Start, status: int) -
 
 
 @pytest.mark.parametrize(
-    "step",
-    [
-        empty_choices(),
-        garbage(),
-        html(),
-        json_body({}),
-        json_body([]),
-        json_body("text"),
-        reply(None),
-        reply("  "),
-    ],
-    ids=["empty choices", "garbage", "a portal's page", "no fields", "a list", "a string", "null", "white space"],
+    "step", [error(422), html(), model_not_found("any")], ids=["refused", "a portal's page", "no such model"]
 )
-def test_an_unreadable_completion_is_503(with_llm: Start, step: Step) -> None:
+def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(with_llm: Start, step: Step) -> None:
     with LlmServer([step]) as server:
         result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 2  # the configured model and the one to fall back to, once each
+        helped = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
     assert_discreet(result)
+    assert (helped.status, helped.json["metadata"]["degraded"]) == (200, True)
 
 
-@pytest.mark.parametrize("step", [cut(), reset(), error(500), error(503), error(429, retry_after=0)])
+@pytest.mark.parametrize("step", [cut(), error(503)])
 def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
     with LlmServer([step, reply(SAID)]) as server:
         result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 2
     assert (result.status, result.json["answer"]) == (200, SAID)
     assert_discreet(result)
-
-
-def test_a_silent_server_is_left_at_the_deadline(with_llm: Start) -> None:
-    with LlmServer([hang()]) as server:
-        result = with_llm(server, REQUEST_DEADLINE_S="2").ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, UNAVAILABLE)
 
 
 def test_lambda_s_own_clock_counts_too(with_llm: Start) -> None:
@@ -130,41 +100,13 @@ def test_no_time_left_means_no_call(with_llm: Start) -> None:
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
 
-def test_a_slow_call_is_cut_off_and_the_next_one_answers(with_llm: Start) -> None:
-    with LlmServer([hang(), reply(SAID)]) as server:
-        result = with_llm(server, LLM_READ_TIMEOUT_S="1").ask(IN_SCOPE)
-    assert result.json["answer"] == SAID
-
-
-@pytest.mark.parametrize("in_headers", [False, True])
-def test_a_trickle_does_not_outlast_the_deadline(with_llm: Start, in_headers: bool) -> None:
-    with LlmServer([trickle(in_headers=in_headers)]) as server:
-        result = with_llm(server, REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, UNAVAILABLE)
-
-
-def test_nobody_listening_is_503(with_llm: Start) -> None:
-    with LlmServer([reply("x")]) as server:
-        pass
-    result = with_llm(server).ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, UNAVAILABLE)
-
-
-@pytest.mark.parametrize("url", ["not a url", "http://", "ftp://example.test/v1", "http://[::1"])
+@pytest.mark.parametrize("url", ["not a url", "http://[::1"])
 def test_an_impossible_address_is_503(start: Start, url: str) -> None:
     result = start(LLM_BASE_URL=url, LLM_BACKOFF_BASE_S="0.001").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
 
-def test_no_model_at_all_is_503(with_llm: Start) -> None:
-    with LlmServer([model_not_found("any")]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 2
-    assert (result.status, result.json) == (503, UNAVAILABLE)
-    assert_discreet(result)
-
-
-@pytest.mark.parametrize("step", [error(503), error(401), reset(), model_not_found("any")])
+@pytest.mark.parametrize("step", [error(503), error(401), reset()])
 def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Step) -> None:
     with LlmServer([step]) as server:
         result = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
@@ -183,13 +125,6 @@ def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Ste
 def test_the_last_resort_is_in_time(with_llm: Start) -> None:
     with LlmServer([hang()]) as server:
         result = with_llm(server, LLM_FALLBACK="extractive", REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
-    assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
-
-
-@pytest.mark.parametrize("step", [html(), reply(""), error(413), error(422)])
-def test_what_yields_no_completion_is_a_case_for_the_last_resort(with_llm: Start, step: Step) -> None:
-    with LlmServer([step]) as server:
-        result = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
 
 

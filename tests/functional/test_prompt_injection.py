@@ -9,6 +9,7 @@ import pytest
 from fakes_llm import LlmServer, reply
 from functional.harness import DECLINE, Start
 from obedient_llm import served
+from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -34,13 +35,14 @@ Customers have 30 days to pay an invoice.
 """
 
 
-@pytest.fixture
-def poisoned(tmp_path: Path, embedder: MiniLM) -> Path:
+@pytest.fixture(scope="module")
+def poisoned(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
     """An index of one hostile document."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "invoices.md").write_text(PAGE, encoding="utf-8")
-    ingest(read([tmp_path / "docs"]).documents, target=tmp_path / "index", embedder=embedder)
-    return tmp_path / "index"
+    root = tmp_path_factory.mktemp("poisoned")
+    (root / "invoices.md").write_text(PAGE, encoding="utf-8")
+    with few_background_questions():
+        ingest(read([root / "invoices.md"]).documents, target=root / "index", embedder=embedder)
+    return root / "index"
 
 
 def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start, poisoned: Path) -> None:

@@ -167,9 +167,8 @@ def test_every_answer_has_an_id_of_its_own(api: Api) -> None:
     assert all(len(response_id) >= 20 for response_id in ids)
 
 
-@pytest.mark.parametrize("session", [SESSION, "A" * 64, "0123456789_-_-_-_-abcd"])
-def test_the_session_id_comes_back(api: Api, session: str) -> None:
-    assert api.ask(OUT_OF_SCOPE, sessionId=session).json["sessionId"] == session
+def test_the_session_id_comes_back(api: Api) -> None:
+    assert api.ask(OUT_OF_SCOPE, sessionId=SESSION).json["sessionId"] == SESSION
 
 
 def test_white_space_around_the_question_is_removed(api: Api) -> None:

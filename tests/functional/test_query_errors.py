@@ -28,55 +28,23 @@ def refused(reply: Reply, status: int, body: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        None,
-        "",
-        " ",
-        "query=hello",
-        "{",
-        '{"query": "x"',
-        '{"query": "x"} trailing',
-        "{'query': 'x'}",
-        '["query"]',
-        '"query"',
-        "7",
-        "null",
-        "true",
-        '{"query": NaN}',
-        '{"query": "x", "threshold": Infinity}',
-        '{"query": "x", "threshold": -Infinity}',
-        "[" * 30_000,
-        '{"a":' * 10_000,
-        '{"query": "x", "filters": ' + '{"a":' * 10_000 + "1" + "}" * 10_001,
-        '{"query": "x", "topK": ' + "9" * 5_000 + "}",
-    ],
-    ids=lambda body: repr(body)[:24],
+    "body", [None, "{", '"query"', '{"query": NaN}', "[" * 30_000], ids=lambda body: repr(body)[:24]
 )
 def test_a_body_that_is_no_json_object(api: Api, body: str | None) -> None:
     refused(api.call(rest_event("POST", "/api/query", body, headers={})), 400, BAD_JSON)
 
 
-@pytest.mark.parametrize("body", [b'{"query": "caf\xe9"}', b"\xff\xfe{\x00}\x00", b"\x80"])
-def test_bytes_that_are_not_utf_8(api: Api, body: bytes) -> None:
-    refused(api.call(post(body)), 400, {"error": "Request body must be JSON in UTF-8", "code": "invalid_json"})
+def test_bytes_that_are_not_utf_8_and_base64_that_is_none(api: Api) -> None:
+    for event in (post(b'{"query": "caf\xe9"}'), {**post("not base64"), "body": "x", "isBase64Encoded": True}):
+        refused(api.call(event), 400, {"error": NOT_UTF_8, "code": "invalid_json"})
 
 
-def test_base64_that_is_none(api: Api) -> None:
-    event = {**post("not base64"), "body": "x", "isBase64Encoded": True}
-    refused(api.call(event), 400, {"error": "Request body must be JSON in UTF-8", "code": "invalid_json"})
+@pytest.mark.parametrize("body", [{"query": 7}, {"query": ["x"]}, {"Query": "x", "question": "x"}], ids=repr)
+def test_a_query_that_is_no_string(api: Api, body: Json) -> None:
+    refused(api.call(post(body)), 400, NOT_A_STRING)
 
 
-@pytest.mark.parametrize("query", [None, 7, 0, True, 1.5, [], ["x"], {}, {"text": "x"}], ids=repr)
-def test_a_query_that_is_no_string(api: Api, query: object) -> None:
-    refused(api.call(post({"query": query})), 400, NOT_A_STRING)
-
-
-def test_no_query_at_all(api: Api) -> None:
-    refused(api.call(post({"Query": "x", "question": "x"})), 400, NOT_A_STRING)
-
-
-@pytest.mark.parametrize("query", ["", " ", "\t\r\n", "\u00a0\u2003"], ids=repr)
+@pytest.mark.parametrize("query", ["", "\u00a0\u2003"], ids=repr)
 def test_an_empty_query(api: Api, query: str) -> None:
     refused(api.ask(query), 400, EMPTY)
 
@@ -92,40 +60,14 @@ SESSION_RULE = "sessionId must be 22-64 characters of A-Z a-z 0-9 _ -"
 TOP_K_RULE = "topK must be a whole number from 1 to 50"
 THRESHOLD_RULE = "threshold must be a number from -1 to 1: the cosine that the best chunk must reach"
 
-NO_TOP_K: list[object] = [0, -1, 51, "3", True, 2.5, [3], {}, 10**18]
-NO_THRESHOLD: list[object] = [2, -1.01, 1.0001, "x", "0.5", True, [0.5], 10**400]
-NO_SESSION: list[object] = [
-    *("", "a" * 21, "a" * 65, "a" * 22 + "\n", "ä" * 22, "a b" * 8, "a.b" * 8),
-    7,
-    ["a" * 22],
-]
-
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
-    [
-        *(("topK", wrong, TOP_K_RULE) for wrong in NO_TOP_K),
-        *(("threshold", wrong, THRESHOLD_RULE) for wrong in NO_THRESHOLD),
-        *(("sessionId", wrong, SESSION_RULE) for wrong in NO_SESSION),
-    ],
-    ids=lambda value: repr(value)[:20],
+    [("topK", 51, TOP_K_RULE), ("threshold", 1.0001, THRESHOLD_RULE), ("sessionId", "a" * 21, SESSION_RULE)],
 )
 def test_a_parameter_out_of_bounds(api: Api, field: str, value: object, sentence: str) -> None:
     extra: Json = {field: value}
     refused(api.ask(OUT_OF_SCOPE, **extra), 400, {"error": sentence, "code": "invalid_parameter"})
-
-
-def test_json_numbers_beyond_every_float(api: Api) -> None:
-    reply = api.call(post('{"query": "x", "threshold": 1e999}'))
-    refused(reply, 400, {"error": THRESHOLD_RULE, "code": "invalid_parameter"})
-
-
-@pytest.mark.parametrize("field", ["topK", "threshold"])
-def test_the_bounds_themselves_are_accepted(api: Api, field: str) -> None:
-    bounds: dict[str, tuple[float, ...]] = {"topK": (1, 50), "threshold": (-1, 1, 0, 0.5)}
-    for bound in bounds[field]:
-        extra: Json = {field: bound}
-        assert api.ask(OUT_OF_SCOPE, **extra).status == 200
 
 
 SHAPE_RULE = (
@@ -139,28 +81,12 @@ CONDITION = "a scalar, a non-empty list of scalars of one type, or one of $gte, 
     ("filters", "sentence"),
     [
         ([], SHAPE_RULE),
-        ("category", SHAPE_RULE),
-        (7, SHAPE_RULE),
-        ({"category": None}, SHAPE_RULE),
-        ({"category": {"$gte": {"$gte": 1}}}, SHAPE_RULE),
-        ({"category": {"$in": ["a"]}}, SHAPE_RULE),
-        ({"category": [["a"]]}, SHAPE_RULE),
-        ({f"field{number}": 1 for number in range(21)}, SHAPE_RULE),
         ({"category": []}, f"filters.category must be {CONDITION}"),
-        ({"category": {}}, f"filters.category must be {CONDITION}"),
-        ({"category": {"$eq": "x"}}, f"filters.category must be {CONDITION}"),
-        ({"category": {"$regex": "x"}}, f"filters.category must be {CONDITION}"),
         ({"priority": {"$gte": 1, "$lte": 5}}, f"filters.priority must be {CONDITION}"),
         ({"category": 7}, "filters.category has a value of the wrong type; the field holds text"),
-        ({"category": ["a", 7]}, "filters.category has a value of the wrong type; the field holds text"),
-        ({"priority": "7"}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
         ({"priority": True}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
-        ({"priority": [1, 2.5]}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
-        ({"priority": {"$gte": "7"}}, "filters.priority: $gte compares numbers; the field holds whole numbers"),
-        ({"priority": {"$lt": True}}, "filters.priority: $lt compares numbers; the field holds whole numbers"),
-        ({"category": {"$gte": 7}}, "filters.category: $gte compares numbers; the field holds text"),
-        ({"sample": "true"}, "filters.sample has a value of the wrong type; the field holds true or false"),
         ({"sample": 1}, "filters.sample has a value of the wrong type; the field holds true or false"),
+        ({"category": {"$gte": 7}}, "filters.category: $gte compares numbers; the field holds text"),
         ({"priority": 10**30}, "filters.priority: numbers must fit into 64 bits"),
     ],
     ids=lambda value: repr(value)[:40],
@@ -169,16 +95,15 @@ def test_filters_that_cannot_be_met(api: Api, filters: object, sentence: str) ->
     refused(api.ask(OUT_OF_SCOPE, filters=filters), 400, {"error": sentence, "code": "invalid_parameter"})
 
 
-@pytest.mark.parametrize("name", ["colour", "Category", "title2"])
-def test_an_unknown_field_is_named_beside_those_that_exist(api: Api, name: str) -> None:
-    reply = api.ask(OUT_OF_SCOPE, filters={name: "x"})
+def test_an_unknown_field_is_named_beside_those_that_exist(api: Api) -> None:
+    reply = api.ask(OUT_OF_SCOPE, filters={"Category": "x"})
     assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
-    assert reply.json["error"].startswith(f"filters: unknown field {name!r}; this index knows: ")
+    assert reply.json["error"].startswith("filters: unknown field 'Category'; this index knows: ")
     known = reply.json["error"].partition("knows: ")[2].split(", ")
     assert {"category", "doc_id", "jurisdiction", "last_updated", "priority", "sample", "title"} <= set(known)
 
 
-@pytest.mark.parametrize("name", ["", "$and", "$or", "chroma:document", "#document", "a" * 65, "\ud800", "ä"])
+@pytest.mark.parametrize("name", ["", "$and", "chroma:document", "\ud800"])
 def test_names_that_no_field_may_have(api: Api, name: str) -> None:
     reply = api.ask(OUT_OF_SCOPE, filters={name: "x"})
     assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
@@ -199,12 +124,9 @@ def test_64_kib_are_the_limit_of_a_body(api: Api) -> None:
     refused(api.call(post(sized(BODY_LIMIT + 1).encode())), 413, TOO_LARGE)
 
 
-@pytest.mark.parametrize("byte", [b"\xff", b"\xe9", b"\x80"])
-def test_a_body_over_the_limit_is_too_large_whatever_its_bytes_mean(api: Api, byte: bytes) -> None:
-    refused(api.call(post(byte * (BODY_LIMIT + 1))), 413, TOO_LARGE)
-    refused(api.call(post(sized(BODY_LIMIT).encode() + byte)), 413, TOO_LARGE)
-    # while one within it is no JSON in UTF-8
-    refused(api.call(post(byte * BODY_LIMIT)), 400, {"error": NOT_UTF_8, "code": "invalid_json"})
+def test_a_body_over_the_limit_is_too_large_whatever_its_bytes_mean(api: Api) -> None:
+    refused(api.call(post(b"\xff" * (BODY_LIMIT + 1))), 413, TOO_LARGE)
+    refused(api.call(post(b"\xff" * BODY_LIMIT)), 400, {"error": NOT_UTF_8, "code": "invalid_json"})
 
 
 def test_the_limit_counts_bytes_not_characters(api: Api) -> None:
@@ -213,9 +135,7 @@ def test_the_limit_counts_bytes_not_characters(api: Api) -> None:
     refused(api.call(post(body)), 413, TOO_LARGE)
 
 
-@pytest.mark.parametrize(
-    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json", "json"]
-)
+@pytest.mark.parametrize("kind", ["text/plain", "text/json", "multipart/form-data; boundary=x"])
 def test_media_types_that_are_not_json(api: Api, kind: str) -> None:
     refused(api.call(post({"query": OUT_OF_SCOPE}, headers={"Content-Type": kind})), 415, NOT_JSON)
 
@@ -223,14 +143,10 @@ def test_media_types_that_are_not_json(api: Api, kind: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/web/"),
         ("GET", "/web/../app.py"),
         ("GET", "/web/no-such-file.js"),
-        ("GET", "/web/a/b.js"),
-        ("GET", "/api"),
         ("POST", "/api/queries"),
         ("GET", "/API/health"),
-        ("GET", "/api//query"),
     ],
 )
 def test_paths_that_do_not_exist(api: Api, method: str, path: str) -> None:
@@ -240,9 +156,9 @@ def test_paths_that_do_not_exist(api: Api, method: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        *((method, "/api/query", "POST") for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")),
-        *((method, "/api/health", "GET") for method in ("POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")),
-        ("GET", "/api/query/", "POST"),
+        *((method, "/api/query", "POST") for method in ("GET", "PUT", "DELETE", "HEAD", "OPTIONS")),
+        ("POST", "/api/health", "GET"),
+        ("GET", "/api/feedback", "POST"),
     ],
 )
 def test_methods_that_a_path_does_not_have(api: Api, method: str, path: str, allowed: str) -> None:

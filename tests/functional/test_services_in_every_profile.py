@@ -113,18 +113,6 @@ def test_votes_move_what_was_cited(case: Case, serve: Serve, helpful: bool, delt
     assert moved(api.ask(case.question)) == dict.fromkeys(used, delta)
 
 
-def test_no_vote_moves_the_gate(case: Case, serve: Serve) -> None:
-    api = serve()
-    vote(api, case.question, False)
-    poor = "Who won the football world cup in 2018?"
-    bodies = [api.ask(poor, threshold=-1).json for _ in range(FULL_VOICES)]
-    for body in bodies:
-        api.vote(body["responseId"], True)
-    assert moved(api.ask(poor, threshold=-1)), "else these votes say nothing"
-    assert not api.ask(case.question).json["refused"]
-    assert api.ask(poor).json["refused"]
-
-
 def test_what_was_voted_down_comes_later_in_the_context_and_that_is_all(case: Case, serve: Serve) -> None:
     def passages(request: Json) -> list[str]:
         return re.findall(case.citation, request["messages"][0]["content"])
@@ -164,22 +152,6 @@ def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve
     assert [body["metadata"]["cached"] for body in (first, second)] == [False, True]
     same = ("answer", "sources", "confidence", "refused", "routing")
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
-
-
-def test_a_vote_against_a_cached_answer_ends_it(case: Case, serve: Serve) -> None:
-    api = serve(**CACHES)
-    api.ask(case.question)
-    again = api.ask(case.question, sessionId="a-session-of-the-caller-s-own")
-    assert cached(again)
-    api.vote(again.json["responseId"], False)
-    assert [cached(api.ask(case.question)) for _ in range(2)] == [False] * 2
-
-
-def test_a_poor_answer_that_a_request_lets_through_is_not_cached(case: Case, serve: Serve) -> None:
-    api = serve(**CACHES)
-    replies = [api.ask("Who won the football world cup in 2018?", threshold=-1) for _ in range(2)]
-    assert [reply.json["refused"] for reply in replies] == [False, False]
-    assert [cached(reply) for reply in replies] == [False, False]
 
 
 # --- memory

@@ -91,7 +91,6 @@ print(json.dumps(told))
 @pytest.mark.parametrize(
     ("settings", "imported"),
     [
-        ({"LLM_API_KEY": "sk-1"}, {"openai", "openai.resources.chat", "tenacity"}),
         (
             {"LLM_SECRET_NAME": SECRET},
             {"openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters"},
@@ -99,7 +98,7 @@ print(json.dumps(told))
         ({"EMBED_SECRET_NAME": SECRET}, {"tenacity", "boto3", "aws_lambda_powertools.utilities.parameters"}),
         ({}, {"tenacity"}),  # Chroma's own
     ],
-    ids=["key", "secret", "the embedder's secret", "no LLM"],
+    ids=["secret", "the embedder's secret", "no LLM"],
 )
 def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
     waypoint_index: Path, settings: dict[str, str], imported: set[str]

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from cloudformation import Stack, Template
+from faults.drawing import by_night
 
-pytestmark = pytest.mark.build
+pytestmark = [pytest.mark.build, pytest.mark.sampled]
 
 CFN_LINT = Path(__file__).resolve().parents[2] / ".venv-sam" / "bin" / "cfn-lint"
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
@@ -89,8 +90,9 @@ def test_any_two_conditions_are_met_in_every_way_there_is(raw: Template, rows: l
 
 
 def test_what_is_left_under_any_two_conditions_lints(raw: Template, rows: list[Row], tmp_path: Path) -> None:
+    """The first ones are met by the most pairs; `make nightly` lints them all."""
     places = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(by_night(rows[:2], rows)):
         place = tmp_path / f"{number}.json"
         place.write_text(json.dumps(Stack(raw, row).decided()), encoding="utf-8")
         places.append(place)

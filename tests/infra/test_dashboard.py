@@ -140,25 +140,6 @@ def test_searches_are_by_the_dimensions_of_the_code(
     assert expression.endswith("', 'Sum', 300)")
 
 
-def test_lines_that_are_searched_for_are_labelled_with_their_dimension(widgets: list[dict[str, Any]]) -> None:
-    labels = {name: options["label"] for name, options in searches(widgets).items()}
-
-    assert labels == {name: f"${{PROP('Dim.{dimension}')}}" for name, dimension in SEARCHED.items()}
-
-
-@pytest.mark.parametrize("stage", ["RetrievalMs", "GenerationMs", "CitationMs", "TotalMs"])
-def test_stage_timings_are_percentiles(shown: list[dict[str, Any]], stage: str) -> None:
-    assert [metric["stat"] for metric in shown if metric["name"] == stage] == ["p50", "p95", "p99"]
-
-
-def test_no_results_is_a_rate(widgets: list[dict[str, Any]]) -> None:
-    # The code sends 0 or 1 for every answer, so the average is the share.
-    [rows] = [w["properties"]["metrics"] for w in widgets if "without results" in w["properties"]["title"]]
-
-    assert rows[0][0]["expression"] == "100 * none"
-    assert rows[1][-1] == {"id": "none", "stat": "Average", "visible": False}
-
-
 def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[str, Any]]) -> None:
     theirs = [
         metric

@@ -17,7 +17,6 @@ from rag.config.settings import Settings
 pytestmark = pytest.mark.build
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "infra" / "template.yaml"
 DEPLOYING = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 CFN_LINT = ROOT / ".venv-sam" / "bin" / "cfn-lint"
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
@@ -234,6 +233,12 @@ def test_what_the_gateway_says_by_itself_is_documented(deploy: Any) -> None:
 # --- the index's source
 
 
+LOGS = {("logs:CreateLogStream", "QueryLogGroup.Arn"), ("logs:PutLogEvents", "QueryLogGroup.Arn")}
+SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:{}-??????"
+EFS_ACTIONS = {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
+TRACES = {("xray:PutTraceSegments", "*"), ("xray:PutTelemetryRecords", "*")}
+
+
 def test_index_in_a_layer_has_snapstart_and_no_network(deploy: Any) -> None:
     resources = deploy()["Resources"]
 
@@ -364,97 +369,51 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
 # --- permissions
 
 
-def test_role_may_log_trace_use_its_table_and_no_more(deploy: Any, program: dict[str, Any]) -> None:
-    role = deploy(Tracing="Active")["Resources"]["QueryRole"]["Properties"]
-
-    assert allowed_actions(role) == {
-        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-        ("xray:PutTraceSegments", "*"),
-        ("xray:PutTelemetryRecords", "*"),
-    } | table_actions(program)
-
-
-def test_role_without_a_table_may_use_none(deploy: Any, program: dict[str, Any]) -> None:
-    role = deploy(Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
+@pytest.mark.parametrize(
+    ("parameters", "rights"),
+    [
+        ({}, set()),
+        ({"Tracing": "Active"}, TRACES),
+        (NETWORK, NETWORK_ACTIONS),
+        (EFS, EFS_ACTIONS | NETWORK_ACTIONS),
+    ],
+    ids=["nothing", "traces", "network", "efs"],
+)
+def test_role_may_log_and_do_what_was_chosen_and_no_more(
+    deploy: Any, program: dict[str, Any], parameters: dict[str, str], rights: set[tuple[str, str]]
+) -> None:
+    chosen = {"Tracing": "PassThrough", **parameters}
+    bare = deploy(Store="none", **chosen)["Resources"]["QueryRole"]["Properties"]
+    role = deploy(**chosen)["Resources"]["QueryRole"]["Properties"]
 
     assert len(program["table_actions"]) > 3
-    assert allowed_actions(role) == {
-        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-    }
+    assert allowed_actions(bare) == LOGS | rights
+    assert allowed_actions(role) == LOGS | rights | table_actions(program)
+    assert "ManagedPolicyArns" not in role
 
 
-@pytest.mark.parametrize(
-    ("secrets", "names"),
-    [
-        ({"LlmSecretName": "rag/llm-key"}, {"rag/llm-key"}),
-        ({"EmbedSecretName": "rag/embedder-key"}, {"rag/embedder-key"}),
-        (
-            {"LlmSecretName": "rag/llm-key", "EmbedSecretName": "rag/embedder-key"},
-            {"rag/llm-key", "rag/embedder-key"},
-        ),
-    ],
-    ids=["LLM", "embedder", "both"],
-)
-def test_role_reads_the_named_secrets_alone(deploy: Any, secrets: dict[str, str], names: set[str]) -> None:
+@pytest.mark.parametrize("named", [("Llm",), ("Embed",), ("Llm", "Embed")])
+def test_role_reads_the_named_secrets_alone(deploy: Any, named: tuple[str, ...]) -> None:
+    secrets = {f"{name}SecretName": f"rag/{name}" for name in named}
     resources = deploy(**secrets, Store="none", Tracing="PassThrough")["Resources"]
 
-    assert allowed_actions(resources["QueryRole"]["Properties"]) == {
-        ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-        ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-    } | {
-        (
-            "secretsmanager:GetSecretValue",
-            f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:{name}-??????",
-        )
-        for name in names
-    }
+    rights = {("secretsmanager:GetSecretValue", SECRET.format(name)) for name in secrets.values()}
+    assert allowed_actions(resources["QueryRole"]["Properties"]) == LOGS | rights
     variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
-    assert {variables["LLM_SECRET_NAME"], variables["EMBED_SECRET_NAME"]} - {""} == names
+    assert {variables["LLM_SECRET_NAME"], variables["EMBED_SECRET_NAME"]} - {""} == set(secrets.values())
     assert not {"LLM_API_KEY", "EMBED_API_KEY"} & variables.keys()
-
-
-def test_role_mounts_that_one_file_system_to_read(deploy: Any) -> None:
-    role = deploy(**EFS, Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
-
-    assert (
-        allowed_actions(role)
-        - {
-            ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-            ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-        }
-        == {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")} | NETWORK_ACTIONS
-    )
-
-
-def test_role_of_a_function_in_a_network_has_what_lambda_asks_for(deploy: Any) -> None:
-    role = deploy(**NETWORK, Store="none", Tracing="PassThrough")["Resources"]["QueryRole"]["Properties"]
-
-    assert (
-        allowed_actions(role)
-        - {
-            ("logs:CreateLogStream", "QueryLogGroup.Arn"),
-            ("logs:PutLogEvents", "QueryLogGroup.Arn"),
-        }
-        == NETWORK_ACTIONS
-    )
-    assert "ManagedPolicyArns" not in role
 
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/teams"
 
 
-def test_every_role_has_the_boundary_and_the_path(deploy: Any) -> None:
+def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: Any) -> None:
     roles = of_type(deploy(PermissionsBoundary=BOUNDARY, RolePath="/teams/rag/")["Resources"], "AWS::IAM::Role")
 
     assert {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()} == {
         "QueryRole": (BOUNDARY, "/teams/rag/"),
         "ApiLogsRole": (BOUNDARY, "/teams/rag/"),
     }
-
-
-def test_roles_without_a_boundary_have_none(deploy: Any) -> None:
     for role in of_type(deploy()["Resources"], "AWS::IAM::Role").values():
         assert "PermissionsBoundary" not in role
         assert role["Path"] == "/"
@@ -466,7 +425,7 @@ def test_roles_without_a_boundary_have_none(deploy: Any) -> None:
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 
 
-def test_key_encrypts_the_table_the_logs_and_the_function(deploy: Any) -> None:
+def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(deploy: Any) -> None:
     resources = deploy(KmsKeyArn=KEY)["Resources"]
 
     assert resources["Table"]["Properties"]["SSESpecification"] == {
@@ -480,10 +439,7 @@ def test_key_encrypts_the_table_the_logs_and_the_function(deploy: Any) -> None:
     }
     assert resources["QueryFunction"]["Properties"]["KmsKeyArn"] == KEY
 
-
-def test_without_a_key_each_has_aws_s_own(deploy: Any) -> None:
     resources = deploy()["Resources"]
-
     assert "SSESpecification" not in resources["Table"]["Properties"]
     assert "KmsKeyArn" not in resources["QueryFunction"]["Properties"]
     assert not [name for name, group in of_type(resources, "AWS::Logs::LogGroup").items() if "KmsKeyId" in group]
@@ -583,29 +539,15 @@ def test_nothing_is_called_where_that_is_off(deploy: Any) -> None:
 # --- tools
 
 
-@pytest.mark.parametrize("transformed", [False, True], ids=["source", "transformed"])
-def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path, transformed: bool) -> None:
-    # The source as `sam validate --lint` sees it; what SAM makes of it as CloudFormation does. There Revision has done
-    # its work (W2001: not used); W1030 the source ignores itself.
-    place = TEMPLATE
-    if transformed:
-        place = tmp_path / "template.json"
-        place.write_text(json.dumps(raw), encoding="utf-8")
+def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path) -> None:
+    # `make lint` has the source; this is what SAM makes of it. There Revision has done its work (W2001: not used);
+    # W1030 the source ignores itself. eu-north-1 is a region where CloudFormation has fewer types.
+    place = tmp_path / "template.json"
+    place.write_text(json.dumps(raw), encoding="utf-8")
 
+    regions, ignored = ("--regions", "eu-central-1", "eu-north-1"), ("--ignore-checks", "W1030", "W2001")
     done = subprocess.run(
-        [
-            CFN_LINT,
-            "--regions",
-            "eu-central-1",
-            "eu-north-1",  # where CloudFormation has fewer types
-            *(["--ignore-checks", "W1030", "W2001"] if transformed else []),
-            "--",
-            place,
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+        [CFN_LINT, *regions, *ignored, "--", place], cwd=tmp_path, capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import real_model
-from faults.drawing import NIGHTLY, times
+from faults.drawing import by_night
 from faults.tally import tally
 from functional.harness import starting
 from hypothesis import HealthCheck, settings
@@ -139,7 +139,7 @@ class Service(RuleBasedStateMachine):
 def test_what_is_answered_is_what_was_published_last() -> None:
     Service.steps = 0
     few = settings(
-        max_examples=times(6), stateful_step_count=40 if NIGHTLY else 25, suppress_health_check=list(HealthCheck)
+        max_examples=by_night(3, 60), stateful_step_count=by_night(25, 40), suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(Service, settings=few)
     tally("questions, votes and forgettings in any order", cases=Service.steps, failures=0)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import real_model
 from command_line import Run, runner
 from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
 
 from knowledge.build import write
+from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.open.manifest import Manifest, loads
+from knowledge.read.documents import read
 from rag.values.answer import Deadline, Question
 from rag.wiring import build_service
 from ragctl.options import read_settings
@@ -42,17 +46,27 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    folder = tmp_path / "pages"
+    return written(tmp_path / "pages")
+
+
+def written(folder: Path) -> Path:
     folder.mkdir()
     for title, text in PAGES.items():
         (folder / f"{title}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
     return folder
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the pages, for copies."""
+    root = tmp_path_factory.mktemp("calibrate")
+    ingest(read([written(root / "pages")]).documents, target=root / "index", embedder=real_model.model())
+    return root / "index"
+
+
 @pytest.fixture
-def index(run: Run, pages: Path, tmp_path: Path) -> Path:
-    run("ingest", pages, "--index", tmp_path / "index", "--json")
-    return tmp_path / "index"
+def index(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "index", symlinks=True))
 
 
 @pytest.fixture

@@ -121,25 +121,6 @@ def test_chunks_are_fetched_in_the_order_asked_for(folder: Path) -> None:
     index.close()
 
 
-@pytest.mark.parametrize("where", [{"a": 1, "b": 2}, {"a": {"$nonsense": 1}}])
-def test_a_malformed_filter_is_a_failed_search(folder: Path, where: dict[str, object]) -> None:
-    index = opened(folder)
-
-    with pytest.raises(SearchFailed):
-        ask(index, "rule", where=where)
-    index.close()
-
-
-@pytest.mark.parametrize("where", [None, {"category": "01"}])
-@pytest.mark.parametrize("vector", [np.full(384, np.nan, np.float32), np.ones(3, np.float32)])
-def test_an_unusable_vector_is_a_failed_search(folder: Path, vector: Any, where: dict[str, object] | None) -> None:
-    index = opened(folder)
-
-    with pytest.raises(SearchFailed):
-        index.candidates("rule", vector, where=where)
-    index.close()
-
-
 def test_a_filter_that_admits_nothing_finds_nothing(folder: Path) -> None:
     index = opened(folder)
 
@@ -155,14 +136,6 @@ def test_threads_get_what_one_gets(folder: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda text: ask(index, text, k=3).numbers.tolist(), texts * 3)) == expected * 3
     index.close()
-
-
-def test_a_closed_index_fails(folder: Path) -> None:
-    index = opened(folder)
-    index.close()
-
-    with pytest.raises(SearchFailed):
-        ask(index, "rule")
 
 
 @pytest.mark.parametrize("texts", [["One chunk only."], ["!", "?"], ["Same words."] * 3])

@@ -12,7 +12,7 @@ import chromadb
 import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
-from manifests import of_format_1, read_body, write_body
+from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
@@ -279,13 +279,6 @@ def test_zeroed_vectors_are_damage(folder: Path) -> None:
     path.write_bytes(bytes(path.stat().st_size))
 
     with pytest.raises(IndexDamaged, match=r"data_level0\.bin is altered"):
-        opened(folder)
-
-
-def test_an_older_format_is_a_mismatch(folder: Path) -> None:
-    (folder / "manifest.json").write_text(of_format_1(read_body(folder)))
-
-    with pytest.raises(IndexMismatch, match="format 1"):
         opened(folder)
 
 

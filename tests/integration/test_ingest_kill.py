@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from fakes_embedding import HashingEmbedder
+from faults.drawing import by_night
 
 from knowledge.build.ingest import ingest
 from knowledge.open.index import open_index
@@ -23,8 +24,7 @@ from knowledge.types import Document
 
 pytestmark = pytest.mark.slow
 
-POINTS = 20
-TIMED = 6
+POINTS, TIMED = by_night((10, 3), (100, 30))
 
 HELPER = """
 import json, os, signal, sys, time

@@ -10,12 +10,12 @@ import sys
 import threading
 import traceback
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from fakes_chat import Connect, FakeTime, config, connecting
 from fakes_llm import (
     MODEL,
     SERVER_ERROR_TEXT,
@@ -26,7 +26,6 @@ from fakes_llm import (
     completion,
     cut,
     drip,
-    empty_choices,
     error,
     garbage,
     hang,
@@ -41,7 +40,6 @@ from fakes_llm import (
     trickle,
 )
 
-from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, Message, Usage
 
@@ -49,27 +47,6 @@ KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
 NEVER_S = 60.0
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
-
-
-class FakeTime:
-    """A monotonic clock that only sleeping moves, and the sleeps that were asked for."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(float(seconds))
-        self.now += seconds
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 @pytest.fixture
@@ -82,39 +59,14 @@ def deadline(fake_time: FakeTime) -> Deadline:
     return Deadline.after(27.0, fake_time)
 
 
-def config(url: str, **changes: Any) -> ChatConfig:
-    seed = ChatConfig(
-        base_url=url,
-        api_key=lambda: KEY,
-        model="llama-3.1-8b-instant",
-        temperature=0.3,
-        max_tokens=500,
-        connect_timeout_s=60.0,
-        read_timeout_s=60.0,
-        retries=3,
-        backoff_base_s=1.0,
-        backoff_cap_s=10.0,
-    )
-    return replace(seed, **changes)
-
-
-type Connect = Callable[..., OpenAiChat]
+USUAL = {"model": "llama-3.1-8b-instant", "backoff_base_s": 1.0, "backoff_cap_s": 10.0}
 
 
 @pytest.fixture
 def connect(fake_time: FakeTime) -> Iterator[Connect]:
-    """Makes adapters for a server (``changes`` to the seed's config), on fake time; closes them after the test."""
-    made: list[OpenAiChat] = []
-
-    def make(server: LlmServer | str, **changes: Any) -> OpenAiChat:
-        url = server if isinstance(server, str) else server.url
-        model = OpenAiChat(config(url, **changes), sleep=fake_time.sleep, random=lambda: 0.5, wall_clock=lambda: NOON)
-        made.append(model)
-        return model
-
-    yield make
-    for model in made:
-        model.reset()
+    """Makes adapters for a server, on fake time."""
+    with connecting(USUAL, sleep=fake_time.sleep, random=lambda: 0.5, wall_clock=lambda: NOON) as connect:
+        yield connect
 
 
 # --- what is sent, what is read ---------------------------------------------------------------------------------------
@@ -210,8 +162,8 @@ def test_nothing_comes_from_the_client_s_own_variables(
 
 @pytest.mark.parametrize(
     "failure",
-    [error(429), error(500), error(502), error(503), error(408), error(409), cut(), reset()],
-    ids=["429", "500", "502", "503", "408", "409", "cut", "reset"],
+    [error(429), error(503), error(408), cut(), reset()],
+    ids=["429", "503", "408", "cut", "reset"],
 )
 def test_a_failure_that_may_pass_is_retried(
     connect: Connect, failure: Step, fake_time: FakeTime, deadline: Deadline
@@ -237,16 +189,6 @@ def test_after_three_retries_it_is_unavailable(connect: Connect, fake_time: Fake
     assert str(caught.value) == model.last_error == "LLM answered 500 (InternalServerError)"
     assert caught.value.retry_after is None
     assert str(caught.value.__cause__) == "status 500, type some_error"
-
-
-@pytest.mark.parametrize(("retries", "calls"), [(0, 1), (1, 2)])
-def test_retries_are_counted_after_the_first_call(
-    connect: Connect, retries: int, calls: int, deadline: Deadline
-) -> None:
-    with LlmServer([error(503)]) as server, pytest.raises(LlmUnavailable):
-        connect(server, retries=retries).complete(MESSAGES, deadline=deadline)
-
-    assert len(server.requests) == calls
 
 
 @pytest.mark.parametrize(
@@ -434,7 +376,7 @@ def test_what_only_the_operator_can_mend_is_unavailable_at_once(
     assert (len(server.requests), fake_time.slept, model.last_error) == (1, [], last_error)
 
 
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+@pytest.mark.parametrize("status", [301, 304, 307])
 def test_nothing_is_sent_where_a_server_points_to(
     connect: Connect, status: int, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -450,11 +392,7 @@ def test_nothing_is_sent_where_a_server_points_to(
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [error(400, code="context_length_exceeded"), error(422), error(413), error(405)],
-    ids=["400", "422", "413", "405"],
-)
+@pytest.mark.parametrize("refusal", [error(400, code="context_length_exceeded"), error(413)], ids=["400", "413"])
 def test_a_refused_request_fails_at_once(
     connect: Connect, refusal: Step, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -473,17 +411,11 @@ def test_a_refused_request_fails_at_once(
     "unreadable",
     [
         garbage(),
-        html(),
-        empty_choices(),
-        reply(None),
-        reply(""),
         json_body(["not", "a", "completion"]),
-        json_body({"error": {"message": SERVER_ERROR_TEXT}}),
-        raw(200, b""),
         raw(200, b"not gzip", {"Content-Encoding": "gzip"}),
         raw(200, gzip.compress(b" " * 5_000_000), {"Content-Encoding": "gzip"}),
     ],
-    ids=["garbage", "html", "no choices", "null", "empty", "a list", "error", "nothing", "bad gzip", "gzip bomb"],
+    ids=["garbage", "a list", "bad gzip", "gzip bomb"],
 )
 def test_an_unreadable_completion_fails_at_once(
     connect: Connect, unreadable: Step, fake_time: FakeTime, deadline: Deadline
@@ -641,7 +573,7 @@ def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", ["x" * 129, "two words", f"Bearer {KEY}", '{"messages": []}', "", None, 7])
+@pytest.mark.parametrize("name", ["x" * 129, f"Bearer {KEY}", "", 7])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_server_s_name_for_the_model_is_a_name_or_nothing(
     connect: Connect, deadline: Deadline, name: object, streamed: bool

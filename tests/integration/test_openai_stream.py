@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from fakes import FakeClock
+from fakes_chat import Connect, connecting
 from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, model_not_found, only_models, reply
 
 from rag.adapters.llm import time_limit
-from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
 from rag.errors import ClientGone, LlmUnavailable
 from rag.values.answer import Deadline, Message, Usage
 
 MESSAGES = (Message("user", "What needs a permit?"),)
 WAIT_S = 60.0
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 @pytest.fixture
@@ -32,34 +26,12 @@ def deadline() -> Deadline:
 
 
 @pytest.fixture
-def chat_of() -> Iterator[Callable[[LlmServer], OpenAiChat]]:
-    made: list[OpenAiChat] = []
-
-    def make(server: LlmServer, retries: int = 3, read_timeout_s: float = WAIT_S) -> OpenAiChat:
-        settings = ChatConfig(
-            base_url=server.url,
-            api_key=lambda: "sk-test",
-            model="first",
-            fallback_models=("second",),
-            temperature=0.3,
-            max_tokens=500,
-            connect_timeout_s=5,
-            read_timeout_s=read_timeout_s,
-            retries=retries,
-            backoff_base_s=0.001,
-            backoff_cap_s=0.002,
-        )
-        made.append(OpenAiChat(settings))
-        return made[-1]
-
-    yield make
-    for chat in made:
-        chat.reset()
+def chat_of() -> Iterator[Connect]:
+    with connecting({"fallback_models": ("second",)}) as connect:
+        yield connect
 
 
-def test_each_text_is_passed_on_before_the_next_is_written(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline
-) -> None:
+def test_each_text_is_passed_on_before_the_next_is_written(chat_of: Connect, deadline: Deadline) -> None:
     first, second = threading.Event(), threading.Event()
     heard: list[str] = []
 
@@ -76,13 +48,13 @@ def test_each_text_is_passed_on_before_the_next_is_written(
     assert (made.calls, made.retries) == (1, 0)
 
 
-def test_without_a_listener_nothing_is_streamed(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_without_a_listener_nothing_is_streamed(chat_of: Connect, deadline: Deadline) -> None:
     with LlmServer([reply("Yes.")]) as server:
         chat_of(server).complete(MESSAGES, deadline=deadline)
         assert "stream" not in server.requests[0].json
 
 
-def test_a_listener_that_has_gone_ends_the_call(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_a_listener_that_has_gone_ends_the_call(chat_of: Connect, deadline: Deadline) -> None:
     """The connection closes although the model would write on: its next write fails."""
     ended = threading.Event()
 
@@ -108,9 +80,7 @@ def test_a_listener_that_has_gone_ends_the_call(chat_of: Callable[..., OpenAiCha
     assert chat.last_error is None  # nothing was wrong with the model
 
 
-def test_one_who_has_gone_is_noticed_while_the_model_is_silent(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline
-) -> None:
+def test_one_who_has_gone_is_noticed_while_the_model_is_silent(chat_of: Connect, deadline: Deadline) -> None:
     def leave(text: str) -> None:
         if text == "" and heard:
             raise ClientGone
@@ -124,9 +94,7 @@ def test_one_who_has_gone_is_noticed_while_the_model_is_silent(
 
 
 @pytest.mark.parametrize("step", [drip("<think>so", threading.Event()), drip(" ", threading.Event())])
-def test_one_who_goes_before_there_is_text_gets_none(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step
-) -> None:
+def test_one_who_goes_before_there_is_text_gets_none(chat_of: Connect, deadline: Deadline, step: Step) -> None:
     def leave(text: str) -> None:
         raise ClientGone
 
@@ -144,7 +112,7 @@ def test_one_who_goes_before_there_is_text_gets_none(
     ids=["it ends", "it tells of an error", "it cannot be read"],
 )
 def test_what_came_before_a_stream_broke_off_is_the_answer_and_nothing_is_retried(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step, why: str
+    chat_of: Connect, deadline: Deadline, step: Step, why: str
 ) -> None:
     heard: list[str] = []
     with LlmServer([error(503), step, reply("Whole.")]) as server:
@@ -159,7 +127,7 @@ def test_what_came_before_a_stream_broke_off_is_the_answer_and_nothing_is_retrie
     assert (made.model, made.asked, made.calls, made.retries) == (MODEL, "first", 2, 1)
 
 
-def test_a_connection_that_breaks_loses_nothing_either(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_a_connection_that_breaks_loses_nothing_either(chat_of: Connect, deadline: Deadline) -> None:
     def torn(exchange: Exchange) -> None:
         begun = f"data: {json.dumps(chunk({'content': 'Half of'}))}\n\ndata: {{".encode()
         exchange.send(200, begun, {"Content-Type": "text/event-stream"}, length=len(begun) + 100)
@@ -176,14 +144,14 @@ def test_a_connection_that_breaks_loses_nothing_either(chat_of: Callable[..., Op
     "step", [drip("<think>so it", ended=False), drip("<think>so</think>\n\n", ended=False), drip(" \n", ended=False)]
 )
 def test_reasoning_and_white_space_that_break_off_are_tried_again(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step
+    chat_of: Connect, deadline: Deadline, step: Step
 ) -> None:
     with LlmServer([step, drip("Yes.")]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
     assert (made.text, made.finish_reason, made.calls, made.retries) == ("Yes.", "stop", 2, 1)
 
 
-def test_reasoning_is_no_part_of_what_came(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_reasoning_is_no_part_of_what_came(chat_of: Connect, deadline: Deadline) -> None:
     with LlmServer([drip("<think>so</think>", "Half of", ended=False)]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
     assert (made.text, made.finish_reason) == ("Half of", "interrupted")
@@ -191,9 +159,7 @@ def test_reasoning_is_no_part_of_what_came(chat_of: Callable[..., OpenAiChat], d
         chat_of(server, retries=0).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
 
 
-def test_before_the_first_text_it_is_retried_and_another_model_asked(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline
-) -> None:
+def test_before_the_first_text_it_is_retried_and_another_model_asked(chat_of: Connect, deadline: Deadline) -> None:
     heard: list[str] = []
     steps = [error(503), drip(ended=False), model_not_found("first"), drip("Yes.")]
     with LlmServer(steps) as server:
@@ -203,9 +169,7 @@ def test_before_the_first_text_it_is_retried_and_another_model_asked(
     assert (made.calls, made.retries) == (4, 2)
 
 
-def test_a_server_that_does_not_stream_is_read_all_the_same(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline
-) -> None:
+def test_a_server_that_does_not_stream_is_read_all_the_same(chat_of: Connect, deadline: Deadline) -> None:
     heard: list[str] = []
     with LlmServer([only_models("first", text="All at once.")]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
@@ -213,7 +177,7 @@ def test_a_server_that_does_not_stream_is_read_all_the_same(
 
 
 @pytest.mark.parametrize("step", [drip(), drip({"choices": []}, "  "), drip({"choices": [{"delta": {"content": 7}}]})])
-def test_a_stream_without_text_has_failed(chat_of: Callable[..., OpenAiChat], deadline: Deadline, step: Step) -> None:
+def test_a_stream_without_text_has_failed(chat_of: Connect, deadline: Deadline, step: Step) -> None:
     with LlmServer([step]) as server, pytest.raises(LlmUnavailable, match="no text"):
         chat_of(server, retries=0).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
 
@@ -256,7 +220,7 @@ class Slow:
 
 
 def test_a_model_that_says_nothing_is_left_at_the_deadline_of_the_first_text(
-    chat_of: Callable[..., OpenAiChat], clock: FakeClock
+    chat_of: Connect, clock: FakeClock
 ) -> None:
     listener = Slow(clock, before_s=5.0)
     deadline = Deadline(clock.now + 27.0, clock, between_s=60.0, end=clock.now + 600.0)
@@ -268,7 +232,7 @@ def test_a_model_that_says_nothing_is_left_at_the_deadline_of_the_first_text(
 
 
 def test_a_model_that_stalls_is_left_at_the_deadline_where_there_is_no_other(
-    chat_of: Callable[..., OpenAiChat], clock: FakeClock
+    chat_of: Connect, clock: FakeClock
 ) -> None:
     with LlmServer([drip("Yes", threading.Event())]) as server:
         chat = chat_of(server)
@@ -277,7 +241,7 @@ def test_a_model_that_stalls_is_left_at_the_deadline_where_there_is_no_other(
     assert chat.last_error == "The LLM's answer is not whole (length): LLM call timed out"
 
 
-def test_a_pause_between_two_texts_ends_it(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+def test_a_pause_between_two_texts_ends_it(chat_of: Connect, clock: FakeClock) -> None:
     """Events without text, as some servers send, shorten no pause. The thread that reads them ends too."""
     signs = [chunk({"role": "assistant"}) for _ in range(8)]
     deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
@@ -292,7 +256,7 @@ def test_a_pause_between_two_texts_ends_it(chat_of: Callable[..., OpenAiChat], c
     assert chat.last_error == "The LLM's answer is not whole (interrupted): LLM call timed out"
 
 
-def test_before_the_first_text_a_pause_may_be_longer(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+def test_before_the_first_text_a_pause_may_be_longer(chat_of: Connect, clock: FakeClock) -> None:
     listener = Slow(clock, before_s=50.0)
     deadline = Deadline(clock.now + 1e6, clock, between_s=20.0, end=clock.now + 2e6)
     with LlmServer([drip("<think>", "so", " it ", "is</think>", "Yes.")]) as server:
@@ -301,7 +265,7 @@ def test_before_the_first_text_a_pause_may_be_longer(chat_of: Callable[..., Open
     assert clock.now >= 200.0
 
 
-def test_the_listeners_own_time_is_no_pause_of_the_models(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+def test_the_listeners_own_time_is_no_pause_of_the_models(chat_of: Connect, clock: FakeClock) -> None:
     listener = Slow(clock, text_s=50.0, texts=3)
     deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
     with LlmServer([drip(*listener.paced("one ", "two ", "three"))]) as server:
@@ -309,7 +273,7 @@ def test_the_listeners_own_time_is_no_pause_of_the_models(chat_of: Callable[...,
     assert (made.text, made.finish_reason) == ("one two three", "stop")
 
 
-def test_a_stream_lasts_as_long_as_its_texts_keep_coming(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+def test_a_stream_lasts_as_long_as_its_texts_keep_coming(chat_of: Connect, clock: FakeClock) -> None:
     """15 s to the first text and 60 s for the model's call bound nothing after it: this one takes 120."""
     listener = Slow(clock, text_s=10.0, texts=12)
     deadline = Deadline(clock.now + 15.0, clock, between_s=20.0, end=clock.now + 600.0)
@@ -323,7 +287,7 @@ def test_a_stream_lasts_as_long_as_its_texts_keep_coming(chat_of: Callable[..., 
     assert chat.last_error is None
 
 
-def test_at_the_end_what_was_written_is_the_answer(chat_of: Callable[..., OpenAiChat], clock: FakeClock) -> None:
+def test_at_the_end_what_was_written_is_the_answer(chat_of: Connect, clock: FakeClock) -> None:
     listener = Slow(clock, text_s=10.0, texts=3)
     deadline = Deadline(clock.now + 15.0, clock, between_s=20.0, end=clock.now + 25.0)
     with LlmServer([drip(*listener.paced("one ", "two ", "three "), threading.Event(), "four")]) as server:
@@ -334,9 +298,7 @@ def test_at_the_end_what_was_written_is_the_answer(chat_of: Callable[..., OpenAi
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_a_text_that_has_ended_is_whole_whatever_comes_later(
-    chat_of: Callable[..., OpenAiChat], clock: FakeClock, reason: str
-) -> None:
+def test_a_text_that_has_ended_is_whole_whatever_comes_later(chat_of: Connect, clock: FakeClock, reason: str) -> None:
     deadline = Deadline(clock.now + 27.0, clock, between_s=20.0, end=clock.now + 600.0)
     with LlmServer([drip(chunk({"content": "Yes."}, finish_reason=reason), threading.Event())]) as server:
         chat = chat_of(server)
@@ -345,16 +307,14 @@ def test_a_text_that_has_ended_is_whole_whatever_comes_later(
     assert chat.last_error is None
 
 
-def test_reasoning_is_not_passed_on(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_reasoning_is_not_passed_on(chat_of: Connect, deadline: Deadline) -> None:
     heard: list[str] = []
     with LlmServer([drip("<th", "ink>The user ", "wants</", "think>", "\n\n", "A <b", "> c.")]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
     assert "".join(heard) == made.text == "A <b> c."
 
 
-def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(
-    chat_of: Callable[..., OpenAiChat], deadline: Deadline
-) -> None:
+def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(chat_of: Connect, deadline: Deadline) -> None:
     """500 tokens are 8,000 characters at most: what was shown is what is answered, and the rest is never read."""
     ended = threading.Event()
     heard: list[str] = []
@@ -373,7 +333,7 @@ def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(
     assert (made.finish_reason, made.usage) == ("length", None)
 
 
-def test_reasoning_counts_too(chat_of: Callable[..., OpenAiChat], deadline: Deadline) -> None:
+def test_reasoning_counts_too(chat_of: Connect, deadline: Deadline) -> None:
     thinks = f"<think>{'so ' * 2000}"
     with LlmServer([drip(thinks, "</think>", "Yes" * 2000)]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)

@@ -218,12 +218,6 @@ def test_a_clock_that_is_set_back_keeps_no_key_for_longer(manager: boto3.client,
     assert reads == [NAME] * 2
 
 
-def test_one_secret_may_hold_both_keys(manager: boto3.client) -> None:
-    manager.create_secret(Name=NAME, SecretString=json.dumps({"LLM_API_KEY": KEY, "EMBED_API_KEY": NEW_KEY}))
-    assert secrets.read_secret(NAME, secrets.LLM) == KEY
-    assert secrets.read_secret(NAME, secrets.EMBEDDER) == NEW_KEY
-
-
 @pytest.mark.parametrize(
     ("value", "trouble", "reason"),
     [
@@ -304,7 +298,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("secrets") / "index"
     text = "An import permit takes five working days. " * 3
     document = Document(doc_id="p", title="Import permits", text=text, digest="0" * 64, path="p.md")
-    ingest([document], target=target, embedder=real_model.model())
+    with real_model.few_background_questions():
+        ingest([document], target=target, embedder=real_model.model())
     return target
 
 
@@ -440,8 +435,8 @@ def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
 
 @pytest.mark.parametrize(
     "value",
-    [None, json.dumps({"WRONG": KEY}), f'{{"LLM_API_KEY": {KEY}}}', KEY.encode()],
-    ids=["missing", "another field", "no JSON", "binary"],
+    [None, json.dumps({"WRONG": KEY})],
+    ids=["missing", "another field"],
 )
 def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(
     start: Start, manager: boto3.client, value: str | bytes | None
