@@ -14,37 +14,37 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
-from knowledge.claims import Bearing, Copied
-from knowledge.errors import IndexMismatch
+from knowledge.model.claims import ChunkSupport, Fidelity
+from knowledge.model.errors import IndexMismatch
+from knowledge.model.values import EncodedQuestion
 from knowledge.search.candidates import Candidates
-from knowledge.types import Asked
 from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.sqlite.stores import SqliteFeedback
+from rag.ask.query.acronyms import AcronymTable
+from rag.ask.query.filter_rules import RuleTable
 from rag.config.settings import load
 from rag.ports import ChatModel, Index, Writer
 from rag.profiles import PROFILES
-from rag.profiles.shared.inputs import Inputs
-from rag.profiles.shared.services import Services, Stores
-from rag.stages.query.acronyms import AcronymTable
-from rag.stages.query.filter_rules import RuleTable
-from rag.stages.write.chat_writer import ChatWriter
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.optional_stages import OptionalStages, Stores
 from rag.values.answer import (
-    Borne,
     Chunk,
     Claim,
     Completion,
     Deadline,
     Embedder,
     Evidence,
-    Found,
     Hit,
     Message,
+    SearchResult,
+    SupportVerdict,
     View,
     Where,
 )
 from rag.values.chat import OnText
+from rag.write.chat_writer import ChatWriter
 
 MARK = "a-mark"
 """What the fences of a prompt are made of in tests."""
@@ -105,8 +105,8 @@ class FakeSearch:
 class FakeIndex:
     """An index that finds ``hits`` by their cosine, best first, within a lease only.
 
-    ``broken`` is raised by every lease, as a handle without an index does. ``evidence`` is what ``look`` makes of every
-    question; without ``late`` it has no token vectors.
+    ``broken`` is raised by every lease, as a handle without an index does. ``evidence`` is what ``search`` makes of
+    every question; without ``late`` it has no token vectors.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class FakeIndex:
         with self.lease():
             return self._fields
 
-    def search(
+    def nearest(
         self, vector: np.ndarray, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
         return self._found(FakeSearch(k, where, vector))
@@ -152,11 +152,11 @@ class FakeIndex:
         assert self.leases, "searched outside a lease"
         raise IndexMismatch("The index has no BM25 side")
 
-    def look(self, views: Sequence[View], *, k: int, where: Where | None = None) -> Found:
+    def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
         if not self.late:
             raise IndexMismatch("The index has no token vectors")
         vector = self.embedder.embed([views[0].text])[0]
-        return Found(self._found(FakeSearch(k, where, vector, tuple(views))), self.evidence)
+        return SearchResult(self._found(FakeSearch(k, where, vector, tuple(views))), self.evidence)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         chunks = {hit.chunk.number: hit.chunk for hit in self.hits}
@@ -166,20 +166,20 @@ class FakeIndex:
         """Its words."""
         return len(_WORD.findall(text))
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
         """The share of a claim's words that stand in the chunks."""
         assert self.leases, "checked outside a lease"
         return tuple(
-            Borne(
+            SupportVerdict(
                 self._share(claim, claim.chunks) if claim.chunks else None,
                 tuple(self._bearing(claim, n) for n in dict.fromkeys((*claim.chunks, *among))),
             )
             for claim in claims
         )
 
-    def _bearing(self, claim: Claim, number: int) -> Bearing:
+    def _bearing(self, claim: Claim, number: int) -> ChunkSupport:
         share = self._share(claim, [number])
-        return Bearing(number, share, copied=Copied.SAME if share == 1 else Copied.REWORDED)
+        return ChunkSupport(number, share, copied=Fidelity.SAME if share == 1 else Fidelity.REWORDED)
 
     def _share(self, claim: Claim, numbers: Iterable[int]) -> float:
         held = {word for chunk in self.fetch(numbers) for word in _WORD.findall(chunk.text.lower())}
@@ -257,7 +257,7 @@ def make_writer(chat: ChatModel, prompt: str = "{context}", history_chars: int =
 
 def make_evidence(score: float, bar: float | None = 0.0) -> Evidence:
     """What an index makes of a question of one word, ``score`` against its ``bar``."""
-    asked = Asked(
+    asked = EncodedQuestion(
         text="permits", vector=_embed("permits"), spans=np.array([[0, 7]], np.int32), weights=np.ones(1, np.float32)
     )
     return Evidence(asked=asked, signals={}, score=score, bar=bar)
@@ -269,11 +269,11 @@ def make_inputs(
     *,
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
-    services: Services | None = None,
+    stages: OptionalStages | None = None,
     instructions: str = "",
-) -> Inputs:
+) -> StageDependencies:
     """Inputs without stores, tables or a model for other purposes."""
-    services = services or Services(
+    stages = stages or OptionalStages(
         stores=None,
         chat=None,
         deciding_chat=lambda model: FakeChat(),
@@ -281,10 +281,10 @@ def make_inputs(
         scope=dict,
         embed=_embed,
     )
-    return Inputs(
+    return StageDependencies(
         index=index,
         writer=writer,
-        services=services,
+        stages=stages,
         acronyms=AcronymTable,
         rules=RuleTable,
         clock=clock or FakeClock(),
@@ -302,12 +302,12 @@ SERVICE_PROMPTS = {
 
 def make_services(
     *, stores: bool = True, chat: bool | ChatModel = True, prompts: Mapping[str, str] | None = None
-) -> Services:
+) -> OptionalStages:
     """Services over stores, of which none is opened, and a model, or without; a model that is given also decides."""
     model = (FakeChat() if chat else None) if isinstance(chat, bool) else chat
     unopened = SqliteDatabase(Path("unopened.sqlite"))
     kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), SqliteFeedback(unopened))
-    return Services(
+    return OptionalStages(
         stores=kept if stores else None,
         chat=model,
         deciding_chat=lambda name: FakeChat(model=name) if isinstance(chat, bool) else chat,

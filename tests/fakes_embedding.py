@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.types import Reading
+from knowledge.model.values import Reading
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 _WORDS = re.compile(r"\w+")
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from knowledge.cut.quotable import quotable
-from knowledge.search.units import unit_table
-from rag.values.answer import Asked, Evidence, Hit, Match
+from knowledge.cut.quote_spans import unit_table
+from rag.values.answer import EncodedQuestion, Evidence, Hit, Match
 
 _WORD = re.compile(r"\w+")
 MET, UNMET = 0.9, 0.2
 
 
-def make_asked(question: str, *, unknown: tuple[str, ...] = (), **weights: float) -> Asked:
+def make_asked(question: str, *, unknown: tuple[str, ...] = (), **weights: float) -> EncodedQuestion:
     """The words of ``question``; ``weights`` are their shares before they are made to sum to 1, .1 where not said.
 
     The index has all but those that are ``unknown``.
@@ -24,7 +24,7 @@ def make_asked(question: str, *, unknown: tuple[str, ...] = (), **weights: float
     words = list(_WORD.finditer(question))
     shares = np.array([weights.get(word[0].casefold(), 0.1) for word in words], dtype=np.float32)
     spans = np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2)
-    return Asked(
+    return EncodedQuestion(
         text=question,
         vector=np.zeros(4, np.float32),
         spans=spans,

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from knowledge.open.manifest import MANIFEST_NAME
-from knowledge.open.strict import checksum
+from knowledge.model.manifest import MANIFEST_NAME
+from knowledge.model.strict import checksum
 
 
 def read_body(folder: Path) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from filelock import FileLock
 from knowledge.build import calibrate
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.open.manifest import MANIFEST_NAME
+from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 PASSAGES = 300
 """Of a public set: enough to see a fault; ``ragctl evaluate`` measures on all, which takes minutes."""

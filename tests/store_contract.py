@@ -30,7 +30,7 @@ from rag.values.stored import (
     TURN_TTL_S,
     VOTE_TTL_S,
     CachedAnswer,
-    Forgotten,
+    ErasedCounts,
     ResponseRecord,
     Turn,
     Vote,
@@ -47,7 +47,7 @@ AWKWARD = 'a\ud800b "quoted" \x00\n#vote \U0001f600' + "é" * 3_000
 class Sessions(Protocol):
     """What forgets a session."""
 
-    def forget(self, session_id: str) -> Forgotten:
+    def forget(self, session_id: str) -> ErasedCounts:
         """How much of it there was."""
         ...
 
@@ -563,7 +563,7 @@ class ForgettingContract:
         texts: Callable[[], str],
     ) -> None:
         self._converse(memory, feedback, cache)
-        assert sessions.forget(SESSION) == Forgotten(turns=1, responses=2, votes=2, answers=1)
+        assert sessions.forget(SESSION) == ErasedCounts(turns=1, responses=2, votes=2, answers=1)
         kept = texts()
         for trace in (self.MINE, SESSION, KEY, digest(SESSION)):
             assert trace not in kept
@@ -575,7 +575,7 @@ class ForgettingContract:
         assert feedback.response(f"own {self.THEIRS}")
         assert {vote.question for vote in feedback.votes_on(["id_1"], since=0)["id_1"]} == {self.THEIRS}
         assert feedback.recent_negative(OTHER_KEY, since=0) is True
-        assert sessions.forget(SESSION) == Forgotten(turns=0, responses=0, votes=0, answers=0)
+        assert sessions.forget(SESSION) == ErasedCounts(turns=0, responses=0, votes=0, answers=0)
 
     def test_a_vote_is_forgotten_when_its_response_has_gone(
         self, sessions: Sessions, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
@@ -583,7 +583,7 @@ class ForgettingContract:
         response = make_response(question=self.MINE)
         feedback.vote(response, voter=response.voter, helpful=False, at=START)
         clock.now += RESPONSE_TTL_S + 1
-        assert sessions.forget(SESSION) == Forgotten(turns=0, responses=0, votes=1, answers=0)
+        assert sessions.forget(SESSION) == ErasedCounts(turns=0, responses=0, votes=1, answers=0)
         assert feedback.recent_negative(KEY, since=0) is False
         assert self.MINE not in texts()
         assert digest(SESSION) not in texts()
@@ -611,6 +611,6 @@ class ForgettingContract:
             memory.remember(SESSION, make_turn(number, question=f"{self.MINE} {number}"))
             response = make_response(f"r{number}", question=self.MINE, at=START + number)
             feedback.vote(response, voter=response.voter, helpful=True, at=START + number)
-        assert sessions.forget(SESSION) == Forgotten(turns=30, responses=0, votes=30, answers=0)
+        assert sessions.forget(SESSION) == ErasedCounts(turns=30, responses=0, votes=30, answers=0)
         assert self.MINE not in texts()
         assert feedback.votes_on(["id_1"], since=0) == {}

@@ -17,13 +17,13 @@ from typing import Any
 from documents.converters import SUFFIXES
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
 from documents.sites.site import Site
-from documents.values import Converted, Crawled, Decode, Failure, Limits, Page
+from documents.values import Converted, CrawlResult, Decode, Failure, Limits, Page
 
 __all__ = [
     "MARKDOWN",
     "SUFFIXES",
     "Converted",
-    "Crawled",
+    "CrawlResult",
     "Decode",
     "DocumentError",
     "Failure",
@@ -138,7 +138,7 @@ def fetch_site(
     limits: Limits | None = None,
     allow_hosts: frozenset[str] = frozenset(),
     on_progress: Callable[[int, int | None], None] | None = None,
-) -> Crawled:
+) -> CrawlResult:
     """Fetch what ``address`` stands for into ``cache``: a page, the pages of a folder, or those of a sitemap.
 
     See ``documents.crawl.crawl``. ``read`` makes Markdown of each page's file.

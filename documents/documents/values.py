@@ -63,7 +63,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crawled:
+class CrawlResult:
     """What a crawl found: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason.
 
     ``lost`` are the paths, as in ``Page``, that pages behind the failed addresses would have.

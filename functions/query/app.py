@@ -25,7 +25,7 @@ from routes.gateway import as_request
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
-from rag.wiring import build_service
+from rag.wiring import build_application
 from snapshot import register_hooks
 from telemetry import logger, metrics, observe_error
 
@@ -67,7 +67,7 @@ ROUTES = (
 settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
-service = build_service(settings)
+service = build_application(settings)
 cold_start = ColdStart(time.monotonic() - BEGAN)
 register_hooks(service, cold_start)
 

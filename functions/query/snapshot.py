@@ -11,10 +11,10 @@ from __future__ import annotations
 import random
 
 from cold_start import ColdStart
-from rag.wiring import Service
+from rag.wiring import Application
 
 
-def register_hooks(service: Service, cold_start: ColdStart) -> None:
+def register_hooks(service: Application, cold_start: ColdStart) -> None:
     """Register ``before_snapshot`` and ``after_restore`` with the Lambda runtime, where there is one."""
     try:
         from snapshot_restore_py import register_after_restore, register_before_snapshot
@@ -24,7 +24,7 @@ def register_hooks(service: Service, cold_start: ColdStart) -> None:
     register_after_restore(after_restore, service, cold_start)
 
 
-def before_snapshot(service: Service) -> None:
+def before_snapshot(service: Application) -> None:
     """Make what the first answer will need and answer one question: no secret is read, nobody is called.
 
     Raises:
@@ -36,7 +36,7 @@ def before_snapshot(service: Service) -> None:
     rehearse(service)
 
 
-def after_restore(service: Service, cold_start: ColdStart) -> None:
+def after_restore(service: Application, cold_start: ColdStart) -> None:
     """Forget what belongs to the moment of the snapshot."""
     cold_start.over()
     random.seed()

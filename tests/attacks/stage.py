@@ -14,13 +14,13 @@ from attacks.reading import BEHIND, leads, nodes_lead
 from fakes import make_hit
 
 from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import Growing, read_answer
+from rag.answer.growing import GrowingAnswer, read_answer
 from rag.answer.markdown import markdown
 from rag.answer.number_form import NumberForm
+from rag.answer.printers import nodes_of
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.answer.tree import Tree
-from rag.answer.write import nodes_of
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
 
@@ -101,7 +101,7 @@ def pieces(text: str, seed: int) -> Iterator[str]:
 def streamed(said: str, seed: int, profile: str = "waypoint") -> Leads:
     """What leads elsewhere at any time while ``said`` is written; also what was told and is no more so at the end."""
     heard = Heard()
-    growing = Growing(CITED[profile], CONTEXT, listen=heard)
+    growing = GrowingAnswer(CITED[profile], CONTEXT, listen=heard)
     for piece in pieces(said, seed):
         growing(piece)
     whole = markdown(growing.end().tree).text

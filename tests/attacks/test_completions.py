@@ -27,10 +27,10 @@ from rag.http.chat_completions import WITH_SOURCES, Chat, completion
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import server
 from rag.profiles import PROFILES
-from rag.stages.write.chat_writer import ChatWriter
 from rag.text.addresses import shown
 from rag.text.labels import safe
 from rag.values.answer import Answer, Hit, Question
+from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow
 

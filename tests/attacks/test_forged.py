@@ -25,8 +25,8 @@ from rag.config.settings import load
 from rag.http.replies import query_reply
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Hit, Question
+from rag.write.chat_writer import ChatWriter
 
 _CODE = re.compile(r"(```|~~~|``|`).*?\1", re.DOTALL)
 PLANTED = replace(HONEST, chunk=replace(HONEST.chunk, text=CLAIM))

@@ -16,10 +16,10 @@ from fakes import decline_of
 from faults.tally import tally
 from real_model import SAMPLES
 
-from rag.answer.finish import Finish
+from rag.answer.finish import AnswerFinisher
 from rag.answer.growing import read_answer
-from rag.answer.leak import Leaks
 from rag.config.settings import Settings, load
+from rag.contract.leak import Leaks
 from rag.profiles import PROFILES
 
 SHOWN = 20
@@ -85,9 +85,11 @@ def _template(profile: str) -> str:
     return load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
 
 
-def _finish(profile: str) -> Finish:
+def _finish(profile: str) -> AnswerFinisher:
     decline = decline_of(profile)
-    return Finish(form=CITED[profile], decline=decline, leaks=Leaks.of(_template(profile), decline, CITED[profile]))
+    return AnswerFinisher(
+        form=CITED[profile], decline=decline, leaks=Leaks.of(_template(profile), decline, CITED[profile])
+    )
 
 
 @pytest.mark.parametrize("profile", PROFILES)

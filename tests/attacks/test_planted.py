@@ -23,10 +23,10 @@ from rag.config.settings import Settings, load
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES
-from rag.profiles.shared.inputs import Inputs
-from rag.profiles.shared.services import new_mark
-from rag.stages.write.chat_writer import ChatWriter
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.optional_stages import new_mark
 from rag.text.addresses import shown
+from rag.write.chat_writer import ChatWriter
 
 _WORD = re.compile(r"[a-z0-9]+")
 TEMPLATES = {
@@ -53,9 +53,11 @@ def attempt(case: Case) -> Tried:
     """Ask the real pipeline of the profile with its real prompts."""
     chat = ObedientChat()
     template = TEMPLATES[case.profile]
-    services = make_services(stores=False, chat=chat, prompts=template)
+    stages = make_services(stores=False, chat=chat, prompts=template)
     writer = ChatWriter(chat, template["system.txt"], new_mark, 4000 if case.profile == "gacounts" else 0)
-    inputs: Inputs = make_inputs(FakeIndex(case.hits), writer, services=services, instructions=template["system.txt"])
+    inputs: StageDependencies = make_inputs(
+        FakeIndex(case.hits), writer, stages=stages, instructions=template["system.txt"]
+    )
     profile = PROFILES[case.profile]
     heard: list[str] = []
     pipeline = profile.build(load(profile.knobs, {}), inputs)

@@ -17,9 +17,9 @@ from fakes import FakeIndex, deadline, make_evidence, make_inputs
 
 from rag.http.chat_completions import WITH_SOURCES, Chat, Chunks
 from rag.profiles import PROFILES
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Completion, Deadline, Message, Question
 from rag.values.chat import OnText
+from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from browser.stand_in import ANSWER, event
 
+from rag.answer.printers import nodes_of
 from rag.answer.read import Reader
-from rag.answer.write import nodes_of
 
 type Node = str | dict[str, Any]
 

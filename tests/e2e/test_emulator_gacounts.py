@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 from emulator.session import Artefacts, Invocation, Session
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.open.manifest import Made
+from knowledge.model.manifest import Provenance
 from knowledge.read.documents import read
 from layerbuilder.index import build
 
@@ -38,7 +38,7 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
     task, index, layer = place / "task", place / "index", place / "layer"
     shutil.copytree(FUNCTION, task)
     tables = {name: (SAMPLES / name).read_text(encoding="utf-8") for name in ("acronyms.json", "filters.json")}
-    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), made=Made(tables=tables))
+    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), made=Provenance(tables=tables))
     build(layer, index=index)
     return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
 

@@ -12,7 +12,7 @@ from evaluation.rates import json_lines, report
 
 from rag.config.settings import Settings, load
 from rag.values.answer import Answer, Deadline, Question
-from rag.wiring import build_service
+from rag.wiring import build_application
 
 SAMPLE = real_model.SAMPLES / "gacounts"
 ROUNDING = 0.5
@@ -22,7 +22,7 @@ def test_spelling_out_lowers_no_confidence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows = [row for name in ("asked", "questions") for row in json_lines(SAMPLE / f"{name}.jsonl")]
-    monkeypatch.setattr("rag.wiring.service.MiniLM", lambda *, threads: real_model.model())
+    monkeypatch.setattr("rag.wiring.application.MiniLM", lambda *, threads: real_model.model())
     monkeypatch.setenv("RAG_PROFILE", "gacounts")
     monkeypatch.setenv("INDEX_URI", str(real_model.sample_index("gacounts", tmp_path_factory)))
     none = tmp_path / "none.json"
@@ -30,7 +30,7 @@ def test_spelling_out_lowers_no_confidence(
 
     def answers(table: Path, asked: list[dict[str, str]]) -> list[Answer]:
         monkeypatch.setenv("ACRONYMS_FILE", str(table))
-        run = build_service(load(Settings)).pipeline.run
+        run = build_application(load(Settings)).pipeline.run
         return [run(Question(text=row["question"]), deadline=Deadline.after(60, time.monotonic)) for row in asked]
 
     def right(row: dict[str, str], answer: Answer) -> bool:

@@ -18,7 +18,7 @@ from research.doubles import Doubles, Problem, public_problems, sample_problems
 from research.oracle import TRUE, WRITTEN, ask_altered, figures
 
 from knowledge.read.documents import read
-from rag.wiring import build_service
+from rag.wiring import build_application
 from ragctl.options import read_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
@@ -69,7 +69,7 @@ def test_of_false_statements_that_are_cited_rightly(tmp_path_factory: pytest.Tem
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
     problems = public_problems(data, ALTERED_QUESTIONS, there.__contains__)
     index = real_model.public_index(data, tmp_path_factory)
-    service = build_service(read_settings(index=str(index), profile="waypoint"))
+    service = build_application(read_settings(index=str(index), profile="waypoint"))
     levels: dict[str, list[str]] = defaultdict(list)
     for told in ask_altered(service, problems):
         levels[told.double].append(told.answer.confidence.level)
@@ -85,7 +85,7 @@ def test_of_false_statements_that_are_cited_rightly(tmp_path_factory: pytest.Tem
 
 def hold(name: str, index: Path, profile: str, problems: Iterator[Problem], floors: Mapping[str, float]) -> None:
     """Ask, print the figures, and hold those that have a floor to it."""
-    service = build_service(read_settings(index=str(index), profile=profile))
+    service = build_application(read_settings(index=str(index), profile=profile))
     doubles = Doubles(service.pipeline)
     found = figures(told for problem in problems for told in doubles.answers(problem))
     found |= {f"no {figure}": 1 - value for figure, value in found.items()}

@@ -10,9 +10,9 @@ import re
 
 from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
-from rag.answer.contract import begins_with_decline
+from rag.answer.confidence.held_to_sources import held_to_sources
+from rag.contract.decline import begins_with_decline
 from rag.profiles import clockify, waypoint
-from rag.stages.score.held_to_sources import held_to_sources
 from rag.values.answer import Confidence
 
 WORDINGS = json_lines(REPOSITORY / "tests" / "golden" / "refusals.jsonl")

@@ -9,7 +9,7 @@ from evaluation.rates import json_lines, questions, report
 from real_model import SAMPLES
 
 from knowledge.embedding import MiniLM
-from rag.stages.admit.remarks import KINDS
+from rag.ask.admit.remarks import KINDS
 from rag.wiring.remarks import utterances
 
 QUESTIONS = 400

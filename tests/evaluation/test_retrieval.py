@@ -16,15 +16,15 @@ from faults.drawing import by_night
 from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
+from knowledge.model.values import View
 from knowledge.open.index import Index, open_index
-from knowledge.types import View
 from rag.answer.title_form import TitleForm
-from rag.stages.conversation.joined import with_turns
-from rag.stages.gate.evidence import EvidenceGate
-from rag.stages.pack.by_title import TitledPacker
-from rag.stages.write.extractive import ExtractiveWriter
+from rag.ask.conversation.joined import with_turns
+from rag.find.gate.evidence import EvidenceGate
+from rag.find.pack.by_title import TitledPacker
 from rag.values.answer import Deadline, Proceed, Question, SearchQuery
 from rag.values.stored import Turn
+from rag.write.extractive import ExtractiveWriter
 from ragctl.modes import Mode, best_documents, searcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
@@ -108,12 +108,12 @@ def test_a_change_of_the_subject_is_answered_as_a_question_that_stands_alone(ask
 
 
 def _passes(index: Index, text: str) -> bool:
-    return isinstance(EvidenceGate(doubts=False)(index.look([View(text)], k=10), Question(text=text)), Proceed)
+    return isinstance(EvidenceGate(doubts=False)(index.search([View(text)], k=10), Question(text=text)), Proceed)
 
 
 def _quoted(index: Index, text: str, *before: Turn) -> str:
     query = with_turns(SearchQuery(text=text, top_k=10), before, answer="")
-    found = index.look([View(text), *query.views], k=10)
+    found = index.search([View(text), *query.views], k=10)
     context = replace(TitledPacker(8000, TitleForm(0.5, 3))(found.hits), evidence=found.evidence)
     made = ExtractiveWriter()(Question(text=text), context, deadline=Deadline.after(60, time.monotonic))
     return " ".join(quote.text for quote in made.quotes)

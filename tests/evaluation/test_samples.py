@@ -11,7 +11,7 @@ from evaluation.rates import json_lines, report
 from functional.gacounts_service import gacounts
 from functional.harness import Api, Json, starting
 
-from rag.stages.write.extractive import DOUBT
+from rag.write.extractive import DOUBT
 
 pytestmark = pytest.mark.slow
 

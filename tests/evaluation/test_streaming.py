@@ -11,7 +11,7 @@ from fakes import make_hit
 from faults.drawing import by_night
 
 from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import Growing
+from rag.answer.growing import GrowingAnswer
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.values.answer import Context, Passage
@@ -44,7 +44,7 @@ def soon(text: str, form: CitationForm) -> tuple[int, int]:
         if isinstance(event, Delta) and event.text:
             told.append((event.text, read))
 
-    growing = Growing(form, Context("", (Passage(hit=hit, citation="[x]", text=text),)), listen=listen)
+    growing = GrowingAnswer(form, Context("", (Passage(hit=hit, citation="[x]", text=text),)), listen=listen)
     for token in TOKEN.finditer(text):
         read = token.end()
         growing(token[0])

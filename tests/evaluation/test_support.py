@@ -10,8 +10,8 @@ from evaluation.rates import public_data, report
 from faults.drawing import by_night
 from research.statements import AS_IT_IS, TAKEN, items
 
-from knowledge.claims import Borne, Claim, Copied
 from knowledge.embedding import MiniLM
+from knowledge.model.claims import Claim, Fidelity, SupportVerdict
 from knowledge.open.index import open_index
 from knowledge.search.support import PARTIAL
 
@@ -48,7 +48,7 @@ def test_true_statements_are_told_from_altered_ones(tmp_path_factory: pytest.Tem
             report(f"unsupported: {kind}", told.count("unsupported"), len(told), UNSUPPORTED[kind])
 
 
-def _verdict(borne: Borne) -> str:
+def _verdict(borne: SupportVerdict) -> str:
     if (borne.own or 0.0) < PARTIAL:
         return "unsupported"
-    return "supported" if any(one.copied is Copied.SAME for one in borne.each) else "partial"
+    return "supported" if any(one.copied is Fidelity.SAME for one in borne.each) else "partial"

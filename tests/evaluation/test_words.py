@@ -14,12 +14,12 @@ from faults.drawing import by_night
 from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
+from knowledge.model.values import SearchResult, View
 from knowledge.open.index import Index, open_index
 from knowledge.search.words import words_of
-from knowledge.types import Found, View
-from rag.stages.gate.evidence import EvidenceGate
-from rag.stages.score.support import not_mentioned
+from rag.find.gate.evidence import EvidenceGate
 from rag.values.answer import Proceed, Question
+from rag.write.not_mentioned import not_mentioned
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
@@ -80,7 +80,7 @@ def test_english_questions_are_in_the_documents_language(asked: Asked) -> None:
     far = (public_data("out_of_scope") / "queries.txt").read_text(encoding="utf-8").splitlines()
     texts = [text for name in PUBLIC for _, text in read_queries(public_data(name) / "queries.jsonl")]
     texts = texts[:: by_night(180, 60)] + far[:: by_night(9, 3)]
-    evidence = [asked.index.look([View(text)], k=1).evidence for text in texts]
+    evidence = [asked.index.search([View(text)], k=1).evidence for text in texts]
     same = sum(one is not None and not one.foreign for one in evidence)
     report(f"questions in the language of {asked.name}", same, len(texts), 0.99)
 
@@ -98,18 +98,18 @@ def _spoilt(index: Index, text: str, chance: random.Random) -> str:
     return text[:start] + word[:at] + chance.choice(ways) + text[end:]
 
 
-def _found(asked: Asked, questions: list[tuple[str, str]]) -> dict[str, Found]:
-    return {number: asked.index.look([View(text)], k=20) for number, text in questions}
+def _found(asked: Asked, questions: list[tuple[str, str]]) -> dict[str, SearchResult]:
+    return {number: asked.index.search([View(text)], k=20) for number, text in questions}
 
 
-def _ndcg(asked: Asked, found: dict[str, Found]) -> float:
+def _ndcg(asked: Asked, found: dict[str, SearchResult]) -> float:
     run = {number: list(dict.fromkeys(hit.chunk.doc_id for hit in one.hits))[:10] for number, one in found.items()}
     return score(run, {number: asked.qrels[number] for number in run})["ndcg@10"]
 
 
-def _says_so(found: Found) -> bool:
+def _says_so(found: SearchResult) -> bool:
     return found.evidence is not None and not_mentioned(found.evidence, found.hits) != ()
 
 
-def _passes(found: Found) -> bool:
+def _passes(found: SearchResult) -> bool:
     return isinstance(EvidenceGate()(found, Question(text="")), Proceed)

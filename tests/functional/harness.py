@@ -172,7 +172,7 @@ def starting(index: Path) -> Iterator[Start]:
             if name.startswith(SETTINGS):
                 patch.delenv(name)
         # Loading the model takes as long as everything else that a start does.
-        patch.setattr("rag.wiring.service.MiniLM", lambda *, threads: model())
+        patch.setattr("rag.wiring.application.MiniLM", lambda *, threads: model())
 
         def start(**env: str) -> Api:
             for name, value in {

@@ -13,8 +13,8 @@ from fakes_llm import LlmServer
 from faults.drawing import tenth
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
+from rag.ask.admit.remarks import NOT_ASKED, REPLIES
 from rag.profiles import PROFILES
-from rag.stages.admit.remarks import NOT_ASKED, REPLIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 

@@ -30,7 +30,7 @@ from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.errors import SearchFailed
+from knowledge.model.errors import SearchFailed
 from knowledge.open.opened import Index
 from knowledge.read.documents import read
 

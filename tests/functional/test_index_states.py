@@ -16,10 +16,10 @@ from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.open.manifest import MANIFEST_NAME
+from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
+from rag.find.retrieve.late import NOT_LATE
 from rag.profiles import PROFILES
-from rag.stages.retrieve.late import NOT_LATE
 
 NOT_LOADED = {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}
 DAMAGED = {"error": "The index is damaged. Run: ragctl ingest PATH", "code": "index_not_ready"}
@@ -198,7 +198,7 @@ def test_a_broken_replacement_does_not_take_the_index_away(start: Start, copied:
 
 
 def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
-    from knowledge.open.client import open_client
+    from knowledge.engines.client import open_client
 
     # Given a folder as Waypoint's own script makes it: default space (L2), texts as Chroma's documents
     texts = {"Payment terms": "Invoices are payable within 30 days of the invoice date.", "Pets": "Cats sleep a lot."}

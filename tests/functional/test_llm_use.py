@@ -10,7 +10,7 @@ from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.gacounts_service import MEALS, TOMATOES, cached, counted, gacounts, kind_of, model, of_llm
 from functional.harness import Api, Reply, starting
 
-from knowledge.errors import SearchFailed
+from knowledge.model.errors import SearchFailed
 from knowledge.open.index import Index
 
 REPORTING = "How do I report in GaCounts?"

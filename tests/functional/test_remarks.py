@@ -9,8 +9,8 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import Start, rest_event
 
+from rag.ask.admit.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
 from rag.profiles import PROFILES
-from rag.stages.admit.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
 
 KIND = {
     "Hi there!": REPLIES["greeting"],

@@ -24,7 +24,7 @@ from fakes_llm import LlmServer, error, reply
 from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Api, Start, starting
 from moto import mock_aws
 
-from knowledge.errors import IndexMismatch, IndexUnavailable
+from knowledge.model.errors import IndexMismatch, IndexUnavailable
 from rag.errors import ConfigurationError
 from ragctl import cli
 

@@ -8,8 +8,8 @@ from fakes_llm import LlmServer, reply
 from functional.harness import IN_SCOPE, QUOTED, SAID, Json, Start
 
 from knowledge.embedding import MiniLM
-from knowledge.types import Reading
-from rag.answer.room import ROOM
+from knowledge.model.values import Reading
+from rag.answer.check_limit import ROOM
 
 GUIDE = "Singapore Import Permits and TradeNet"
 DOCUMENTS = f"[{GUIDE} > Documents needed for import customs clearance]"

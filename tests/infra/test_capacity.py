@@ -9,7 +9,7 @@ from artefacts import BUILD, require_build
 from fakes_embedding import ReadingEmbedder
 
 from knowledge.build.ingest import ingest
-from knowledge.types import Document
+from knowledge.model.values import Document
 from layerbuilder import index as index_layer
 from layerbuilder.sizes import CHUNK_BYTES, LIMIT_BYTES, weigh
 

@@ -48,7 +48,7 @@ from knowledge.open.index import open_index
 place, collection, question = sys.argv[1:]
 embedder = MiniLM()
 index = open_index(place, embedder=embedder, collection=collection)
-hits = index.search(embedder.embed([question])[0], k=3)
+hits = index.nearest(embedder.embed([question])[0], k=3)
 files = {name: module.__file__ for name, module in sys.modules.items() if getattr(module, "__file__", None)}
 print(json.dumps({
     "titles": [hit.chunk.title for hit in hits],

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic.fields import FieldInfo
 
-from rag.config.knobs import Configured
+from rag.config.knobs import EnvironmentSettings
 from rag.config.settings import DEFAULT_PROFILE, Settings, load, variables
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES
@@ -39,7 +39,7 @@ def variable(parameter: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", parameter).upper()
 
 
-def models(profile: str) -> tuple[type[Configured], ...]:
+def models(profile: str) -> tuple[type[EnvironmentSettings], ...]:
     """What reads the environment in this profile."""
     return Settings, PROFILES[profile].knobs
 
@@ -123,7 +123,7 @@ def test_every_parameter_has_a_default_and_a_place_in_the_console(raw: dict[str,
 def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_in_no_other(
     deploy: Any, parameters: dict[str, Any]
 ) -> None:
-    def felt(profile: str, **given: str) -> list[Configured]:
+    def felt(profile: str, **given: str) -> list[EnvironmentSettings]:
         told = environment(deploy(**{**EFS, "Profile": profile, **given}))
         return [load(model, told) for model in models(profile)]
 

@@ -17,10 +17,10 @@ from shop import PAGES
 from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
-from knowledge.open.manifest import Manifest, loads
+from knowledge.model.manifest import Manifest, loads
 from knowledge.read.documents import read
 from rag.values.answer import Deadline, Question
-from rag.wiring import build_service
+from rag.wiring import build_application
 from ragctl.options import read_settings
 
 ANSWERED = {
@@ -90,7 +90,7 @@ def manifest(index: Path) -> Manifest:
 def test_a_question_that_was_refused_is_answered_afterwards_by_a_service_that_was_running(
     run: Run, index: Path, asked: Path
 ) -> None:
-    service = build_service(read_settings(index=str(index), profile=None))
+    service = build_application(read_settings(index=str(index), profile=None))
 
     def refused(text: str) -> bool:
         return service.pipeline.run(Question(text=text), deadline=Deadline.after(60, service.pipeline.clock)).refused

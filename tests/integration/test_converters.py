@@ -21,12 +21,12 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph as PdfParagraph
 from reportlab.platypus import SimpleDocTemplate, Table
 
-from knowledge.cut import markdown as md
 from knowledge.cut.chunking import split
-from knowledge.errors import SourceUnreadable
-from knowledge.read.documents import Converted, Loading, Reading, read
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.values import Document
+from knowledge.read import markdown as md
+from knowledge.read.documents import ConvertedText, Loading, Reading, read
 from knowledge.read.loading import NoText
-from knowledge.types import Document
 from ragctl import cli
 from ragctl.readers import readers
 
@@ -296,7 +296,7 @@ def test_pdf_values_of_a_form_are_read_and_scanned_pages_named() -> None:
 
     found = readers()[".pdf"](out.getvalue())
 
-    assert isinstance(found, Converted)
+    assert isinstance(found, ConvertedText)
     assert "Application for a berth\n\n- Name of the ship: Aurora\n" in found.text
     assert found.caveats == ("pages 2-3 hold no text, as if scanned: put it through a text recognition (OCR)",)
 

@@ -9,13 +9,13 @@ import pytest
 import real_model
 
 from knowledge.build.ingest import ingest
+from knowledge.model.values import Document
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index
 from knowledge.read.documents import read
-from knowledge.types import Document
+from rag.find.refine.mmr import Mmr
+from rag.find.retrieve.hybrid import HybridRetriever
 from rag.profiles.clockify import Knobs
-from rag.stages.refine.mmr import Mmr
-from rag.stages.retrieve.hybrid import HybridRetriever
 from rag.values.answer import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex
 

@@ -76,10 +76,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     seen: list[str] = []
     real = asking.asker
 
-    def asker(service: Any, code_of: Any) -> Callable[[str], asking.Told]:
+    def asker(service: Any, code_of: Any) -> Callable[[str], asking.RunResult]:
         ask = real(service, code_of)
 
-        def watched(question: str) -> asking.Told:
+        def watched(question: str) -> asking.RunResult:
             seen.append(question)
             return ask(question)
 
@@ -145,10 +145,10 @@ def test_another_setting_is_asked_anew(run: Run, home: Path, asked: list[str], m
 def test_an_interrupted_run_goes_on_where_it_was(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = asking.asker
 
-    def asker(service: Any, code_of: Any) -> Callable[[str], asking.Told]:
+    def asker(service: Any, code_of: Any) -> Callable[[str], asking.RunResult]:
         ask, left = real(service, code_of), [None] * 2
 
-        def interrupted(question: str) -> asking.Told:
+        def interrupted(question: str) -> asking.RunResult:
             if not left:
                 raise KeyboardInterrupt
             left.pop()

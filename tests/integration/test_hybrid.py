@@ -16,11 +16,11 @@ from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.cut.embedding_text import embed_text
-from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
 from knowledge.search.candidates import Candidates
 from knowledge.search.lexical import write_lexical
-from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()
 WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
@@ -223,7 +223,7 @@ def test_an_older_index_answers_dense_searches_and_is_rebuilt_without_embedding(
         write_body(folder, body)
 
     index = opened(folder)
-    (hit,) = index.search(EMBEDDER.embed(["Document 9 number9"])[0], k=1)
+    (hit,) = index.nearest(EMBEDDER.embed(["Document 9 number9"])[0], k=1)
     assert hit.chunk.number == 10
     assert index.lexical is None
     with pytest.raises(IndexMismatch, match=r"no BM25 side for a hybrid search\. Run: ragctl ingest PATH"):
@@ -296,7 +296,7 @@ def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("knowledge.open.foreign.write_lexical", write)
     index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))
     assert made == []  # opening, and searching by vector, pay nothing
-    index.search(EMBEDDER.embed(["rule"])[0], k=3)
+    index.nearest(EMBEDDER.embed(["rule"])[0], k=3)
     assert made == []
 
     with ThreadPoolExecutor(16) as pool:

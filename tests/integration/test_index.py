@@ -15,11 +15,11 @@ from fakes_embedding import HashingEmbedder
 from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
-from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
+from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
+from knowledge.model.values import Document
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import Index, open_index
 from knowledge.open.source import folder_of
-from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()
 WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
@@ -47,7 +47,7 @@ def opened(folder: Path | str, **options: Any) -> Index:
 
 
 def ask(index: Index, text: str, k: int = 3, **options: Any) -> list[int]:
-    return [hit.chunk.number for hit in index.search(EMBEDDER.embed([text])[0], k=k, **options)]
+    return [hit.chunk.number for hit in index.nearest(EMBEDDER.embed([text])[0], k=k, **options)]
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -69,7 +69,7 @@ def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(folder: P
     index = opened(folder)
     question = EMBEDDER.embed(["Document 9\n## About\n\nThe customs number9 rule."])[0]
 
-    hit = index.search(question, k=1, with_vectors=True)[0]
+    hit = index.nearest(question, k=1, with_vectors=True)[0]
 
     assert hit.score == pytest.approx(1, abs=1e-6)
     assert hit.distance == pytest.approx(0, abs=1e-6)
@@ -91,7 +91,7 @@ def test_scores_are_the_cosines_and_come_best_first(folder: Path) -> None:
     question = EMBEDDER.embed(["customs permit rule 7"])[0]
     texts = {c.number: EMBEDDER.embed([f"{c.title}\n{c.text}"])[0] @ question for c in index.iter_chunks()}
 
-    hits = index.search(question, k=50)
+    hits = index.nearest(question, k=50)
 
     assert [hit.chunk.number for hit in hits] == [
         h.chunk.number for h in sorted(hits, key=lambda h: (-h.score, h.chunk.number))
@@ -153,7 +153,7 @@ def test_an_unusable_question_vector_is_a_failed_search(
     index = opened(folder)
 
     with pytest.raises(SearchFailed):
-        index.search(vector, k=1)
+        index.nearest(vector, k=1)
     index.close()
 
 
@@ -352,7 +352,7 @@ def test_a_foreign_folder_opens_with_plain_cosines_in_any_space(tmp_path: Path, 
     expected = EMBEDDER.embed(["The customs rule."])[0] @ question
 
     index = opened(place)
-    hit = index.search(question, k=1)[0]
+    hit = index.nearest(question, k=1)[0]
 
     assert hit.score == hit.parts["dense"] == pytest.approx(expected, abs=1e-5)
     assert hit.distance == pytest.approx(1 - expected, abs=1e-5)

@@ -20,13 +20,13 @@ from shop import PAGES
 
 from knowledge.build.ingest import ingest
 from knowledge.build.remove import remove
-from knowledge.errors import IndexDamaged, IndexMismatch, SourceUnreadable
+from knowledge.model.errors import IndexDamaged, IndexMismatch, SourceUnreadable
+from knowledge.model.manifest import Provenance, loads
+from knowledge.model.values import Document
 from knowledge.open.index import open_index
-from knowledge.open.manifest import Made, loads
-from knowledge.types import Document
 
 EMBEDDER = HashingEmbedder()
-MADE = Made(profile="clockify", base_url="https://shop.example/", paths=("docs",), options={"exclude": ["*.tmp"]})
+MADE = Provenance(profile="clockify", base_url="https://shop.example/", paths=("docs",), options={"exclude": ["*.tmp"]})
 
 
 def documents(count: int = 4) -> list[Document]:

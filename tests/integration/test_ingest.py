@@ -16,9 +16,9 @@ from knowledge.build.lock import LOCK_NAME
 from knowledge.build.summary import Summary
 from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
-from knowledge.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
+from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
+from knowledge.model.values import Document, Embedder, Reading, Scalar
 from knowledge.open.index import open_index
-from knowledge.types import Document, Embedder, Reading, Scalar
 
 
 def document(name: str, *sections: str, **extra: Scalar) -> Document:
@@ -114,7 +114,7 @@ def test_new_metadata_reaches_the_index_without_embedding(tmp_path: Path) -> Non
 
     assert (summary.changed, summary.embedded) == (1, 0)
     assert index.fields["year"] == "int"
-    found = index.search(embedder.embed(["export"])[0], k=5, where={"year": {"$gte": 2026}})
+    found = index.nearest(embedder.embed(["export"])[0], k=5, where={"year": {"$gte": 2026}})
     assert sorted(hit.chunk.number for hit in found) == [1, 2]
     index.close()
 
@@ -317,7 +317,7 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path) -> Non
         (tmp_path / str(number) / ".env").write_bytes(line)
     code = (
         "import os, sys; sys.path[:0] = eval(sys.argv[1]); from pathlib import Path\n"
-        "from knowledge.open.collection import Collection; from pydantic_settings import BaseSettings\n"
+        "from knowledge.engines.collection import Collection; from pydantic_settings import BaseSettings\n"
         "for folder in ('0', '../1', '../2'):\n"
         "    os.chdir(folder)\n"
         "    Collection.create(Path('c'), 'abc').close()\n"

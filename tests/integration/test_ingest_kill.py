@@ -19,8 +19,8 @@ from fakes_embedding import HashingEmbedder
 from faults.drawing import by_night
 
 from knowledge.build.ingest import ingest
+from knowledge.model.values import Document
 from knowledge.open.index import open_index
-from knowledge.types import Document
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ from fakes_embedding import HashingEmbedder
 from test_ingest_kill import documents
 from knowledge.build import ingest as ingest_module
 from knowledge.build import previous, write
-from knowledge.open import collection
+from knowledge.engines import collection
 
 calls, kill_at = 0, 0
 
@@ -150,7 +150,7 @@ def answers(target: Path) -> int:
         expected = {(document.doc_id, document.text) for document in documents(generation)}
         assert {(chunk.doc_id, chunk.text) for chunk in index.iter_chunks()} == expected
         question = embedder.embed([f"Doc 33\n{text(33, generation)}"])[0]
-        assert index.search(question, k=1)[0].score == pytest.approx(1, abs=1e-5)
+        assert index.nearest(question, k=1)[0].score == pytest.approx(1, abs=1e-5)
         return generation
     finally:
         index.close()

@@ -21,9 +21,9 @@ from local_server import serving
 
 from knowledge.build import unwritten, write
 from knowledge.build.ingest import ingest
-from knowledge.errors import IndexNotWritten, KnowledgeError
+from knowledge.model.errors import IndexNotWritten, KnowledgeError
+from knowledge.model.values import Document
 from knowledge.open.index import open_index
-from knowledge.types import Document
 
 KILLED = """
 import os, signal, sys
@@ -39,7 +39,7 @@ from pathlib import Path
 from fakes_embedding import HashingEmbedder
 from test_ingest_leftovers import documents
 from knowledge.build.ingest import ingest
-from knowledge.errors import IndexNotWritten
+from knowledge.model.errors import IndexNotWritten
 
 size = int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

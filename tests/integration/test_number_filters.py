@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knowledge.build.ingest import ingest
+from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
-from knowledge.types import Document
-from rag.stages.query.where import RequestFilter
+from rag.ask.query.where import RequestFilter
 from rag.values.answer import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()
@@ -69,7 +69,7 @@ def shelf(
 def found(index: Index, filters: Mapping[str, object]) -> list[int]:
     """The places of the documents that the filters admit."""
     query = RequestFilter(lambda: index.fields)(SearchQuery(text=TEXT, top_k=50), Question(text=TEXT, filters=filters))
-    hits = index.search(EMBEDDER.embed([TEXT])[0], k=50, where=query.where)
+    hits = index.nearest(EMBEDDER.embed([TEXT])[0], k=50, where=query.where)
     return sorted(place(hit.chunk.extra) for hit in hits)
 
 

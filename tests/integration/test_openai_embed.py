@@ -38,7 +38,7 @@ from fakes_llm import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.errors import IndexDamaged, IndexMismatch
+from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.open.index import open_index
 from rag.adapters.embedding.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embed import EmbedConfig, OpenAiEmbedder

@@ -14,7 +14,7 @@ from rag.adapters.sqlite.stores import SqliteAnswerCache
 from rag.config.settings import Settings, load
 from rag.values.answer import Answer, Deadline, Question
 from rag.values.stored import CacheHit
-from rag.wiring import Service, build_service
+from rag.wiring import Application, build_application
 from ragctl import cli
 
 NEVER_S = 600
@@ -39,7 +39,7 @@ def embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmSer
         yield server
 
 
-def service(embedder: LlmServer, tmp_path: Path) -> Service:
+def service(embedder: LlmServer, tmp_path: Path) -> Application:
     variables = {
         "RAG_PROFILE": "gacounts",
         "INDEX_URI": str(tmp_path / "index"),
@@ -49,10 +49,10 @@ def service(embedder: LlmServer, tmp_path: Path) -> Service:
         "EMBED_API_KEY": "sk-test-0123456789",
         "EMBED_BASE_URL": embedder.url,
     }
-    return build_service(load(Settings, variables))
+    return build_application(load(Settings, variables))
 
 
-def ask(service: Service, text: str = QUESTION) -> Answer:
+def ask(service: Application, text: str = QUESTION) -> Answer:
     return service.pipeline.run(Question(text=text), deadline=Deadline.after(NEVER_S, time.monotonic))
 
 

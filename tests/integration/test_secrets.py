@@ -27,7 +27,7 @@ from functional.harness import Api, Start, starting
 from moto import mock_aws
 
 from knowledge.build.ingest import ingest
-from knowledge.types import Document
+from knowledge.model.values import Document
 from rag.adapters import secrets
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.config.settings import Settings, load

@@ -14,8 +14,8 @@ from shop import PAGES
 from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.model.values import Document, Evidence, View
 from knowledge.open.index import Index, open_index
-from knowledge.types import Document, Evidence, View
 
 ANSWERED = {
     "Returns": ["how long can i send boots back", "when do I get my refund?"],
@@ -69,7 +69,7 @@ def opened(folder: Path, model: MiniLM) -> Iterator[Index]:
 
 
 def evidence(index: Index, question: str) -> Evidence:
-    found = index.look([View(question)], k=3).evidence
+    found = index.search([View(question)], k=3).evidence
     assert found is not None
     return found
 

@@ -8,10 +8,10 @@ import pytest
 from real_model import model
 
 from knowledge.build.ingest import ingest
-from knowledge.claims import Claim
+from knowledge.model.claims import Claim
+from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
 from knowledge.search.support import PARTIAL, SUPPORTED
-from knowledge.types import Document
 
 TEXTS = {
     "keeping": "Import papers must be kept for five years after the permit is approved. "

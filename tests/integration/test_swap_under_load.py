@@ -15,7 +15,7 @@ from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 from rag.config.settings import Settings, load
 from rag.values.answer import Answer, Deadline, Question
-from rag.wiring import build_service
+from rag.wiring import build_application
 
 pytestmark = pytest.mark.slow
 
@@ -48,13 +48,13 @@ def editions_in(answer: Answer) -> set[str]:
 def test_answers_come_from_one_edition(tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a service on the first edition
     embedder = real_model.model()
-    monkeypatch.setattr("rag.wiring.service.MiniLM", lambda *, threads: embedder)
+    monkeypatch.setattr("rag.wiring.application.MiniLM", lambda *, threads: embedder)
     docs, target = tmp_path / "docs", tmp_path / "index"
     write_edition(docs, "edition-0")
     ingest(read([docs]).documents, target=target, embedder=embedder)
     monkeypatch.setenv("DEFAULT_THRESHOLD", "0.1")
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "-1")
-    service = build_service(load(Settings, {"RAG_PROFILE": profile, "INDEX_URI": str(target)}))
+    service = build_application(load(Settings, {"RAG_PROFILE": profile, "INDEX_URI": str(target)}))
     editions: list[set[str]] = []
     refused: list[Answer] = []
     answered = threading.Condition()

@@ -29,7 +29,7 @@ import chromadb
 from fakes_embedding import HashingEmbedder
 from integration.test_ingest_kill import documents
 from knowledge.build.ingest import ingest
-from knowledge.errors import KnowledgeError
+from knowledge.model.errors import KnowledgeError
 
 def write(target, generation):
     try:

@@ -132,7 +132,7 @@ def test_measuring_knows_nothing_of_the_command_line() -> None:
 def test_only_wiring_and_tools_import_adapters() -> None:
     importers = {name for name in modules() if any(found.startswith("rag.adapters") for found in imports(name))}
     assert [name for name in importers if not name.startswith(("rag.adapters", "rag.wiring", "ragctl"))] == []
-    assert "rag.wiring.service" in importers
+    assert "rag.wiring.application" in importers
 
 
 def test_only_the_adapters_app_and_telemetry_know_aws() -> None:

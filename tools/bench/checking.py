@@ -9,13 +9,13 @@ from pathlib import Path
 
 from bench.tables import percentile, table
 from knowledge.cut.quotable import quotable
-from knowledge.search.units import Kind
+from knowledge.cut.quote_spans import Kind
 from rag.answer.growing import read_answer
 from rag.answer.statements import cut
 from rag.config.settings import Settings, load
 from rag.ledger import Ledger
 from rag.values.answer import Completion, Context, Deadline, Question
-from rag.wiring import Service, build_service
+from rag.wiring import Application, build_application
 
 ROUNDS = 3
 STATEMENTS = 3
@@ -23,7 +23,7 @@ STATEMENTS = 3
 
 def checking(index: Path, questions: Sequence[str]) -> str:
     """p50 and p99 of both, and of the first time that a passage is read."""
-    service = build_service(load(Settings, {"INDEX_URI": str(index), "LLM_BASE_URL": "http://127.0.0.1:9/v1"}))
+    service = build_application(load(Settings, {"INDEX_URI": str(index), "LLM_BASE_URL": "http://127.0.0.1:9/v1"}))
     try:
         times = _times(service, questions)
     finally:
@@ -35,7 +35,7 @@ def checking(index: Path, questions: Sequence[str]) -> str:
     return table(heads, [(*row, row[1] / embedding) for row in rows])
 
 
-def _times(service: Service, questions: Sequence[str]) -> tuple[list[float], list[float], list[float]]:
+def _times(service: Application, questions: Sequence[str]) -> tuple[list[float], list[float], list[float]]:
     made_by = service.pipeline.answering
     check = made_by.check
     assert check is not None  # noqa: S101 - there is a model, which is never called
@@ -50,7 +50,7 @@ def _times(service: Service, questions: Sequence[str]) -> tuple[list[float], lis
     return embedding, first, again
 
 
-def _answers(service: Service, questions: Sequence[str]) -> Iterator[tuple[Completion, Context]]:
+def _answers(service: Application, questions: Sequence[str]) -> Iterator[tuple[Completion, Context]]:
     """The first sentence of each of the best passages, cited, for the questions that something is found for."""
     for text in questions:
         ledger = Ledger(time.perf_counter, Deadline.after(30, time.monotonic))

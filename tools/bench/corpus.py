@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bench.paths import ROOT
 
 if TYPE_CHECKING:
+    from knowledge.model.values import Document
     from knowledge.open.index import Index
-    from knowledge.types import Document
 
 DOCS = ROOT.parent / "shared" / "data" / "docs_aws"
 PAGES = 1_367

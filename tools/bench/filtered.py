@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.tables import percentile, table
+from knowledge.model.values import Document, Reading, View
 from knowledge.open.index import Index, open_index
-from knowledge.types import Document, Reading, View
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix, Where
+    from knowledge.model.values import Matrix, Where
 
 COPIES = 6
 FIELD, PARTS = "part", 100
@@ -104,6 +104,6 @@ def _times(index: Index, questions: Sequence[str], share: int) -> list[float]:
         first = start_of.randrange(PARTS - share + 1)
         where: Where = {"$and": [{FIELD: {"$gte": first}}, {FIELD: {"$lt": first + share}}]}
         start = time.perf_counter()
-        index.look((View(questions[number % len(questions)]),), k=K, where=None if share == PARTS else where)
+        index.search((View(questions[number % len(questions)]),), k=K, where=None if share == PARTS else where)
         times.append(1000 * (time.perf_counter() - start))
     return times[1:]

@@ -21,7 +21,7 @@ _DURATION = re.compile(r"^REPORT .*?\tDuration: ([\d.]+) ms")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class HandlerTimes:
     """Milliseconds of each warm call, and the most memory that the handler's process held; None where nobody knows."""
 
     times_ms: Sequence[float]
@@ -39,7 +39,7 @@ def event(question: str) -> dict[str, Any]:
     }
 
 
-def in_process(questions: Sequence[str], index: Path) -> Measured:
+def in_process(questions: Sequence[str], index: Path) -> HandlerTimes:
     """``lambda_handler`` of the sources, in a fresh process of this Python, on ``index``."""
     environment = {**os.environ, "INDEX_URI": str(index), "LLM_API_KEY": "", "LLM_BASE_URL": "", "LLM_SECRET_NAME": ""}
     done = subprocess.run(
@@ -50,19 +50,19 @@ def in_process(questions: Sequence[str], index: Path) -> Measured:
         text=True,
         check=True,
     )
-    return Measured(**json.loads(done.stdout))
+    return HandlerTimes(**json.loads(done.stdout))
 
 
-def emulated(questions: Sequence[str], artefacts: Artefacts) -> Measured:
+def emulated(questions: Sequence[str], artefacts: Artefacts) -> HandlerTimes:
     """Each warm invocation of the built function, as the emulator reports it."""
     with Session(artefacts) as session:
         session.invoke(event(WARM_UP))
         runs = [session.invoke(event(question)) for question in [*questions] * ROUNDS]
     times = [float(found[1]) for run in runs for line in run.lines if (found := _DURATION.match(line))]
-    return Measured(times, runs[-1].peak_bytes)
+    return HandlerTimes(times, runs[-1].peak_bytes)
 
 
-def report(rows: Mapping[str, Measured]) -> str:
+def report(rows: Mapping[str, HandlerTimes]) -> str:
     """The warm-path table."""
     return table(
         ("handler, warm, no LLM", "p50 ms", "p99 ms", "peak memory MB"),
@@ -73,5 +73,5 @@ def report(rows: Mapping[str, Measured]) -> str:
     )
 
 
-def _megabytes(measured: Measured) -> str:
+def _megabytes(measured: HandlerTimes) -> str:
     return "-" if measured.peak_bytes is None else f"{measured.peak_bytes / 1e6:.0f}"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.tables import table
-from ragctl.asked import Asked
+from ragctl.ingest_request import IngestRequest
 from ragctl.options import cores
 from ragctl.sources import gather, run_documents
 
 if TYPE_CHECKING:
-    from knowledge.types import Document
+    from knowledge.model.values import Document
 
 PAGES = 200
 """Of 1,572, chosen at random: about 1,400 chunks."""
@@ -32,7 +32,7 @@ def ingesting(docs: Path) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = _sample(docs, Path(name) / "docs")
         started = time.perf_counter()
-        reading = gather(Asked(paths=(str(folder),)), cache=Path(name) / "web")
+        reading = gather(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
         read_s = time.perf_counter() - started
         summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, run=run_documents)
         ingest_s = time.perf_counter() - started

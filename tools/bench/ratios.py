@@ -12,7 +12,7 @@ from bench.rival import PYTHON, Rival, rival
 from bench.tables import percentile, table
 from rag.config.settings import Settings, load
 from rag.values.answer import Deadline, Question, SearchQuery
-from rag.wiring import Service, build_service
+from rag.wiring import Application, build_application
 
 ROUNDS = 2
 WARM_UPS = 5
@@ -26,7 +26,7 @@ RIVAL = "LangChain EnsembleRetriever, same embedder"
 
 def ratios(folder: Path) -> str:
     """The table for the index in ``folder``."""
-    service = build_service(load(Settings, {"INDEX_URI": str(folder)}))
+    service = build_application(load(Settings, {"INDEX_URI": str(folder)}))
     try:
         with rival(folder) if PYTHON.exists() else nullcontext() as other, service.index.lease() as index:
             times = _times(_ours(service), other, questions_about(index))
@@ -45,7 +45,7 @@ def report(times: Mapping[str, Sequence[float]]) -> str:
     )
 
 
-def _ours(service: Service) -> Mapping[str, Callable[[str], object]]:
+def _ours(service: Application) -> Mapping[str, Callable[[str], object]]:
     pipeline = service.pipeline
 
     def answer(text: str) -> object:

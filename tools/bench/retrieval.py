@@ -10,8 +10,8 @@ from pathlib import Path
 from bench.tables import percentile, table
 from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
-from rag.stages.refine.min_score import MinScore
-from rag.stages.retrieve.dense import DenseRetriever, l2_scale
+from rag.find.refine.min_score import MinScore
+from rag.find.retrieve.dense import DenseRetriever, l2_scale
 from rag.values.answer import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex
 
@@ -22,7 +22,7 @@ import sys
 from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
 index = open_index(sys.argv[1], embedder=MiniLM())
-print(len(index.search(index.embedder.embed([sys.argv[2]])[0], k=10)))
+print(len(index.nearest(index.embedder.embed([sys.argv[2]])[0], k=10)))
 """
 
 

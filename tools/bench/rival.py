@@ -15,14 +15,14 @@ import numpy as np
 
 from bench.paths import KEPT, ROOT
 from knowledge.cut.embedding_text import embed_text
-from knowledge.open.collection import Collection
+from knowledge.engines.collection import Collection
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.source import prepare, read_manifest
 from knowledge.open.texts import TextStore
 from knowledge.search.candidates import number_in
 
 if TYPE_CHECKING:
-    from knowledge.types import Vector
+    from knowledge.model.values import Vector
 
 PYTHON = ROOT / ".venv-langchain" / "bin" / "python"
 PROGRAM = Path(__file__).parent / "langchain" / "rival.py"

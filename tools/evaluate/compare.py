@@ -14,7 +14,7 @@ from evaluate.metrics import Metric
 
 if TYPE_CHECKING:
     from evaluate.figures import Figure
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
 
 type Verdict = Literal["better", "worse", "changed", "no difference seen", ""]
 
@@ -43,9 +43,9 @@ class Change:
 
 def compare(
     figures: Sequence[Figure],
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedQuestion],
     old_values: Mapping[str, float],
-    old_judged: Sequence[Judged],
+    old_judged: Sequence[JudgedQuestion],
     *,
     seed: int,
 ) -> list[Change]:
@@ -56,7 +56,7 @@ def compare(
     return [change for change in changes if change is not None]
 
 
-def _paired(metric: Metric, pairs: Sequence[tuple[Judged, Judged]], seed: int) -> Change | None:
+def _paired(metric: Metric, pairs: Sequence[tuple[JudgedQuestion, JudgedQuestion]], seed: int) -> Change | None:
     rows = [(metric.row(new), metric.row(old)) for new, old in pairs]
     both = [(new, old) for new, old in rows if new is not None and old is not None]
     new, old = _rows([new for new, _ in both]), _rows([old for _, old in both])

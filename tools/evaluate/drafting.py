@@ -13,10 +13,10 @@ from evaluate.words import contains
 
 if TYPE_CHECKING:
     from knowledge.cut.quotable import Quotable
-    from knowledge.types import Chunk
+    from knowledge.model.values import Chunk
     from rag.ports import ChatModel
     from rag.values.chat import Deadline
-    from rag.wiring.service import Service
+    from rag.wiring.application import Application
 
 QUESTION_CHARS = 200
 TOPIC_CHARS = 80
@@ -31,7 +31,7 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _MARKUP = re.compile(r"[*`]+|^(?:[-+]|\d+[.)])\s+")
 
 
-def drafter(service: Service, tell: Callable[[str], None]) -> Callable[[Chunk], Iterator[Draft]]:
+def drafter(service: Application, tell: Callable[[str], None]) -> Callable[[Chunk], Iterator[Draft]]:
     """What drafts of a chunk: the language model of ``service`` where it has one, else ``by_template``.
 
     ``tell`` is told in a sentence when the model fails.
@@ -71,7 +71,7 @@ class _Model:
 def by_template(chunk: Chunk) -> Iterator[Draft]:
     """A question on the chunk's section, then one on each row of its tables."""
     from knowledge.cut.quotable import quotable
-    from knowledge.search.units import Kind
+    from knowledge.cut.quote_spans import Kind
 
     units = quotable(chunk.text)
     heading = chunk.section.split(" > ")[-1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from knowledge.types import Chunk
+    from knowledge.model.values import Chunk
 
 RUN_CHARS = range(15, 121)
 """How long the run of a unit is that a draft takes for the answer."""

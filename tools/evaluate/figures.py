@@ -13,7 +13,7 @@ from evaluate.intervals import Bin, bootstrap, ratio, reliability, wilson
 from evaluate.metrics import BY_NAME, METRICS, SUPPORT, Metric
 
 if TYPE_CHECKING:
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
 
 WORST = 10
 FEW = 50
@@ -36,7 +36,7 @@ class Figure:
     of: int | None = None
 
 
-def measure(judged: Sequence[Judged], *, seed: int) -> list[Figure]:
+def measure(judged: Sequence[JudgedQuestion], *, seed: int) -> list[Figure]:
     """Every metric of ``judged``: Wilson's interval for shares of questions, else the bootstrap's.
 
     Where all questions give the same the bootstrap has no width; the interval is then Wilson's of as many questions.
@@ -44,7 +44,7 @@ def measure(judged: Sequence[Judged], *, seed: int) -> list[Figure]:
     return [_figure(metric, judged, seed) for metric in METRICS]
 
 
-def _figure(metric: Metric, judged: Sequence[Judged], seed: int) -> Figure:
+def _figure(metric: Metric, judged: Sequence[JudgedQuestion], seed: int) -> Figure:
     rows = metric.rows(judged)
     n = len(rows)
     value = metric.statistic(rows) if n else math.nan
@@ -62,12 +62,12 @@ def _figure(metric: Metric, judged: Sequence[Judged], seed: int) -> Figure:
     )
 
 
-def bins(judged: Sequence[Judged]) -> list[Bin]:
+def bins(judged: Sequence[JudgedQuestion]) -> list[Bin]:
     """The reliability table: answers by the chance that their confidence gives."""
     return reliability(BY_NAME["ece"].rows(judged))
 
 
-def stages(judged: Sequence[Judged]) -> Mapping[str, tuple[float, float]]:
+def stages(judged: Sequence[JudgedQuestion]) -> Mapping[str, tuple[float, float]]:
     """The median and the 95th percentile of each stage's milliseconds, over the questions that passed it."""
     times: dict[str, list[float]] = {}
     for one in judged:
@@ -78,7 +78,7 @@ def stages(judged: Sequence[Judged]) -> Mapping[str, tuple[float, float]]:
     }
 
 
-def wrong(one: Judged) -> str:
+def wrong(one: JudgedQuestion) -> str:
     """What is wrong with a result, in words for its reader; "" for nothing that the labels tell."""
     if one.failed:
         return f"failed: {one.failed}"
@@ -91,13 +91,13 @@ def wrong(one: Judged) -> str:
     return ""
 
 
-def worst(judged: Sequence[Judged]) -> list[Judged]:
+def worst(judged: Sequence[JudgedQuestion]) -> list[JudgedQuestion]:
     """Up to ten results to look at first: wrong answers, the surest first; then refusals, found places first."""
     bad = [one for one in judged if wrong(one) and not one.failed]
     return sorted(bad, key=lambda one: (one.refused, -one.score, -(one.ndcg or 0.0)))[:WORST]
 
 
-def label_notes(judged: Sequence[Judged]) -> list[str]:
+def label_notes(judged: Sequence[JudgedQuestion]) -> list[str]:
     """What the labels are too few or too thin for."""
     notes = []
     answers = len(BY_NAME["ece"].rows(judged))

@@ -43,7 +43,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedCalibration:
     """What labels gave; ``answerable`` and ``unanswerable`` count them."""
 
     answerable: int
@@ -100,7 +100,7 @@ def fitted(
     known: Calibration,
     labels: Mapping[str, object],
     goal: Goal | None,
-) -> Fitted:
+) -> FittedCalibration:
     """What ``cases`` give an index whose calibration is ``known`` and whose owner gave it ``labels`` before."""
     scores = Scores(
         np.array([case.score for case in cases if case.answerable]),
@@ -114,7 +114,7 @@ def fitted(
     confidence = scale(cases, at)
     if confidence.before is None and known.odds != platt.SHIPPED:  # too little to judge the one that was given before
         confidence = Confidence(f"{confidence.verdict}; the one in use stays", odds=known.odds)
-    return Fitted(len(scores.answerable), len(scores.unanswerable), threshold, confidence)
+    return FittedCalibration(len(scores.answerable), len(scores.unanswerable), threshold, confidence)
 
 
 def choose(scores: Scores, in_use: float, goal: Goal | None) -> Threshold:

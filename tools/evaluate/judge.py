@@ -11,8 +11,8 @@ from evaluate.retrieval import rank_scores
 from evaluate.words import contains, token_f1, without_marks
 
 if TYPE_CHECKING:
-    from evaluate.labelled import Labelled
-    from evaluate.run import Told
+    from evaluate.labelled import LabelledQuestion
+    from evaluate.run import RunResult
 
 
 SAID_CHARS = 200
@@ -24,7 +24,7 @@ type Cost = Callable[[str, int, int], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedQuestion:
     """A question, its labels, and what is known of its result; None where the labels or the result do not say.
 
     ``said`` is the reply, ``failed`` an error's code. ``score`` (0..100) and ``low`` are the
@@ -70,7 +70,7 @@ class Judged:
         return not self.failed and not self.refused
 
 
-def judge(questions: Sequence[Labelled], told: Sequence[Told], usd: Cost) -> list[Judged]:
+def judge(questions: Sequence[LabelledQuestion], told: Sequence[RunResult], usd: Cost) -> list[JudgedQuestion]:
     """Each of ``questions`` with its result in ``told``, in their order, at the prices of ``usd``."""
     places = [place for place, one in enumerate(questions) if one.expected and not told[place].failed]
     scores = rank_scores([(told[place].found, questions[place].expected) for place in places])
@@ -81,7 +81,7 @@ def judge(questions: Sequence[Labelled], told: Sequence[Told], usd: Cost) -> lis
     ]
 
 
-def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], usd: Cost) -> Judged:
+def _judged(labelled: LabelledQuestion, told: RunResult, found: Mapping[str, float], usd: Cost) -> JudgedQuestion:
     known: dict[str, Any] = {
         "question": labelled.question,
         "expected": labelled.expected,
@@ -92,11 +92,11 @@ def _judged(labelled: Labelled, told: Told, found: Mapping[str, float], usd: Cos
         "completion_tokens": told.llm.get("completionTokens", 0),
     }
     if told.failed:
-        return Judged(**known, failed=told.failed)
+        return JudgedQuestion(**known, failed=told.failed)
     reply, metadata = told.reply, told.reply["metadata"]
     timings = dict(metadata["timings"])
     text = without_marks(reply["answer"], (citation["raw"] for citation in reply["citations"]))
-    return Judged(
+    return JudgedQuestion(
         **known,
         **_answer(labelled, told, text),
         **_support(reply),
@@ -119,7 +119,7 @@ def beginning(text: str) -> str:
     return line if len(line) <= SAID_CHARS else line[: SAID_CHARS - 1].rsplit(" ", 1)[0] + "\u2026"
 
 
-def _answer(labelled: Labelled, told: Told, text: str) -> dict[str, Any]:
+def _answer(labelled: LabelledQuestion, told: RunResult, text: str) -> dict[str, Any]:
     """What the labels say of the reply's ``text`` and citations; a refusal contains and cites nothing."""
     answered = not told.reply["refused"]
     contained = f1 = cited = right = None
@@ -148,7 +148,7 @@ def _support(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cost(told: Told, usd: Cost) -> float | None:
+def _cost(told: RunResult, usd: Cost) -> float | None:
     if not told.llm.get("calls"):
         return 0.0
     read, written = told.llm.get("promptTokens", 0), told.llm.get("completionTokens", 0)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from evaluate.labelled import names
 from evaluate.words import contains, without_marks
-from rag.stages.score.calibrated import log_odds, signals
-from rag.stages.score.confidence import NO_SOURCES
-from rag.stages.write.extractive import ExtractiveWriter
+from rag.answer.confidence.calibrated import log_odds, signals
+from rag.answer.confidence.formulas import NO_SOURCES
 from rag.values.answer import Deadline, Proceed, Question
+from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:
-    from evaluate.labelled import Labelled
+    from evaluate.labelled import LabelledQuestion
     from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Confidence, Evidence, Found
-    from rag.values.draft import Said
+    from rag.values.answer import Answer, Confidence, Evidence, SearchResult
+    from rag.values.draft import ConfidenceInput
 
 PATIENCE_S = 60.0
 
@@ -56,7 +56,7 @@ class Asker:
             feedback=None,
         )
 
-    def cases(self, questions: Iterable[Labelled]) -> Iterator[Case | None]:
+    def cases(self, questions: Iterable[LabelledQuestion]) -> Iterator[Case | None]:
         """A case each; None for one that nothing is searched for (a greeting), or whose label is not known."""
         for labelled in questions:
             self._evidence = self._log_odds = None
@@ -70,17 +70,17 @@ class Asker:
     def _deadline(self) -> Deadline:
         return Deadline.after(PATIENCE_S, self._pipeline.clock)
 
-    def _open(self, found: Found, _: Question) -> Proceed:
+    def _open(self, found: SearchResult, _: Question) -> Proceed:
         self._evidence = found.evidence
         return Proceed(found.hits, len(found.hits), found.evidence)
 
-    def _score(self, said: Said, found: Proceed) -> Confidence:
+    def _score(self, said: ConfidenceInput, found: Proceed) -> Confidence:
         values = signals(said, found)
         self._log_odds = None if values is None else log_odds(values)
         return NO_SOURCES
 
 
-def _right(answer: Answer, labelled: Labelled) -> bool | None:
+def _right(answer: Answer, labelled: LabelledQuestion) -> bool | None:
     if labelled.answer:
         return contains(without_marks(answer.text, (one.raw for one in answer.citations)), labelled.answer)
     if not labelled.expected:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evaluate.errors import UnusableFile
 
 if TYPE_CHECKING:
-    from knowledge.types import Chunk
+    from knowledge.model.values import Chunk
 
 SHAPE = (
     '{"question": text, "expected"?: [document], "answer"?: text, "answerable"?: true or false}; '
@@ -20,7 +20,7 @@ SHAPE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelledQuestion:
     """A question and what is known of it.
 
     ``expected`` names what answers it, each by one of the names that ``names`` gives, ``()`` where that is not known.
@@ -36,7 +36,7 @@ class Labelled:
     draft: bool = False
 
 
-def read_questions(path: Path) -> list[Labelled]:
+def read_questions(path: Path) -> list[LabelledQuestion]:
     """The questions in ``path``, in their order; empty lines do not count.
 
     Raises:
@@ -63,7 +63,7 @@ def names(chunk: Chunk) -> frozenset[str]:
     return frozenset(name.casefold() for name in (*said, headings[0], headings[-1]) if name)
 
 
-def _labelled(path: Path, number: int, line: str) -> Labelled:
+def _labelled(path: Path, number: int, line: str) -> LabelledQuestion:
     try:
         raw = json.loads(line)
         return _checked(raw)
@@ -72,7 +72,7 @@ def _labelled(path: Path, number: int, line: str) -> Labelled:
         raise UnusableFile(sentence) from exc
 
 
-def _checked(raw: dict[str, object]) -> Labelled:
+def _checked(raw: dict[str, object]) -> LabelledQuestion:
     question, answer, answerable = raw["question"], raw.get("answer") or "", raw.get("answerable")
     expected = tuple(_texts(raw.get("expected") or ()))
     if not isinstance(question, str) or not question.strip() or not isinstance(answer, str):
@@ -83,7 +83,7 @@ def _checked(raw: dict[str, object]) -> Labelled:
         raise ValueError("an unanswerable question has no answer")
     if answerable is None:
         answerable = False if raw.get("expected") == [] else True if expected or answer else None
-    return Labelled(
+    return LabelledQuestion(
         question=question,
         expected=expected,
         answer=answer,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from evaluate.intervals import Rows, Statistic, auroc, ece, quantile, ratio
 
 if TYPE_CHECKING:
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
 
 type Row = tuple[float, float]
 type Unit = Literal["share", "score", "count", "ms", "chars", "usd"]
@@ -31,12 +31,12 @@ class Metric:
     group: str
     plain: str
     technical: str
-    row: Callable[[Judged], Row | None]
+    row: Callable[[JudgedQuestion], Row | None]
     statistic: Statistic = ratio
     unit: Unit = "share"
     better: Literal["higher", "lower", ""] = "higher"
 
-    def rows(self, judged: Sequence[Judged]) -> Rows:
+    def rows(self, judged: Sequence[JudgedQuestion]) -> Rows:
         """The rows of those of ``judged`` that give one, shape (n, 2)."""
         import numpy as np  # late, as in intervals
 
@@ -44,52 +44,52 @@ class Metric:
         return np.asarray(found, dtype=np.float64).reshape(-1, 2)
 
 
-def _mean(value: Callable[[Judged], float | None]) -> Callable[[Judged], Row | None]:
-    def row(one: Judged) -> Row | None:
+def _mean(value: Callable[[JudgedQuestion], float | None]) -> Callable[[JudgedQuestion], Row | None]:
+    def row(one: JudgedQuestion) -> Row | None:
         found = value(one)
         return None if found is None else (float(found), 1.0)
 
     return row
 
 
-def _right(one: Judged) -> Row | None:
+def _right(one: JudgedQuestion) -> Row | None:
     labelled = one.answerable and (one.gold or one.expected) and not one.failed
     return (float(bool(one.right)), 1.0) if labelled else None
 
 
-def _declined(one: Judged) -> Row | None:
+def _declined(one: JudgedQuestion) -> Row | None:
     return (float(one.refused), 1.0) if one.answerable is True and not one.failed else None
 
 
-def _made_up(one: Judged) -> Row | None:
+def _made_up(one: JudgedQuestion) -> Row | None:
     return (float(one.answered), 1.0) if one.answerable is False and not one.failed else None
 
 
-def _sure(one: Judged) -> Row | None:
+def _sure(one: JudgedQuestion) -> Row | None:
     return (float(one.answered and not one.low), 1.0) if one.answerable is False and not one.failed else None
 
 
-def _statements(count: Callable[[Judged], int]) -> Callable[[Judged], Row | None]:
-    def row(one: Judged) -> Row | None:
+def _statements(count: Callable[[JudgedQuestion], int]) -> Callable[[JudgedQuestion], Row | None]:
+    def row(one: JudgedQuestion) -> Row | None:
         total = one.supported + one.partial + one.unsupported
         return (float(count(one)), float(total)) if total else None
 
     return row
 
 
-def _citations(one: Judged) -> Row | None:
+def _citations(one: JudgedQuestion) -> Row | None:
     return (float(one.bearing), float(one.checked_citations)) if one.checked_citations else None
 
 
-def _chance(one: Judged) -> Row | None:
+def _chance(one: JudgedQuestion) -> Row | None:
     return (one.score / 100, float(one.right)) if one.answered and one.right is not None else None
 
 
-def _wait(one: Judged) -> Row | None:
+def _wait(one: JudgedQuestion) -> Row | None:
     return None if one.failed else (one.ms, 1.0)
 
 
-def _cost(one: Judged) -> float | None:
+def _cost(one: JudgedQuestion) -> float | None:
     return None if one.cost_usd is None else EXPENSIVE * one.cost_usd
 
 

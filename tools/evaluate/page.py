@@ -16,7 +16,7 @@ from evaluate.wording import between, change, interval, name_of, result, told, t
 if TYPE_CHECKING:
     from evaluate.compare import Change
     from evaluate.figures import Figure
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
     from evaluate.record import Report
 
 STYLE = Path(__file__).with_name("page.css")
@@ -99,7 +99,7 @@ def _figures(figures: Sequence[Figure]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _plots(judged: Sequence[Judged]) -> Iterator[str]:
+def _plots(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     answers = [(one.score / 100, one.right) for one in judged if one.answered and one.right is not None]
     times = [one.ms for one in judged if not one.failed]
     plots = []
@@ -125,7 +125,7 @@ def _plots(judged: Sequence[Judged]) -> Iterator[str]:
     yield "</div>"
 
 
-def _cases(cases: Sequence[Judged]) -> Iterator[str]:
+def _cases(cases: Sequence[JudgedQuestion]) -> Iterator[str]:
     if not cases:
         return
     yield "<h2>Look at these first</h2>"
@@ -158,7 +158,7 @@ def _changes(changes: Sequence[Change]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _stages(judged: Sequence[Judged]) -> Iterator[str]:
+def _stages(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     yield "<h2>Where the time goes</h2>"
     yield _table("Stage", "Usual", "One in 20 longer than")
     for stage, (usual, long) in sorted(stages(judged).items(), key=lambda item: -item[1][0]):
@@ -166,7 +166,7 @@ def _stages(judged: Sequence[Judged]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _questions(judged: Sequence[Judged]) -> Iterator[str]:
+def _questions(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     yield "<details><summary>Every question</summary>"
     yield _table("Question", "Verdict", "Confidence", "It said")
     for one in judged:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
-    from rag.wiring.service import Service
+    from rag.wiring.application import Application
 
 FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
@@ -25,7 +25,7 @@ _NO_MATTER = {
 }
 
 
-def place_of(service: Service, folder: Path = FOLDER) -> Path:
+def place_of(service: Application, folder: Path = FOLDER) -> Path:
     """The file of ``service``'s results. Labels are not part of its name: after a correction nobody is asked again."""
     from rag.config.settings import load
     from rag.profiles import PROFILES

@@ -12,7 +12,7 @@ from evaluate.compare import Change
 from evaluate.errors import UnusableFile
 from evaluate.figures import Figure, bins, stages, worst, wrong
 from evaluate.intervals import Bin
-from evaluate.judge import Judged
+from evaluate.judge import JudgedQuestion
 
 DIGITS = 4
 
@@ -28,7 +28,7 @@ class Report:
     seed: int
     kept: str
     figures: Sequence[Figure]
-    judged: Sequence[Judged]
+    judged: Sequence[JudgedQuestion]
     notes: Sequence[str] = ()
 
 
@@ -57,7 +57,7 @@ def as_json(report: Report, changes: Sequence[Change]) -> dict[str, Any]:
     }
 
 
-def read_old(path: Path) -> tuple[dict[str, float], list[Judged]]:
+def read_old(path: Path) -> tuple[dict[str, float], list[JudgedQuestion]]:
     """The values by metric of a former --json, and its questions: none where these cannot be read any more.
 
     Raises:
@@ -79,8 +79,8 @@ def read_old(path: Path) -> tuple[dict[str, float], list[Judged]]:
         return values, []
 
 
-def _judged(row: Mapping[str, Any]) -> Judged:
-    return Judged(**{field.name: row[_camel(field.name)] for field in fields(Judged)})
+def _judged(row: Mapping[str, Any]) -> JudgedQuestion:
+    return JudgedQuestion(**{field.name: row[_camel(field.name)] for field in fields(JudgedQuestion)})
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from evaluate.labelled import names
 
 if TYPE_CHECKING:
-    from evaluate.labelled import Labelled
-    from knowledge.types import Chunk
+    from evaluate.labelled import LabelledQuestion
+    from knowledge.model.values import Chunk
 
 CUTOFF = 10
 
@@ -60,7 +60,7 @@ def rank_scores(asked: Sequence[tuple[Found, Sequence[str]]]) -> list[dict[str, 
     return scores
 
 
-def unknown_names(chunks: Iterable[Chunk], questions: Iterable[Labelled]) -> list[str]:
+def unknown_names(chunks: Iterable[Chunk], questions: Iterable[LabelledQuestion]) -> list[str]:
     """The expected names that no chunk of the index bears, as they are written, in their order."""
     wanted = {name.casefold(): name for labelled in questions for name in labelled.expected}
     for chunk in chunks:

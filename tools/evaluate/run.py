@@ -14,12 +14,12 @@ from evaluate.labelled import names
 
 if TYPE_CHECKING:
     from rag.ports import Retriever
-    from rag.values.answer import Found, Hit, LlmUse, SearchQuery
-    from rag.wiring.service import Service
+    from rag.values.answer import Hit, LlmUse, SearchQuery, SearchResult
+    from rag.wiring.application import Application
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RunResult:
     """What the service made of a question, whatever is known of the right answer.
 
     ``reply`` is the body of ``POST /api/query``; empty where ``failed`` holds an error's code. ``found`` are the names
@@ -35,14 +35,14 @@ class Told:
     failed: str = ""
 
 
-class Watched:
+class WatchedRetriever:
     """A retriever that remembers what it found last."""
 
     def __init__(self, retrieve: Retriever) -> None:
         self._retrieve = retrieve
         self.hits: tuple[Hit, ...] = ()
 
-    def __call__(self, query: SearchQuery) -> Found:
+    def __call__(self, query: SearchQuery) -> SearchResult:
         """See ``rag.ports.Retriever``."""
         self.hits = ()
         found = self._retrieve(query)
@@ -50,17 +50,17 @@ class Watched:
         return found
 
 
-def asker(service: Service, code_of: Callable[[Exception], str]) -> Callable[[str], Told]:
+def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable[[str], RunResult]:
     """Asks ``service`` one question. An error is told as ``failed``, by its code; one without a code is raised."""
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.ledger import used_before
     from rag.values.answer import Deadline
 
-    watched = Watched(service.pipeline.retrieve)
+    watched = WatchedRetriever(service.pipeline.retrieve)
     pipeline = replace(service.pipeline, retrieve=watched)
 
-    def ask(question: str) -> Told:
+    def ask(question: str) -> RunResult:
         watched.hits = ()
         deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
         try:
@@ -69,9 +69,9 @@ def asker(service: Service, code_of: Callable[[Exception], str]) -> Callable[[st
             code = code_of(error)
             if not code:
                 raise
-            return Told(question=question, failed=code, found=_named(watched.hits), llm=_use(used_before(error)))
+            return RunResult(question=question, failed=code, found=_named(watched.hits), llm=_use(used_before(error)))
         cited = [hit for citation in answer.citations for hit in citation.hits]
-        return Told(
+        return RunResult(
             question=question,
             reply=query_reply(answer),
             found=_named(watched.hits),
@@ -83,8 +83,8 @@ def asker(service: Service, code_of: Callable[[Exception], str]) -> Callable[[st
 
 
 def ask_all(
-    questions: Sequence[str], ask: Callable[[str], Told], kept: Path, *, on_progress: Callable[[int, int], None]
-) -> list[Told]:
+    questions: Sequence[str], ask: Callable[[str], RunResult], kept: Path, *, on_progress: Callable[[int, int], None]
+) -> list[RunResult]:
     """Each of ``questions`` answered, in their order: from the file ``kept``, else by ``ask`` and added to it.
 
     What failed is not kept: the next run asks it again.
@@ -112,13 +112,13 @@ def ask_all(
     return [told[question] for question in questions]
 
 
-def read_kept(kept: Path) -> Iterator[Told]:
+def read_kept(kept: Path) -> Iterator[RunResult]:
     """What an earlier run kept; a line that it did not finish is left out."""
     if not kept.is_file():
         return
     for line in kept.read_bytes().split(b"\n"):
         try:
-            yield Told(**json.loads(line))
+            yield RunResult(**json.loads(line))
         except (ValueError, TypeError):
             continue
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evaluate.compare import Change
     from evaluate.figures import Figure
     from evaluate.intervals import Bin
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
     from evaluate.record import Report
 
 INDENT = (0, 0, 0, 4)
@@ -61,7 +61,7 @@ def tables(report: Report, changes: Sequence[Change]) -> Iterator[RenderableType
             yield Text.assemble(("Note: ", "yellow"), sentence)
 
 
-def _expected(one: Judged) -> str:
+def _expected(one: JudgedQuestion) -> str:
     parts = [repr(one.gold) if one.gold else "", f"in {', '.join(one.expected)}" if one.expected else ""]
     return " ".join(part for part in parts if part)
 

@@ -28,11 +28,11 @@ def ask(
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.values.answer import Deadline
-    from rag.wiring import build_service
+    from rag.wiring import build_application
 
     question = parse_query(json.dumps({"query": text}))
     deadline = Deadline.after(settings.request_deadline_s, time.monotonic)
-    reply = query_reply(build_service(settings).pipeline.run(question, deadline=deadline))
+    reply = query_reply(build_application(settings).pipeline.run(question, deadline=deadline))
     if as_json:
         emit_json(reply)
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluate.goals import Goal
-from evaluate.labelled import Labelled, read_questions
+from evaluate.labelled import LabelledQuestion, read_questions
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
@@ -18,11 +18,11 @@ from ragctl.options import IndexDir, Json, Profile, read_settings
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from evaluate.fitting import Fitted
+    from evaluate.fitting import FittedCalibration
     from evaluate.judged import Case
-    from knowledge.open.manifest import Manifest
+    from knowledge.model.manifest import Manifest
     from rag.config.settings import Settings
-    from rag.wiring import Service
+    from rag.wiring import Application
 
 UNLABELLED = (
     "With 19 or more answerable questions of your own (--questions Q.jsonl) the bar can promise how few of them it "
@@ -63,7 +63,7 @@ def calibrate(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CalibrationReport:
     """What is said in the end: ``measured`` is the bar of the background questions, ``bar`` the one in use then.
 
     After a dry run it is the one that would be in use.
@@ -73,7 +73,7 @@ class Told:
     version: str
     measured: float
     bar: float
-    fitted: Fitted | None
+    fitted: FittedCalibration | None
     written: bool
     dry_run: bool
     notes: tuple[str, ...]
@@ -112,7 +112,9 @@ def _table(sentence: str, rows: list[list[str]]) -> Iterator[RenderableType]:
         yield table
 
 
-def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | None, reset: bool, dry_run: bool) -> Told:
+def _calibrate(
+    settings: Settings, labelled: list[LabelledQuestion], *, goal: Goal | None, reset: bool, dry_run: bool
+) -> CalibrationReport:
     import numpy as np
 
     from evaluate.fitting import fitted
@@ -121,9 +123,9 @@ def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | Non
     from knowledge.build.recalibrate import background_scores, recalibrate
     from knowledge.open.source import folder_of
     from knowledge.search.signals import QUANTILE, Calibration
-    from rag.wiring import build_service
+    from rag.wiring import build_application
 
-    service = build_service(settings)
+    service = build_application(settings)
     with service.index.lease() as index:
         far, manifest = background_scores(index), index.manifest
     known = Calibration.load(manifest.calibration) if manifest else None
@@ -143,7 +145,7 @@ def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | Non
     if now != manifest and not dry_run:
         now = recalibrate(folder_of(settings.index_place), wanted, version=manifest.version)
     after = Calibration.load(now.calibration)
-    return Told(
+    return CalibrationReport(
         index=settings.index_place,
         version=now.version,
         measured=float(np.quantile(far, QUANTILE)),
@@ -155,7 +157,7 @@ def _calibrate(settings: Settings, labelled: list[Labelled], *, goal: Goal | Non
     )
 
 
-def _ask(service: Service, labelled: list[Labelled]) -> tuple[list[Case], int]:
+def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[Case], int]:
     """The cases, and how many questions are none."""
     from evaluate.judged import Asker
 
@@ -174,13 +176,13 @@ def _ask(service: Service, labelled: list[Labelled]) -> tuple[list[Case], int]:
     return cases, len(labelled) - len(cases)
 
 
-def _notes(service: Service, manifest: Manifest) -> list[str]:
+def _notes(service: Application, manifest: Manifest) -> list[str]:
     from knowledge.build.labels import labels_older
-    from rag.stages.gate.evidence import EvidenceGate
-    from rag.stages.gate.other_language import TellsLanguage
+    from rag.find.gate.evidence import EvidenceGate
+    from rag.find.gate.other_language import LanguageGate
 
     gate, notes = service.pipeline.gate, []
-    gate = gate.gate if isinstance(gate, TellsLanguage) else gate
+    gate = gate.gate if isinstance(gate, LanguageGate) else gate
     if not isinstance(gate, EvidenceGate):
         notes.append("SEED_RULES=on: the seed's rules decide, and no bar")
     elif gate.threshold is not None:

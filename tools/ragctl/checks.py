@@ -177,7 +177,7 @@ def check_llm(settings: Settings) -> str:
 
 def check_seed_rules(settings: Settings) -> str:
     """In what the profile is not its seed, where SEED_RULES=on asks for that."""
-    from knowledge.errors import IndexUnavailable
+    from knowledge.model.errors import IndexUnavailable
     from knowledge.open.place import folder_of, read_manifest
     from rag.config.settings import load
     from rag.profiles import PROFILES
@@ -206,7 +206,7 @@ def check_port(port: int, host: str = "127.0.0.1") -> str:
 
 
 def _ours(error: Exception) -> bool:
-    from knowledge.errors import KnowledgeError
+    from knowledge.model.errors import KnowledgeError
     from rag.errors import RagError
 
     return isinstance(error, (KnowledgeError, RagError))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from rag.config.knobs import Configured
+from rag.config.knobs import EnvironmentSettings
 from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
 from ragctl.cost_page import cost_page
@@ -36,7 +36,7 @@ def configuration() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(model: type[Configured]) -> Iterator[str]:
+def _table(model: type[EnvironmentSettings]) -> Iterator[str]:
     yield "| variable | default | unit | accepts | what it is | from |"
     yield "|---|---|---|---|---|---|"
     for field in model.model_fields.values():

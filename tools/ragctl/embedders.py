@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.types import Embedder
+from knowledge.model.values import Embedder
 from rag.adapters.embedding.openai_embed_wire import batches
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
     from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
@@ -68,16 +68,16 @@ class PaidOnce:
 
     @property
     def model(self) -> str:
-        """See ``knowledge.types.Embedder``."""
+        """See ``knowledge.model.values.Embedder``."""
         return self._inner.model
 
     @property
     def dimensions(self) -> int:
-        """See ``knowledge.types.Embedder``."""
+        """See ``knowledge.model.values.Embedder``."""
         return self._inner.dimensions
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """See ``knowledge.types.Embedder``."""
+        """See ``knowledge.model.values.Embedder``."""
         keys = [self._key(text) for text in texts]
         with closing(_open(self._path)) as paid:
             known = {key: vector for key in set(keys) if (vector := _read(paid, key)) is not None}

@@ -19,8 +19,8 @@ from ragctl.report import failures
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
-    from knowledge.open.manifest import Manifest
-    from knowledge.types import Document
+    from knowledge.model.manifest import Manifest
+    from knowledge.model.values import Document
     from rag.config.settings import Settings
 
 CUTOFF_DOCUMENTS = 10

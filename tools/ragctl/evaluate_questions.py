@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evaluate.labelled import Labelled, read_questions
+from evaluate.labelled import LabelledQuestion, read_questions
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import INTERRUPTED, CommandFailed, describe
 from ragctl.options import read_settings
 
 if TYPE_CHECKING:
     from evaluate.compare import Change
-    from evaluate.judge import Judged
+    from evaluate.judge import JudgedQuestion
     from evaluate.record import Report
-    from rag.wiring.service import Service
+    from rag.wiring.application import Application
     from ragctl.cost import Table
 
 FAIL_UNDER = "--fail-under"
@@ -75,7 +75,7 @@ def measure_questions(
         emit_json(body)
 
 
-def quiet_service(*, profile: str | None, index: str | None) -> Service:
+def quiet_service(*, profile: str | None, index: str | None) -> Application:
     """The service of the settings, without what earlier questions leave behind: kept answers, memory and votes.
 
     Raises:
@@ -83,15 +83,15 @@ def quiet_service(*, profile: str | None, index: str | None) -> Service:
     """
     settings = read_settings(index=index, profile=profile)
 
-    from rag.wiring import build_service
+    from rag.wiring import build_application
 
-    service = build_service(settings.model_copy(update={"store_path": "", "table_name": ""}))
+    service = build_application(settings.model_copy(update={"store_path": "", "table_name": ""}))
     with service.index.lease():
         service.warm()
     return service
 
 
-def _report(service: Service, questions: Sequence[Labelled], *, seed: int, fresh: bool) -> Report:
+def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed: int, fresh: bool) -> Report:
     from evaluate.errors import Interrupted
     from evaluate.figures import label_notes, measure
     from evaluate.judge import judge
@@ -142,7 +142,7 @@ def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) 
     return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
-def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[Labelled]:
+def _drawn(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) -> list[LabelledQuestion]:
     """``limit`` of the questions, drawn without returning them, in their order; None for all."""
     if limit is None or limit >= len(questions):
         return list(questions)
@@ -152,7 +152,7 @@ def _drawn(questions: Sequence[Labelled], limit: int | None, seed: int) -> list[
     return [questions[place] for place in sorted(places.tolist())]
 
 
-def _changes(report: Report, values: dict[str, float], judged: Sequence[Judged]) -> list[Change]:
+def _changes(report: Report, values: dict[str, float], judged: Sequence[JudgedQuestion]) -> list[Change]:
     from evaluate.compare import compare
 
     return compare(report.figures, report.judged, values, judged, seed=report.seed)
@@ -172,19 +172,19 @@ def _check_failed(codes: Sequence[str]) -> None:
         raise CommandFailed(sentence, code=ALL_FAILED)
 
 
-def _failed_note(judged: Sequence[Judged]) -> Iterator[str]:
+def _failed_note(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     codes = Counter(one.failed for one in judged if one.failed)
     if codes:
         said = ", ".join(f"{code} ({count})" for code, count in codes.most_common())
         yield f"{codes.total()} of {len(judged)} questions failed: {said}. The same command asks them again."
 
 
-def _cost_note(judged: Sequence[Judged]) -> Iterator[str]:
+def _cost_note(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     if unknown := sum(one.cost_usd is None and not one.failed for one in judged):
         yield f"The cost of {unknown} questions is not known: their model has no price in prices.json."
 
 
-def _label_notes(service: Service, questions: Sequence[Labelled]) -> Iterator[str]:
+def _label_notes(service: Application, questions: Sequence[LabelledQuestion]) -> Iterator[str]:
     from evaluate.retrieval import unknown_names
 
     if drafts := sum(one.draft for one in questions):

@@ -35,7 +35,7 @@ def describe(error: Exception) -> Problem | None:
     """What to say of ``error``; None when nobody expected it."""
     # Late: `ragctl --help` needs none of this.
     from evaluate.errors import EvaluationError
-    from knowledge.errors import KnowledgeError
+    from knowledge.model.errors import KnowledgeError
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
     from rag.http.replies import error_reply
 

@@ -9,38 +9,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import documents
-from ragctl.asked import Asked
 from ragctl.console import progress
+from ragctl.ingest_request import IngestRequest
 
 if TYPE_CHECKING:
-    from knowledge.read.walk import Found
-    from knowledge.types import Failure
+    from knowledge.model.values import Failure
+    from knowledge.read.walk import FoundFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchedPages:
     """The pages as ``files``, what ``failed``, and what was ``skipped`` by the reason.
 
     ``lost`` are the paths of pages that could not be had now: what an index holds of them is as good as it was.
     """
 
-    files: tuple[Found, ...] = ()
+    files: tuple[FoundFile, ...] = ()
     failed: tuple[Failure, ...] = ()
     lost: frozenset[str] = frozenset()
     skipped: Mapping[str, int] = field(default_factory=dict)
 
 
-def fetch(addresses: Sequence[str], asked: Asked, *, cache: Path) -> Fetched:
+def fetch(addresses: Sequence[str], asked: IngestRequest, *, cache: Path) -> FetchedPages:
     """Fetch the pages behind ``addresses`` into the folder ``cache``.
 
     Raises:
         SourceUnreadable: of one address no page can be had.
     """
-    from knowledge.errors import SourceUnreadable
-    from knowledge.read.walk import Found
-    from knowledge.types import Failure
+    from knowledge.model.errors import SourceUnreadable
+    from knowledge.model.values import Failure
+    from knowledge.read.walk import FoundFile
 
-    files: dict[str, Found] = {}
+    files: dict[str, FoundFile] = {}
     failed: list[Failure] = []
     lost: set[str] = set()
     skipped: Counter[str] = Counter()
@@ -55,13 +55,13 @@ def fetch(addresses: Sequence[str], asked: Asked, *, cache: Path) -> Fetched:
         lost |= crawled.lost
         skipped.update(crawled.skipped)
         for page in crawled.pages:
-            files.setdefault(page.url, Found(page.file, cache, page.path, explicit=False, url=page.url))
+            files.setdefault(page.url, FoundFile(page.file, cache, page.path, explicit=False, url=page.url))
     lost -= {found.path for found in files.values()}
-    return Fetched(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
+    return FetchedPages(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
 
 
-def _fetched(address: str, asked: Asked, cache: Path) -> documents.Crawled:
-    from knowledge.errors import SourceUnreadable
+def _fetched(address: str, asked: IngestRequest, cache: Path) -> documents.CrawlResult:
+    from knowledge.model.errors import SourceUnreadable
 
     limits = documents.Limits(pages=asked.max_pages)
     try:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ragctl.asked import MAX_PAGES, Asked, is_address
 from ragctl.console import emit_json, note, progress
 from ragctl.failures import FAILED, INTERRUPTED, CommandFailed
+from ragctl.ingest_request import MAX_PAGES, IngestRequest, is_address
 from ragctl.options import IndexDir, Json, Profile, read_settings
 from ragctl.report import counts, failures, print_problems, print_report, report
 from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
@@ -93,7 +93,7 @@ def ingest(
     The index remembers the options for the next ingest of the same PATH.
     """
     settings = read_settings(index=index, profile=profile, making=True)
-    asked = Asked(
+    asked = IngestRequest(
         paths=tuple(paths or ()),
         base_url=base_url or "",
         include=tuple(filter(None, include or ())),
@@ -152,7 +152,7 @@ def _check_pattern(pattern: str) -> None:
         raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
 
 
-def _as_last_time(asked: Asked, settings: Settings, context: typer.Context) -> Asked:
+def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:
     """With the paths and options that the index remembers, but for those on the command line."""
     from knowledge.open.place import made_of
 
@@ -177,7 +177,7 @@ class _Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    asked: Asked
+    asked: IngestRequest
     settings: Settings
     dry_run: bool
     may_remove: bool
@@ -202,8 +202,8 @@ class _Job:
     def _ingest(self) -> tuple[Reading, Summary, float]:
         from knowledge.build.ingest import ingest as build
         from knowledge.build.plan import RECIPE
-        from knowledge.errors import SourceUnreadable
-        from knowledge.open.manifest import SEED_RECIPE
+        from knowledge.model.errors import SourceUnreadable
+        from knowledge.model.manifest import SEED_RECIPE
         from knowledge.open.scratch import Scratch
         from knowledge.open.source import folder_of
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable

@@ -12,8 +12,8 @@ from ragctl.console import emit_json, show
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
+    from knowledge.model.values import Chunk
     from knowledge.open.index import Index
-    from knowledge.types import Chunk
 
 COLUMNS = ("path", "title", "docId", "chunks", "dated", "url")
 

@@ -13,14 +13,14 @@ from ragctl.options import IndexDir, Profile, read_settings
 if TYPE_CHECKING:
     from knowledge.search.passage import ChunkView
     from rag.values.answer import Answer, Hit, Question
-    from rag.wiring import Service
+    from rag.wiring import Application
 
 
 @dataclass(frozen=True, slots=True)
 class _Local:
     """The service in this process."""
 
-    service: Service
+    service: Application
 
     def ask(self, question: Question) -> Answer:
         """The answer."""
@@ -49,10 +49,10 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
 
     from rag.http.replies import error_reply
     from rag.mcp.tools import server
-    from rag.wiring import build_service
+    from rag.wiring import build_application
 
     offered = server(
-        _Local(build_service(settings)), profile=settings.profile, tell=lambda error: error_reply(error)["error"]
+        _Local(build_application(settings)), profile=settings.profile, tell=lambda error: error_reply(error)["error"]
     )
     note(f"MCP on stdin and stdout for {settings.profile} (index {settings.index_place})")
     for line in sys.stdin.buffer:

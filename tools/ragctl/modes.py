@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from knowledge.model.values import Hit
     from knowledge.open.index import Index
-    from knowledge.types import Hit
 
 type Search = Callable[[str, int], tuple[Hit, ...]]
 """The best chunks for a text, at most so many, best first."""
@@ -53,9 +53,9 @@ def words_met(index: Index, text: str, hits: Sequence[Hit]) -> list[dict[str, fl
 
     The mean where a word has several pieces; nothing where ``index`` has no token vectors.
     """
-    from knowledge.types import View
+    from knowledge.model.values import View
 
-    evidence = index.look([View(text)], k=1).evidence if index.late else None
+    evidence = index.search([View(text)], k=1).evidence if index.late else None
     if evidence is None:
         return [{} for _ in hits]
     words: dict[tuple[int, int], list[int]] = {}
@@ -103,8 +103,8 @@ class _Held:
 
 def _hybrid(index: Index, profile: str) -> Search:
     from rag.config.settings import load
+    from rag.find.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import PROFILES
-    from rag.stages.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
     from rag.values.answer import SearchQuery
 
     knobs = load(PROFILES[profile].knobs)
@@ -113,25 +113,25 @@ def _hybrid(index: Index, profile: str) -> Search:
 
 
 def _late(index: Index) -> Search:
-    from knowledge.types import View
+    from knowledge.model.values import View
 
     if not index.late:
-        index.look([], k=1)  # raises what is wrong
-    return lambda text, k: index.look([View(text)], k=k).hits
+        index.search([], k=1)  # raises what is wrong
+    return lambda text, k: index.search([View(text)], k=k).hits
 
 
 def _dense(index: Index) -> Search:
     from knowledge.cut.embedding_text import question_text
 
-    return lambda text, k: index.search(index.embedder.embed([question_text(text)])[0], k=k)
+    return lambda text, k: index.nearest(index.embedder.embed([question_text(text)])[0], k=k)
 
 
 def _bm25(index: Index) -> Search:
     import numpy as np
 
-    from knowledge.errors import IndexMismatch
-    from knowledge.types import Hit
-    from rag.stages.retrieve.hybrid import best_first
+    from knowledge.model.errors import IndexMismatch
+    from knowledge.model.values import Hit
+    from rag.find.retrieve.hybrid import best_first
 
     lexical = index.lexical
     if lexical is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import documents
 
 if TYPE_CHECKING:
-    from knowledge.read.walk import Found
+    from knowledge.read.walk import FoundFile
 
 _NONE = documents.Site(root="")
 
@@ -30,21 +30,21 @@ class Pages:
         """Look at what stands beside ``folders``: each given path with the folder that it is, or is in."""
         return cls(base_url, {given: _site_beside(folder) for given, folder in folders.items()})
 
-    def as_read(self, text: str, found: Found, meta: Mapping[Any, Any]) -> str:
+    def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
         root = found.file.parent if found.explicit else found.root
         return documents.as_read(text, file=found.file, root=root, site=self._site(found), meta=meta)
 
-    def address(self, found: Found, meta: Mapping[Any, Any]) -> str:
+    def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
         return documents.address(self._site(found), path=found.path, meta=meta, base_url=self.base_url)
 
-    def anchors(self, found: Found) -> str:
+    def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
         site = self._site(found)
         return site.anchors if site.kind or self.base_url or found.url else ""
 
-    def _site(self, found: Found) -> documents.Site:
+    def _site(self, found: FoundFile) -> documents.Site:
         return self.sites.get(found.root, _NONE)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import documents
 
 if TYPE_CHECKING:
-    from knowledge.read.loading import Converted, Reader
+    from knowledge.read.loading import ConvertedText, Reader
 
 
 def readers() -> Mapping[str, Reader]:
@@ -17,10 +17,10 @@ def readers() -> Mapping[str, Reader]:
     return {suffix: partial(_read, suffix=suffix) for suffix in sorted(documents.SUFFIXES)}
 
 
-def _read(data: bytes, suffix: str) -> Converted:
-    from knowledge.errors import SourceUnreadable
+def _read(data: bytes, suffix: str) -> ConvertedText:
+    from knowledge.model.errors import SourceUnreadable
     from knowledge.read.decoding import decode
-    from knowledge.read.loading import Converted, NoText
+    from knowledge.read.loading import ConvertedText, NoText
 
     try:
         made = documents.convert(data, suffix, decode=decode)
@@ -28,4 +28,4 @@ def _read(data: bytes, suffix: str) -> Converted:
         raise NoText(str(exc)) from exc
     except documents.DocumentError as exc:
         raise SourceUnreadable(str(exc)) from exc
-    return Converted(made.text, made.caveats)
+    return ConvertedText(made.text, made.caveats)

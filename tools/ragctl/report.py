@@ -10,8 +10,8 @@ from ragctl.console import note, show
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
+    from knowledge.model.values import Failure
     from knowledge.read.documents import Reading
-    from knowledge.types import Failure
 
 COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
 LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"

@@ -14,7 +14,7 @@ from ragctl.options import IndexDir, Json, Profile, cores, read_settings
 from ragctl.report import COUNTS, LABELS_OLDER
 
 if TYPE_CHECKING:
-    from knowledge.open.manifest import Source
+    from knowledge.model.manifest import Source
 
 COMES_BACK = "the next ragctl ingest of the same folder brings them back, unless a .ragignore there names them"
 
@@ -32,7 +32,7 @@ def rm(
     settings = read_settings(index=index, profile=profile)
 
     from knowledge.build.remove import remove
-    from knowledge.errors import IndexMissing
+    from knowledge.model.errors import IndexMissing
     from knowledge.open.place import folder_of, read_manifest
     from ragctl.embedders import for_questions
 

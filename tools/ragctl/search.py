@@ -16,7 +16,7 @@ from ragctl.modes import Mode, Search, best_documents, searcher, usual, words_me
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from knowledge.types import Hit
+    from knowledge.model.values import Hit
 
 RUN_HEADER = "query-id\tcorpus-id\tscore"
 SNIPPET_CHARS = 240

@@ -13,7 +13,7 @@ from ragctl.failures import CommandFailed
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from knowledge.types import Chunk
+    from knowledge.model.values import Chunk
 
 _ID = re.compile(r"(?:id_)?(\d{1,18})")
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import documents
-from ragctl.asked import Asked, is_address, is_one_of
 from ragctl.console import progress
-from ragctl.fetching import Fetched, fetch
+from ragctl.fetching import FetchedPages, fetch
+from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 
 if TYPE_CHECKING:
     from knowledge.build.plan import Cut
+    from knowledge.model.values import Document, Failure
     from knowledge.read.documents import Reading
     from knowledge.read.loading import Outcome
-    from knowledge.read.walk import Found
-    from knowledge.types import Document, Failure
+    from knowledge.read.walk import FoundFile
 
 CACHE_NAME = ".web"
 """Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
@@ -27,7 +27,7 @@ IN_ONE_PROCESS_BYTES = 1_000_000
 """Less text than this is read and cut sooner than another process has started."""
 
 
-def gather(asked: Asked, *, cache: Path) -> Reading:
+def gather(asked: IngestRequest, *, cache: Path) -> Reading:
     """Read what was asked for; pages from the web are kept in the folder ``cache``.
 
     Raises:
@@ -39,7 +39,7 @@ def gather(asked: Asked, *, cache: Path) -> Reading:
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     web = [path for path in asked.paths if is_address(path)]
-    site = fetch(web, asked, cache=cache) if web else Fetched()
+    site = fetch(web, asked, cache=cache) if web else FetchedPages()
     sites = {path: path if path.is_dir() else path.parent for path in local}
     pages = Pages.beside(sites, base_url=asked.base_url)
     with progress("Reading") as on_progress:
@@ -74,7 +74,7 @@ def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
 
 
 def run_files(
-    function: Callable[[Found], tuple[Outcome, ...]], files: Sequence[Found]
+    function: Callable[[FoundFile], tuple[Outcome, ...]], files: Sequence[FoundFile]
 ) -> Iterable[tuple[Outcome, ...]]:
     """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
     from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, suffix
@@ -103,7 +103,7 @@ def _shown[T](results: Iterable[T], total: int) -> Iterable[T]:
             yield result
 
 
-def _size(files: Sequence[Found]) -> int:
+def _size(files: Sequence[FoundFile]) -> int:
     total = 0
     for found in files:
         try:
@@ -113,8 +113,8 @@ def _size(files: Sequence[Found]) -> int:
     return total
 
 
-def _lost_file(found: Found, reason: str) -> tuple[Outcome, ...]:
+def _lost_file(found: FoundFile, reason: str) -> tuple[Outcome, ...]:
+    from knowledge.model.values import Failure
     from knowledge.read.loading import shown_as
-    from knowledge.types import Failure
 
     return (Failure(shown_as(found), reason),)

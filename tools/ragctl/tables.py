@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragctl.asked import Asked, is_address
+from ragctl.ingest_request import IngestRequest, is_address
 
 
-def read_tables(asked: Asked) -> dict[str, str]:
+def read_tables(asked: IngestRequest) -> dict[str, str]:
     """The text of each table by its name: the option's, with the ending of the file (``acronyms.csv``).
 
     Raises:

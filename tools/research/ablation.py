@@ -1,4 +1,5 @@
-"""What each constant of ``knowledge.search.look`` does: nDCG@10 on public question sets, with bootstrap intervals.
+"""What each constant of ``knowledge.search.late_interaction`` does: nDCG@10 on public question sets, with bootstrap
+intervals.
 
 ``python -m research.ablation DATA`` reads ``DATA/<set>/{corpus,queries}.jsonl`` and ``qrels.tsv`` and prints the table
 of docs/retrieval.md. It runs the formula on plain arrays (all cosines exact, no Chroma), a passage in its chunks as
@@ -23,11 +24,11 @@ from knowledge.build.reading import FIT_CHUNKS, Text, texts_of
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.cut.embedding_text import embed_text
 from knowledge.embedding import MiniLM
+from knowledge.model.values import Reading
 from knowledge.read.documents import read
 from knowledge.search.codes import Projection, inverse_frequencies
 from knowledge.search.lexical import Lexical, write_lexical
 from knowledge.search.windows import window_vectors
-from knowledge.types import Reading
 
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
 QUESTIONS = 1000

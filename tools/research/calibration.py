@@ -21,16 +21,16 @@ from evaluate.beir import read_qrels, read_queries
 from evaluate.fitting import fitted
 from evaluate.goals import Goal
 from evaluate.judged import Asker, Case
-from evaluate.labelled import Labelled, read_questions
+from evaluate.labelled import LabelledQuestion, read_questions
 from evaluate.platt import SHIPPED, chances, quality
 from evaluate.thresholds import Scores, errors
 from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.model.values import View
 from knowledge.read.documents import read
 from knowledge.search.signals import QUANTILE, Calibration
-from knowledge.types import View
-from rag.wiring import build_service
+from rag.wiring import build_application
 from ragctl.options import read_settings
 from research.logistic import Floats
 
@@ -56,17 +56,17 @@ def observe(name: str, data: Path, cache: Path) -> tuple[list[Case], list[float]
         public = name in PUBLIC
         source, profile = (data / name / "corpus.jsonl", "waypoint") if public else (Path("samples", name), name)
         ingest(read([source]).documents, target=cache / name, embedder=MiniLM())
-        service = build_service(read_settings(index=str(cache / name), profile=profile))
+        service = build_application(read_settings(index=str(cache / name), profile=profile))
         questions = _public(data, name) if public else read_questions(source / "asked.jsonl")
         cases = [asdict(case) for case in Asker(service.pipeline).cases(questions) if case]
         with service.index.lease() as index:
-            looks = [index.look([View(text)], k=1).evidence for text in background()]
+            looks = [index.search([View(text)], k=1).evidence for text in background()]
         kept.write_text(json.dumps([cases, [look.score for look in looks if look]]), encoding="utf-8")
     cases, scores = json.loads(kept.read_text(encoding="utf-8"))
     return [Case(**case) for case in cases], scores
 
 
-def _public(data: Path, name: str) -> Iterator[Labelled]:
+def _public(data: Path, name: str) -> Iterator[LabelledQuestion]:
     folder = data / name
     qrels, shuffled = read_qrels(folder / "qrels.tsv"), random.Random(0)  # noqa: S311 - no secret
     lines = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines() if name.startswith("squad") else []
@@ -74,11 +74,11 @@ def _public(data: Path, name: str) -> Iterator[Labelled]:
     asked = [query for query in read_queries(folder / "queries.jsonl") if query[0] in qrels]
     for number, text in shuffled.sample(asked, min(QUESTIONS, len(asked))):
         expected = tuple(document for document, gain in qrels[number].items() if gain)
-        yield Labelled(question=text, expected=expected, answer=answers.get(number, ""), answerable=True)
+        yield LabelledQuestion(question=text, expected=expected, answer=answers.get(number, ""), answerable=True)
     near = folder / "unanswerable.jsonl"
     far = (data / "out_of_scope" / "queries.txt").read_text(encoding="utf-8").splitlines()
     for text in [text for _, text in read_queries(near)] if near.exists() else filter(None, far):
-        yield Labelled(question=text, answerable=False)
+        yield LabelledQuestion(question=text, answerable=False)
 
 
 def halves(cases: Sequence[Case], answerable: int, seed: int) -> tuple[list[Case], list[Case]]:

@@ -1,4 +1,4 @@
-"""Fits the weights of ``rag.stages.score.calibrated``, and tells how its chances hold on a corpus it did not see.
+"""Fits the weights of ``rag.answer.confidence.calibrated``, and tells how its chances hold on a corpus it did not see.
 
 ``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
 folder ``CACHE`` keeps the indexes (``research.doubles``). Of what passes the gate three regressions are fitted:
@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from evaluate.intervals import above
-from rag.stages.score.calibrated import CHOSEN, KNOWN, QUOTED, signals
+from rag.answer.confidence.calibrated import CHOSEN, KNOWN, QUOTED, signals
 from rag.values.answer import Confidence, Proceed
-from rag.values.draft import Said
+from rag.values.draft import ConfidenceInput
 from research.doubles import QUOTES, Doubles, Problem, far_problems, public_problems, service_of
 from research.logistic import Floats, calibration_error, logistic, probability
 
@@ -55,7 +55,7 @@ class Recorder:
     values: Mapping[str, float] | None = None
     none: Confidence = field(default_factory=lambda: Confidence("Low", 0.0, ""))
 
-    def __call__(self, said: Said, found: Proceed) -> Confidence:
+    def __call__(self, said: ConfidenceInput, found: Proceed) -> Confidence:
         self.values = signals(said, found)
         return self.none
 

@@ -24,20 +24,20 @@ from typing import Any
 import numpy as np
 
 from evaluate.beir import read_qrels, read_queries
-from evaluate.labelled import Labelled, names, read_questions
+from evaluate.labelled import LabelledQuestion, names, read_questions
 from evaluate.words import contains, squad_tokens
 from knowledge.build.ingest import ingest
+from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
 from knowledge.embedding import MiniLM
-from knowledge.open.manifest import MANIFEST_NAME
+from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from knowledge.search.units import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.stages.write.extractive import ExtractiveWriter
-from rag.stages.write.runs import HEADING_SHARE, units_of
 from rag.values.answer import Answer, Chunk, Completion, Context, Deadline, Passage, Question
 from rag.values.draft import Draft
-from rag.wiring import Service, build_service
+from rag.wiring import Application, build_application
+from rag.write.extractive import ExtractiveWriter
+from rag.write.runs import HEADING_SHARE, units_of
 from ragctl.options import read_settings
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -224,7 +224,7 @@ def sample_problems(folder: Path) -> Iterator[Problem]:
             yield Problem(one.question, "asked", partial(_says, one))
 
 
-def _says(wanted: Labelled, piece: Piece) -> bool:
+def _says(wanted: LabelledQuestion, piece: Piece) -> bool:
     expected = {name.casefold() for name in wanted.expected}
     return bool(expected & names(piece.passage.hit.chunk)) and contains(piece.said, wanted.answer)
 
@@ -239,7 +239,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
-def service_of(name: str, data: Path, cache: Path) -> Service:
+def service_of(name: str, data: Path, cache: Path) -> Application:
     """The service over a sample, in its own profile, or over a public set; ``cache`` keeps its index."""
     sample = SAMPLES / name
     if not (cache / name / MANIFEST_NAME).exists():
@@ -247,4 +247,4 @@ def service_of(name: str, data: Path, cache: Path) -> Service:
         kept = [document for document in documents if sample.exists() or has(document.doc_id)]
         ingest(kept, target=cache / name, embedder=MiniLM())
     profile = name if sample.exists() else "waypoint"
-    return build_service(read_settings(index=str(cache / name), profile=profile))
+    return build_application(read_settings(index=str(cache / name), profile=profile))

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from evaluate.intervals import above, ece
-from rag.stages.after.route import ConfidenceRouter
-from rag.wiring import Service
+from rag.answer.route import ConfidenceRouter
+from rag.wiring import Application
 from research.alterations import ALTERATIONS
 from research.doubles import (
     QUOTES,
@@ -104,7 +104,7 @@ def ask(name: str, data: Path, cache: Path) -> list[Told]:
     return [told for problem in problems for told in doubles.answers(problem)]
 
 
-def ask_altered(service: Service, problems: Iterable[Problem]) -> Iterator[Told]:
+def ask_altered(service: Application, problems: Iterable[Problem]) -> Iterator[Told]:
     """Of each problem the unit that answers it, true and altered in each way, as the words of a model.
 
     ``double`` is the kind of alteration, ``TRUE`` or ``WRITTEN``. None where the unit was not packed.

@@ -26,6 +26,7 @@ from evaluate.beir import read_qrels, read_queries
 from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.model.values import View
 from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from knowledge.search.lexical import Lexical
@@ -39,7 +40,6 @@ from knowledge.search.signals import (
     LEXICAL_SHARE,
     QUANTILE,
 )
-from knowledge.types import View
 from research.logistic import Floats, calibration_error, logistic, probability
 
 QUESTIONS, TOP, RESAMPLES, LABELLED = 500, 8, 1000, 0.6
@@ -117,7 +117,7 @@ def _short(text: str, lexical: Lexical) -> str:
 
 def _look(index: Index, text: str) -> tuple[Signals, set[str]]:
     """The product's signals and others that were tried, and the documents found first."""
-    found = index.look([View(text)], k=20)
+    found = index.search([View(text)], k=20)
     evidence, first = found.evidence, found.hits[0]
     assert evidence is not None and first.match is not None  # noqa: S101, PT018 - a fresh index has both
     met = first.match.similarities.max(axis=1, initial=-1)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
-from rag.stages.admit.remarks import KINDS, Utterances
+from rag.ask.admit.remarks import KINDS, Utterances
 from rag.values.stored import quantise
 from rag.wiring.remarks import PLACE
 

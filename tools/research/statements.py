@@ -19,11 +19,11 @@ from typing import Self
 from evaluate.beir import read_qrels, read_queries
 from knowledge.build.ingest import ingest
 from knowledge.cut.quotable import quotable
+from knowledge.cut.quote_spans import Kind
 from knowledge.embedding import MiniLM
+from knowledge.model.values import Chunk, View
 from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
-from knowledge.search.units import Kind
-from knowledge.types import Chunk, View
 from research.alterations import ALTERATIONS, Source, counted, names
 
 TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
@@ -164,7 +164,7 @@ def _similar(one: _Statement, index: Index, chunks: Mapping[str, Sequence[Chunk]
     """The best document that the index finds for the question of a statement, but its own and those that quote it."""
     own = {chunk.doc_id for chunk in one.held}
     said = " ".join(one.text.split())
-    for hit in index.look([View(one.question)], k=20).hits:
+    for hit in index.search([View(one.question)], k=20).hits:
         document = hit.chunk.doc_id
         if document not in own and not any(said in " ".join(chunk.text.split()) for chunk in chunks[document]):
             return document

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluate.intervals import above
-from knowledge.claims import Copied
 from knowledge.embedding import MiniLM
+from knowledge.model.claims import Fidelity
 from knowledge.open.index import Index
 from knowledge.search.support import INTERCEPT, PARTIAL, WEIGHTS
 from research.logistic import Floats, logistic, probability
@@ -46,7 +46,7 @@ type Mask = NDArray[np.bool_]
 class Observed:
     """What the check sees of the statements of a set: ``rows`` has shape (statements, signals).
 
-    ``copied`` says how each stands to the place that shares most of its words, as ``Copied`` numbers it.
+    ``copied`` says how each stands to the place that shares most of its words, as ``Fidelity`` numbers it.
     """
 
     name: str
@@ -100,7 +100,7 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
 
 def _signals(index: Index, item: Item, model: MiniLM) -> Mapping[str, float]:
     """The signals of the product itself; ``Index.support`` makes chances of them."""
-    looker = index._looker
+    looker = index._late_search
     assert looker is not None  # noqa: S101 - a fresh index has it
     held, places = looker.held([item.text], index.fetch(item.chunks)), range(len(item.chunks))
     return {**held.signals(0, places), "copied": max(held.copied(0, place) for place in places)}
@@ -210,13 +210,13 @@ def verdicts_table(judge: Judge) -> None:
     shipped = np.array([*(WEIGHTS[name] for name in SIGNALS), INTERCEPT])
     print("\n| statements | how many | supported | in other words | unsupported |\n|---|---|---|---|---|")
     for one in (judge.fitted, *judge.others, *judge.labelled):
-        likely = (judge.chances(one, shipped) >= PARTIAL) & (one.copied > Copied.CHANGED)
+        likely = (judge.chances(one, shipped) >= PARTIAL) & (one.copied > Fidelity.CHANGED)
         judged = ~one.first_half if one is judge.fitted else np.full(len(one.kind), True)
         for origin in sorted(set(one.origin)):
             masks = {"true": one.true(origin), **{kind: one.false(origin, kind) for kind in sorted(set(one.kind))}}
             for kind, mask in masks.items():
                 some = mask & judged
-                taken = likely & (one.copied == Copied.SAME)
+                taken = likely & (one.copied == Fidelity.SAME)
                 shares = [100 * np.mean(verdict[some]) for verdict in (taken, likely & ~taken, ~likely)]
                 if some.any():
                     cells = " | ".join(f"{share:.0f}" for share in shares)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rag.config.settings import Settings, load
 from rag.profiles import PROFILES
 from rag.values.answer import Deadline, Question
-from rag.wiring.service import build_service
+from rag.wiring.application import build_application
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def measure(profile: str) -> dict[str, Any]:
             "LLM_API_KEY": "none",
             "RERANK_MODEL": RERANKER,
         }
-        pipeline = build_service(load(Settings)).pipeline
+        pipeline = build_application(load(Settings)).pipeline
         answers = [pipeline.run(Question(text=text), deadline=Deadline.after(60, pipeline.clock)) for text in asked]
     answered = sum(answer.completion is not None for answer in answers)
     models = {

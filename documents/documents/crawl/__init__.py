@@ -17,9 +17,9 @@ from documents.crawl.result import pages
 from documents.crawl.visit import copy_of
 from documents.crawl.world import World
 from documents.errors import Unreadable
-from documents.values import Crawled, Failure, Limits, Page
+from documents.values import CrawlResult, Failure, Limits, Page
 
-__all__ = ["Crawled", "Limits", "Page", "crawl"]
+__all__ = ["CrawlResult", "Limits", "Page", "crawl"]
 
 
 def crawl(
@@ -30,7 +30,7 @@ def crawl(
     allow_hosts: frozenset[str] = frozenset(),
     on_progress: Callable[[int, int | None], None] | None = None,
     world: World | None = None,
-) -> Crawled:
+) -> CrawlResult:
     """Fetch what ``address`` stands for: the pages of a sitemap, the pages of a folder, or one page.
 
     ``cache`` is a folder of this program's; each address has its own folder in it, and later runs ask only for what
@@ -53,7 +53,7 @@ def crawl(
 
 def _crawl(
     start: str, cache: Cache, limits: Limits, allow_hosts: frozenset[str], on_progress: OnProgress, world: World
-) -> Crawled:
+) -> CrawlResult:
     pace = Pace(per_second=limits.per_second, world=world)
     with Client(limits=limits, allow_hosts=allow_hosts, world=world, pace=pace) as client:
         try:
@@ -69,10 +69,10 @@ def _crawl(
     if doubles := len(visits) - len(found):
         skipped["the same page at another address"] += doubles
     cache.prune([visited.entry for visited in visits if visited.entry])
-    return Crawled(pages=found, failed=crawling.failed, lost=_lost(crawling.failed), skipped=dict(skipped))
+    return CrawlResult(pages=found, failed=crawling.failed, lost=_lost(crawling.failed), skipped=dict(skipped))
 
 
-def _without_rules(start: str, error: robots.Unreachable, cache: Cache) -> Crawled:
+def _without_rules(start: str, error: robots.Unreachable, cache: Cache) -> CrawlResult:
     if error.refused:
         raise Unreadable(f"{start} is not read: {error}") from error
     visits = [copy_of(entry, cache) for entry in cache.entries()]
@@ -82,7 +82,7 @@ def _without_rules(start: str, error: robots.Unreachable, cache: Cache) -> Crawl
         "run the same command again later"
     )
     failed = (Failure(robots.address(start), sentence),)
-    return Crawled(pages=pages(visits, changed={}, cache=cache), failed=failed, lost=_lost(failed))
+    return CrawlResult(pages=pages(visits, changed={}, cache=cache), failed=failed, lost=_lost(failed))
 
 
 def _lost(failed: tuple[Failure, ...]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from documents.crawl.listing import Listing
 from documents.crawl.replies import Client, Exhausted, Trouble
 from documents.crawl.robots import Rules
 from documents.crawl.scope import ANOTHER_HOST, Scope
-from documents.crawl.visit import NotTaken, Visited, copy_of, visit
+from documents.crawl.visit import NotTaken, VisitedPage, copy_of, visit
 from documents.crawl.world import World
 from documents.errors import Unreadable
 from documents.values import MIB, Failure, Limits
@@ -25,7 +25,7 @@ class Crawl:
     """One crawl as it goes. ``pages`` are what was found, by address, in the order of finding."""
 
     def __init__(self, *, start: str, client: Client, cache: Cache, rules: Rules, limits: Limits, world: World) -> None:
-        self.pages: dict[str, Visited] = {}
+        self.pages: dict[str, VisitedPage] = {}
         self._start, self._rules, self._limits, self._world = start, rules, limits, world
         self._client, self._cache = client, cache
         self._scope = Scope(start)
@@ -95,7 +95,7 @@ class Crawl:
                 self._begin(visited)
             self._take(url, visited)
 
-    def _begin(self, visited: Visited) -> None:
+    def _begin(self, visited: VisitedPage) -> None:
         self._scope.begin(visited.url)
         if visited.sitemap:
             self._scope.follow = False
@@ -106,7 +106,7 @@ class Crawl:
                 if address is not None and self.frontier.know(address):
                     self._listing.read(address)
 
-    def _take(self, url: str, visited: Visited) -> None:
+    def _take(self, url: str, visited: VisitedPage) -> None:
         self.frontier.know(visited.url)
         if visited.entry is not None:
             self.pages.setdefault(visited.url, visited.without_links())

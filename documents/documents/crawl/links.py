@@ -19,7 +19,7 @@ _READ = SoupStrainer(["a", "base", "link", "meta"])
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PageLinks:
     """Addresses are in normal form; ``moved`` is whether the page only sends its reader on."""
 
     links: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Said:
     moved: bool = False
 
 
-def read(html: str, url: str) -> Said:
+def read(html: str, url: str) -> PageLinks:
     """What the page ``html``, found at ``url``, says. Links marked ``nofollow`` are left out."""
     page = BeautifulSoup(html, _PARSER, parse_only=_READ)
     base = _base(page, url)
@@ -41,7 +41,7 @@ def read(html: str, url: str) -> Said:
     targets = [found for content in sent_on if (found := _target(content))]
     links = [*_addresses(targets, base), *_addresses(_hrefs(page.select("a[href]")), base)]
     canonical = _addresses(_hrefs(page.select("link[rel~=canonical][href]")), base)
-    return Said(tuple(dict.fromkeys(links)), next(canonical, ""), directives(meta), bool(targets))
+    return PageLinks(tuple(dict.fromkeys(links)), next(canonical, ""), directives(meta), bool(targets))
 
 
 def _base(page: BeautifulSoup, url: str) -> str:

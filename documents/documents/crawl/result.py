@@ -10,11 +10,11 @@ from urllib.parse import unquote, urlsplit
 
 from documents.crawl.addresses import path_name, short_hash
 from documents.crawl.cache import Cache, Entry
-from documents.crawl.visit import Visited
+from documents.crawl.visit import VisitedPage
 from documents.values import Page
 
 
-def pages(visits: Sequence[Visited], *, changed: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:
+def pages(visits: Sequence[VisitedPage], *, changed: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:
     """The pages of ``visits`` in their order. ``changed`` is when sitemaps say that an address changed (ISO)."""
     found = _each_text_once(visits)
     own = {entry.url for entry, _ in found}
@@ -32,7 +32,7 @@ def pages(visits: Sequence[Visited], *, changed: Mapping[str, str], cache: Cache
     )
 
 
-def _each_text_once(visits: Sequence[Visited]) -> list[tuple[Entry, str]]:
+def _each_text_once(visits: Sequence[VisitedPage]) -> list[tuple[Entry, str]]:
     found: dict[str, tuple[Entry, str]] = {}
     for visited in visits:
         if visited.entry is not None:

@@ -19,7 +19,7 @@ class NotTaken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class VisitedPage:
     """``entry`` is None when the page is not for the index (``reason``) and only its links count.
 
     ``sitemap`` is the body when it turned out to be a sitemap.
@@ -27,16 +27,16 @@ class Visited:
 
     url: str
     entry: Entry | None = None
-    said: links.Said = links.Said()  # noqa: RUF009  # frozen
+    said: links.PageLinks = links.PageLinks()  # noqa: RUF009  # frozen
     reason: str = ""
     sitemap: bytes = b""
 
-    def without_links(self) -> Visited:
+    def without_links(self) -> VisitedPage:
         """The same, for keeping: links are many, and were used."""
         return replace(self, said=replace(self.said, links=()))
 
 
-def visit(url: str, *, client: Client, cache: Cache, world: World, hop: Callable[[str], str], first: bool) -> Visited:
+def visit(url: str, *, client: Client, cache: Cache, world: World, hop: Callable[[str], str], first: bool) -> VisitedPage:
     """Fetch ``url``. ``first`` is whether it is the address that was given, which may be a sitemap.
 
     Raises:
@@ -67,11 +67,11 @@ def visit(url: str, *, client: Client, cache: Cache, world: World, hop: Callable
     if first:
         body = _unpacked(reply.body)
         if sitemap.is_sitemap(body):
-            return Visited(reply.url, sitemap=body)
+            return VisitedPage(reply.url, sitemap=body)
     return _taken(reply, cache, world)
 
 
-def copy_of(entry: Entry, cache: Cache) -> Visited:
+def copy_of(entry: Entry, cache: Cache) -> VisitedPage:
     """The page as the cache has it, for one that cannot be fetched now."""
     return _judged(entry, cache.file(entry).read_bytes())
 
@@ -87,7 +87,7 @@ def _unpacked(body: bytes) -> bytes:
         raise Trouble(f"it {exc}") from exc
 
 
-def _taken(reply: Reply, cache: Cache, world: World) -> Visited:
+def _taken(reply: Reply, cache: Cache, world: World) -> VisitedPage:
     declared, charset = reply.media_type
     suffix = kinds.suffix(reply.body, declared, reply.url)
     if suffix is None:
@@ -113,18 +113,18 @@ def _taken(reply: Reply, cache: Cache, world: World) -> Visited:
     return visited
 
 
-def _judged(entry: Entry, body: bytes) -> Visited:
-    said = links.Said()
+def _judged(entry: Entry, body: bytes) -> VisitedPage:
+    said = links.PageLinks()
     if entry.suffix == kinds.HTML:
         said = links.read(body.decode("utf-8-sig", errors="replace"), entry.url)
     words = said.directives | robots.directives([entry.robots])
     if "nofollow" in words:
         said = replace(said, links=())
     if "noindex" in words:
-        return Visited(entry.url, said=said, reason="noindex")
+        return VisitedPage(entry.url, said=said, reason="noindex")
     if said.moved:
-        return Visited(entry.url, said=said, reason="only sends its reader on")
-    return Visited(entry.url, entry, said)
+        return VisitedPage(entry.url, said=said, reason="only sends its reader on")
+    return VisitedPage(entry.url, entry, said)
 
 
 def _validators(reply: Reply, entry: Entry) -> dict[str, str]:

@@ -21,7 +21,7 @@ RagError
 │   └── StoreOutOfReach                  the same, and the next call would find no better
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
-knowledge.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
+knowledge.model.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
 index_mismatch) and SearchFailed (pipeline_error).
 
 ``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers

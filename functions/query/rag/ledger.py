@@ -43,7 +43,7 @@ class Ledger:
         finally:
             self.timings[slot] = self.timings.get(slot, 0.0) + 1000 * (self.clock() - start)
 
-    def soft[T](self, slot: str, call: Callable[[], T], default: T, *, needs_s: float = 0.0) -> T:
+    def optional[T](self, slot: str, call: Callable[[], T], default: T, *, needs_s: float = 0.0) -> T:
         """Call an optional stage; when it fails, log it, name it in ``skipped`` and go on with ``default``.
 
         One that may take more seconds (``needs_s``) than are left is not called.

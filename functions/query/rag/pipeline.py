@@ -7,22 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.answer.cited import build_related_docs, build_sources
-from rag.answer.finish import Finish, removed_note
-from rag.answer.growing import Read, read_answer
+from rag.answer.citations import build_related_docs, build_sources
+from rag.answer.confidence.formulas import NOT_ANSWERED
+from rag.answer.confidence.held_to_sources import held_to_sources
+from rag.answer.declined import declined
+from rag.answer.feedback_log import FeedbackLog, grounds
+from rag.answer.finish import AnswerFinisher, removed_note
+from rag.answer.growing import ReadAnswer, read_answer
 from rag.answer.read import MAX_CHARS
+from rag.answer.route import routed
+from rag.ask.cache.answer_cache import CacheSlot
+from rag.ask.cache.frozen_answer import thaw
+from rag.ask.conversation.conversation import Conversation, asked_again
+from rag.find.refine.rerank import LlmRerank
 from rag.ledger import Ledger
 from rag.ports import OnText, Remarks, Retriever, Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Route, Score
-from rag.stages.after.feedback_log import FeedbackLog, grounds
-from rag.stages.after.route import routed
-from rag.stages.cache.answer_cache import CacheSlot
-from rag.stages.cache.frozen_answer import thaw
-from rag.stages.conversation.conversation import Conversation, asked_again
-from rag.stages.gate.declined import declined
-from rag.stages.refine.rerank import LlmRerank
-from rag.stages.score.confidence import NOT_ANSWERED
-from rag.stages.score.held_to_sources import held_to_sources
 from rag.values.answer import (
     Answer,
     Completion,
@@ -32,11 +32,11 @@ from rag.values.answer import (
     Hit,
     Proceed,
     Question,
-    Refined,
+    RefinedHits,
     SearchQuery,
 )
 from rag.values.chat import STOPPED
-from rag.values.draft import CLOSEST, Draft, Said
+from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status, text_alone
 from rag.values.stored import Turn
 
@@ -51,7 +51,7 @@ class Pipeline:
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
     in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``conversation``, ``cache``,
     ``learn``, ``rerank``, its check and judge of statements, and ``feedback`` may fail: see ``Answer.skipped``. In a
-    block of ``sparing`` stores keep nobody waiting for long.
+    block of ``store_budget`` stores keep nobody waiting for long.
     """
 
     profile: str
@@ -70,14 +70,14 @@ class Pipeline:
     gate: Gate
     pack: Pack
     write: Writer
-    answering: Finish
+    answering: AnswerFinisher
     score: Score
     route: Route | None = None
     feedback: FeedbackLog | None = None
     categories: Mapping[str, str]
     clock: Callable[[], float]
     new_id: Callable[[], str]
-    sparing: Callable[[], AbstractContextManager[object]] = nullcontext
+    store_budget: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def run(
         self, question: Question, *, deadline: Deadline, on_text: OnText | None = None, listen: Listen | None = None
@@ -94,7 +94,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen or text_alone(on_text))
         start = self.clock()
-        with self.sparing(), ledger.reported():
+        with self.store_budget(), ledger.reported():
             draft = self.prepare(question, ledger)
             completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)
@@ -128,7 +128,7 @@ class Pipeline:
         draft = self._looked_up(draft, self.cache, ledger) if self.cache and not history else draft
         return draft if draft.cached else self._retrieved(draft, ledger)
 
-    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Completion | None, Read | None]:
+    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Completion | None, ReadAnswer | None]:
         """The completion, and what was read of it while it came.
 
         None, and no model call, where the gate declined or the cache answered.
@@ -148,7 +148,9 @@ class Pipeline:
             growing.listen, ledger.listen = None, None  # nobody is there
         return completion, None if completion.quotes else growing.end(completion.text)
 
-    def finish(self, draft: Draft, completion: Completion | None, ledger: Ledger, read: Read | None = None) -> Answer:
+    def finish(
+        self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ReadAnswer | None = None
+    ) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
@@ -163,7 +165,13 @@ class Pipeline:
         return routed(answer, self.route)
 
     def _answered(
-        self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger, read: Read | None
+        self,
+        draft: Draft,
+        context: Context,
+        evidence: Proceed,
+        made: Completion,
+        ledger: Ledger,
+        read: ReadAnswer | None,
     ) -> Answer:
         ledger.tell(Status("checking"))
         if len(made.text) > MAX_CHARS:
@@ -177,7 +185,7 @@ class Pipeline:
             ledger.events.append("prompt_leak")
         confidence = NOT_ANSWERED
         if not done.refused:
-            said = Said(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
+            said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
             held = partial(held_to_sources, score, cited=done.cited, removed=done.removed, unchecked=done.unchecked)
             confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial)
@@ -205,7 +213,7 @@ class Pipeline:
 
     def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
         key = cache.key(draft.query, draft.question)
-        return replace(draft, key=key, cached=ledger.soft("cache", partial(cache.get, key, draft.query), None))
+        return replace(draft, key=key, cached=ledger.optional("cache", partial(cache.get, key, draft.query), None))
 
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
@@ -225,26 +233,26 @@ class Pipeline:
         query = replace(draft.query, trail=trail)
         return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
-    def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> Refined:
+    def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
         """The same hits in the order that feedback, dates and a model give them."""
-        refined = Refined(hits)
+        refined = RefinedHits(hits)
         if self.learn:
-            refined = ledger.soft("feedback", partial(self.learn, hits, question), refined)
+            refined = ledger.optional("feedback", partial(self.learn, hits, question), refined)
         for order in self.order:
             refined = refined.then(ledger.time("refine", order, refined.hits, question))
         if self.rerank:
-            same = Refined(refined.hits)
-            refined = refined.then(ledger.soft("rerank", partial(self.rerank, same.hits, question, ledger), same))
+            same = RefinedHits(refined.hits)
+            refined = refined.then(ledger.optional("rerank", partial(self.rerank, same.hits, question, ledger), same))
         return refined
 
     def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:
-            ledger.soft("memory", partial(talk.remember, answer), None)
+            ledger.optional("memory", partial(talk.remember, answer), None)
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            ledger.soft("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
+            ledger.optional("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
         if log := self.feedback:
-            ledger.soft("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
+            ledger.optional("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)

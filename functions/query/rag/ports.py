@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from rag.values.answer import (
-    Borne,
     Chunk,
     Claim,
     Completion,
@@ -19,11 +18,12 @@ from rag.values.answer import (
     Deadline,
     Decline,
     Embedder,
-    Found,
     Hit,
     Message,
     Question,
     SearchQuery,
+    SearchResult,
+    SupportVerdict,
     View,
     Where,
 )
@@ -31,8 +31,8 @@ from rag.values.chat import OnText as OnText
 from rag.values.stored import CachedAnswer, CacheHit, ResponseRecord, Turn, Vote
 
 if TYPE_CHECKING:
+    from knowledge.model.values import Vector
     from knowledge.search.candidates import Candidates
-    from knowledge.types import Vector
 
 
 class OpenIndex(Protocol):
@@ -45,10 +45,10 @@ class OpenIndex(Protocol):
 
     @property
     def late(self) -> bool:
-        """Whether it has token vectors, so that ``look`` finds something."""
+        """Whether it has token vectors, so that ``search`` finds something."""
         ...
 
-    def search(
+    def nearest(
         self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
         """The ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
@@ -67,7 +67,7 @@ class OpenIndex(Protocol):
         """
         ...
 
-    def look(self, views: Sequence[View], *, k: int, where: Where | None = None) -> Found:
+    def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
         """The ``k`` best chunks by all signals of the index, for the question ``views[0]`` and its other views.
 
         Raises:
@@ -80,7 +80,7 @@ class OpenIndex(Protocol):
         """How many word pieces ``text`` has: what ``support`` takes grows with them. IndexMismatch as there."""
         ...
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
         """How likely each of ``claims`` is borne out by its own chunks together, else by each of those ``among``.
 
         Raises:
@@ -109,7 +109,7 @@ class Index(Protocol):
 class Retriever(Protocol):
     """Finds chunks."""
 
-    def __call__(self, query: SearchQuery) -> Found:
+    def __call__(self, query: SearchQuery) -> SearchResult:
         """The best hits for ``query``, best first, scores on the retriever's scale.
 
         Raises:
@@ -120,7 +120,7 @@ class Retriever(Protocol):
 
 
 class Remarks(Protocol):
-    """Answers in kind what asks about nothing: see ``rag.stages.admit.remarks``."""
+    """Answers in kind what asks about nothing: see ``rag.ask.admit.remarks``."""
 
     def __call__(
         self, question: Question, history: Callable[[], Sequence[Turn]], *, alone: bool

@@ -9,20 +9,20 @@ from rag.values.answer import (
     Confidence,
     Context,
     Decline,
-    Found,
     Hit,
     Proceed,
     Question,
-    Refined,
+    RefinedHits,
     Routing,
     SearchQuery,
+    SearchResult,
 )
-from rag.values.draft import Said
+from rag.values.draft import ConfidenceInput
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
-type Refine = Callable[[tuple[Hit, ...], Question], Refined]
-type Gate = Callable[[Found, Question], Proceed | Decline]
+type Refine = Callable[[tuple[Hit, ...], Question], RefinedHits]
+type Gate = Callable[[SearchResult, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Score = Callable[[Said, Proceed], Confidence]
+type Score = Callable[[ConfidenceInput, Proceed], Confidence]
 type Route = Callable[[Answer], Routing]

@@ -17,7 +17,7 @@ from rag.values.answer import Deadline
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
-    from rag.wiring import Service
+    from rag.wiring import Application
     from routes.streams import ResponseStream
 
 MAX_BODY_BYTES = 64 * 1024
@@ -34,7 +34,7 @@ class Call:
     """
 
     event: APIGatewayProxyEvent
-    service: Service
+    service: Application
     deadline: Deadline
     stream: ResponseStream | None = None
 

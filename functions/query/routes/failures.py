@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from knowledge.errors import IndexUnavailable
+from knowledge.model.errors import IndexUnavailable
 from rag.errors import BadRequest, LlmUnavailable, StoreUnavailable, TooManyVotes, UnknownChunk, UnknownResponse
 from rag.http.replies import QUERY, Wording, error_reply
 from rag.http.requests import BodyTooLarge, UnsupportedMediaType

@@ -14,13 +14,13 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from knowledge.errors import ModelMissing
-from knowledge.types import Reading
+from knowledge.model.errors import ModelMissing
+from knowledge.model.values import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 DEFAULT_MODEL_DIR = Path(__file__).resolve().parent.parent / "model"
 """Beside the package: layers/chroma/model in the repository, /opt/python/model in Lambda."""

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from subprocess import CalledProcessError
 
-from knowledge.errors import KnowledgeError
+from knowledge.model.errors import KnowledgeError
 from knowledge.open.index import DEFAULT_COLLECTION
 from layerbuilder import bill, chroma, index, sizes
 from layerbuilder.bytecode import CompileError

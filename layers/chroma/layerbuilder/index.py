@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 from knowledge.embedding import MiniLM
+from knowledge.model.manifest import MANIFEST_NAME, Manifest
+from knowledge.model.values import Embedder
 from knowledge.open.index import DEFAULT_COLLECTION, open_index
-from knowledge.open.manifest import MANIFEST_NAME, Manifest
 from knowledge.open.source import prepare, read_manifest, verify
-from knowledge.types import Embedder
 
 
 def build(out: Path, *, index: Path, collection: str = DEFAULT_COLLECTION, embedder: Embedder | None = None) -> None:

@@ -11,18 +11,18 @@ from evaluate.compare import Change, compare
 from evaluate.errors import UnusableFile
 from evaluate.figures import measure
 from evaluate.floors import broken, parse_limits
-from evaluate.judge import Judged
+from evaluate.judge import JudgedQuestion
 from evaluate.metrics import LIMITED
 from evaluate.page import page
 from evaluate.record import Report, as_json, read_old
 
 
-def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> Judged:
+def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> JudgedQuestion:
     fields = {"question": f"q{number}", "gold": "a", "answerable": True, "contained": right, "right": right}
-    return Judged(**{**fields, "ms": ms, "score": 80.0, "chars": 10, "cost_usd": 0.0, **more})  # type: ignore[arg-type]
+    return JudgedQuestion(**{**fields, "ms": ms, "score": 80.0, "chars": 10, "cost_usd": 0.0, **more})  # type: ignore[arg-type]
 
 
-def report(judged: list[Judged]) -> Report:
+def report(judged: list[JudgedQuestion]) -> Report:
     made = measure(judged, seed=0)
     return Report(
         profile="waypoint",
@@ -37,7 +37,9 @@ def report(judged: list[Judged]) -> Report:
     )
 
 
-def changes(new: list[Judged], old: list[Judged], values: dict[str, float] | None = None) -> dict[str, Change]:
+def changes(
+    new: list[JudgedQuestion], old: list[JudgedQuestion], values: dict[str, float] | None = None
+) -> dict[str, Change]:
     found = compare(measure(new, seed=0), new, values or {}, old, seed=0)
     return {change.metric.name: change for change in found}
 

@@ -9,7 +9,7 @@ import pytest
 
 from evaluate.drafting import by_template, parse
 from evaluate.drafts import Draft, spread_evenly
-from knowledge.types import Chunk
+from knowledge.model.values import Chunk
 
 
 def chunk(text: str, number: int = 1, **more: Any) -> Chunk:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evaluate.figures import Figure, label_notes, measure, worst, wrong
-from evaluate.judge import Judged, beginning, judge
-from evaluate.labelled import Labelled
+from evaluate.judge import JudgedQuestion, beginning, judge
+from evaluate.labelled import LabelledQuestion
 from evaluate.retrieval import ranking
-from evaluate.run import Told
+from evaluate.run import RunResult
 
 
 def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -19,7 +19,7 @@ def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
     return (prompt_tokens + 2 * completion_tokens) / 1_000_000 if model == "small" else None
 
 
-def told(question: str, answer: str = "", **more: Any) -> Told:
+def told(question: str, answer: str = "", **more: Any) -> RunResult:
     """A reply as the service gives it; without an answer it is refused."""
     reply = {
         "answer": answer or "I do not know.",
@@ -32,7 +32,7 @@ def told(question: str, answer: str = "", **more: Any) -> Told:
             "statements": [{"support": word, "citations": ["[x]"]} for word in more.get("says", ())],
         },
     }
-    return Told(
+    return RunResult(
         question=question,
         reply=reply,
         found=more.get("found", ()),
@@ -41,15 +41,15 @@ def told(question: str, answer: str = "", **more: Any) -> Told:
     )
 
 
-def labelled(question: str, **labels: Any) -> Labelled:
-    return Labelled(question=question, **labels)
+def labelled(question: str, **labels: Any) -> LabelledQuestion:
+    return LabelledQuestion(question=question, **labels)
 
 
-def one(labels: dict[str, Any], result: Told) -> Judged:
+def one(labels: dict[str, Any], result: RunResult) -> JudgedQuestion:
     return judge([labelled(result.question, **labels)], [result], usd)[0]
 
 
-def figures(judged: list[Judged]) -> dict[str, Figure]:
+def figures(judged: list[JudgedQuestion]) -> dict[str, Figure]:
     return {figure.metric.name: figure for figure in measure(judged, seed=0)}
 
 
@@ -144,7 +144,7 @@ def test_costs_are_told_only_where_every_price_is_known() -> None:
 
 
 def test_a_failure_counts_as_one_and_nowhere_else() -> None:
-    failed = one({"answer": "a", "answerable": True}, Told(question="2", failed="llm_unavailable"))
+    failed = one({"answer": "a", "answerable": True}, RunResult(question="2", failed="llm_unavailable"))
 
     found = figures([one({"answer": "a", "answerable": True}, told("1", "a")), failed])
 

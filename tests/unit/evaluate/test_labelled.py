@@ -8,7 +8,7 @@ import pytest
 
 from evaluate.drafts import Draft
 from evaluate.errors import UnusableFile
-from evaluate.labelled import Labelled, read_questions
+from evaluate.labelled import LabelledQuestion, read_questions
 
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path)
 
     (read,) = read_questions(path)
 
-    assert read == Labelled(
+    assert read == LabelledQuestion(
         question=draft.question, expected=("fees",), answer=draft.answer, answerable=True, draft=True
     )
 

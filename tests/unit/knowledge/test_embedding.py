@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knowledge.embedding import DEFAULT_MODEL_DIR, MiniLM
-from knowledge.errors import ModelMissing
+from knowledge.model.errors import ModelMissing
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "golden" / "minilm_reference.json").read_text(encoding="utf-8"))
 ROWS: list[dict[str, Any]] = REFERENCE["rows"]

@@ -11,10 +11,10 @@ import pytest
 from fakes_embedding import HashingEmbedder
 
 from knowledge.build.ingest import ingest
-from knowledge.errors import IndexDamaged, IndexUnavailable
+from knowledge.model.errors import IndexDamaged, IndexUnavailable
+from knowledge.model.values import Document
 from knowledge.open.index import open_index
 from knowledge.open.source import read_manifest, verify
-from knowledge.types import Document
 from layerbuilder import __main__ as program
 from layerbuilder import index as index_layer
 
@@ -96,7 +96,7 @@ def test_a_chroma_folder_made_elsewhere_is_copied_and_opens(tmp_path: Path) -> N
     for path in copied.rglob("*"):
         path.chmod(0o555)
     with closing(open_index(copied, embedder=embedder)) as opened:
-        hits = opened.search(embedder.embed(["five days"])[0], k=1)
+        hits = opened.nearest(embedder.embed(["five days"])[0], k=1)
         assert (opened.chunks, hits[0].chunk.text) == (2, "Permits take five days.")
 
 

@@ -28,8 +28,8 @@ def test_times_add_up_by_slot() -> None:
 
 def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     this = ledger()
-    assert this.soft("cache", fail, 7) == 7
-    assert this.soft("cache", lambda: 8, 7) == 8
+    assert this.optional("cache", fail, 7) == 7
+    assert this.optional("cache", lambda: 8, 7) == 8
     assert (this.skipped, this.timings) == (["cache"], {"cache": 2000.0})
     assert "cache is skipped: StoreUnavailable: down" in caplog.text
 
@@ -39,7 +39,7 @@ def test_an_interrupt_is_not_caught() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ledger().soft("cache", stop, 7)
+        ledger().optional("cache", stop, 7)
 
 
 def failed(calls: int, retries: int) -> LlmUnavailable:

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
-from knowledge.errors import IndexMissing
-from rag.answer.check import Checked
+from knowledge.model.errors import IndexMissing
+from rag.answer.check import CheckedAnswer
+from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
+from rag.answer.route import ConfidenceRouter
 from rag.answer.tree import Tree
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, waypoint
-from rag.stages.after.route import ConfidenceRouter
-from rag.stages.score.confidence import NO_SOURCES, NOT_ANSWERED
 from rag.values.answer import (
     Answer,
     Completion,
@@ -23,11 +23,11 @@ from rag.values.answer import (
     Deadline,
     Decline,
     Evidence,
-    Found,
     Proceed,
     Question,
     Routing,
     SearchQuery,
+    SearchResult,
     Usage,
 )
 from rag.values.events import Delta, Event, Patch, Reading, Status
@@ -146,10 +146,10 @@ def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
     evidence = make_evidence(0.4)
     seen: list[Evidence | None] = []
 
-    def retrieve(query: SearchQuery) -> Found:
-        return Found(HITS, evidence, trail=("searched otherwise",))
+    def retrieve(query: SearchQuery) -> SearchResult:
+        return SearchResult(HITS, evidence, trail=("searched otherwise",))
 
-    def gate(found: Found, question: Question) -> Proceed | Decline:
+    def gate(found: SearchResult, question: Question) -> Proceed | Decline:
         seen.append(found.evidence)
         return Proceed(found.hits, 4, found.evidence)
 
@@ -227,9 +227,9 @@ def test_an_answer_that_came_late_is_not_checked_and_never_looks_checked(
         clock.now += 27.0 - left_s
         return Completion(text="Five days [Import permits]. ".ljust(chars, "x"), model="m")
 
-    def check(tree: Tree, *_: object) -> Checked:
+    def check(tree: Tree, *_: object) -> CheckedAnswer:
         checked.append(tree)
-        return Checked(tree)
+        return CheckedAnswer(tree)
 
     def score(*_: object) -> Confidence:
         return Confidence("High", 100.0, "3 sources", raw=100.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowledge.errors import IndexLocked, IndexMissing
+from knowledge.model.errors import IndexLocked, IndexMissing
 from rag.errors import ConfigurationError, EmptyQuery, LlmUnavailable
 from ragctl.failures import CommandFailed, Problem, describe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowledge.types import Chunk, Hit
+from knowledge.model.values import Chunk, Hit
 from ragctl.modes import best_documents
 
 

@@ -6,15 +6,15 @@ import pickle
 
 import pytest
 
-from knowledge.errors import SourceUnreadable
-from knowledge.read.loading import Converted, NoText
+from knowledge.model.errors import SourceUnreadable
+from knowledge.read.loading import ConvertedText, NoText
 from ragctl.readers import readers
 
 
 def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
     again = pickle.loads(pickle.dumps(dict(readers())))
 
-    assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252")) == Converted(
+    assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252")) == ConvertedText(
         "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
     )
 

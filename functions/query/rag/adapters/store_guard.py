@@ -36,7 +36,7 @@ MAX_LEFT = 8
 
 
 @dataclass(slots=True)
-class _Purse:
+class _TimeBudget:
     """What a question or a vote has of time for stores, and has spent of it, in seconds."""
 
     has_s: float
@@ -44,7 +44,7 @@ class _Purse:
     spent_s: float = 0.0
 
 
-_PURSE: ContextVar[_Purse | None] = ContextVar("purse", default=None)
+_BUDGET: ContextVar[_TimeBudget | None] = ContextVar("budget", default=None)
 """Of the question that is being answered; a store's methods know nothing of requests."""
 _LEFT_S: ContextVar[Callable[[], float] | None] = ContextVar("left_s", default=None)
 """For how long somebody still waits for the call that this thread makes. A question's call may outlast it."""
@@ -96,13 +96,13 @@ class StoreGuard:
     @contextmanager
     def question(self) -> Iterator[None]:
         """In this block calls share a question's time."""
-        with _set(_PURSE, _Purse(self._question_s)):
+        with _set(_BUDGET, _TimeBudget(self._question_s)):
             yield
 
     @contextmanager
     def vote(self) -> Iterator[None]:
         """In this block calls share a vote's time, and are tried whatever questions found."""
-        with _set(_PURSE, _Purse(self._vote_s, patient=True)):
+        with _set(_BUDGET, _TimeBudget(self._vote_s, patient=True)):
             yield
 
     def read[T](self, call: Callable[[], T]) -> T:
@@ -130,18 +130,18 @@ class StoreGuard:
             self._left.clear()
 
     def _called[T](self, call: Callable[[], T], share: float) -> T:
-        purse = _PURSE.get() or _Purse(self._vote_s, patient=True)
-        left_s = (1.0 if purse.patient else share) * purse.has_s - purse.spent_s
+        budget = _BUDGET.get() or _TimeBudget(self._vote_s, patient=True)
+        left_s = (1.0 if budget.patient else share) * budget.has_s - budget.spent_s
         if left_s <= 0:
             raise StoreUnavailable("not tried, the request's time for stores is spent")
-        if not purse.patient:
+        if not budget.patient:
             self._admit()
             self._prepare()
         started = self._clock()
         try:
-            return self._within(left_s, self._bounded(left_s, call) if purse.patient else call)
+            return self._within(left_s, self._bounded(left_s, call) if budget.patient else call)
         finally:
-            purse.spent_s += self._clock() - started
+            budget.spent_s += self._clock() - started
 
     def _bounded[T](self, limit_s: float, call: Callable[[], T]) -> Callable[[], T]:
         """``call``, which waits for others no longer than somebody waits for it."""

@@ -15,16 +15,16 @@ from statistics import fmean
 from typing import Literal
 
 from rag.answer import tree as t
+from rag.answer.check_limit import LEFT, fitting, left_note
 from rag.answer.forms import CitationForm
-from rag.answer.idle import Kept, without_idle
-from rag.answer.recited import cited_to
-from rag.answer.room import LEFT, fitting, left_note
+from rag.answer.idle_citations import KeptCitations, without_idle
+from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
 from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, verdict_of
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports import Index
 from rag.values import answer as values
-from rag.values.answer import Bearing, Claim, Context, Support
+from rag.values.answer import ChunkSupport, Claim, Context, Support
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""
@@ -36,7 +36,7 @@ NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedAnswer:
     """A ``tree`` after the check, and its ``statements``, those that were taken out too.
 
     ``doubt`` is the share of the statements that are unsupported, None where nobody could look. One that cites nothing
@@ -48,10 +48,10 @@ class Checked:
     tree: t.Tree
     statements: tuple[values.Statement, ...] = ()
     doubt: float | None = 0.0
-    bearings: Mapping[int, Bearing] = field(default_factory=dict)
+    bearings: Mapping[int, ChunkSupport] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    kept: Kept = field(default_factory=Kept)
+    kept: KeptCitations = field(default_factory=KeptCitations)
     units: tuple[Unit, ...] = ()
     left: tuple[Unit, ...] = ()
 
@@ -64,7 +64,7 @@ class SupportCheck:
     form: CitationForm
     unsupported: Unsupported = "mark"
 
-    def __call__(self, tree: t.Tree, units: Sequence[Unit], context: Context) -> Checked:
+    def __call__(self, tree: t.Tree, units: Sequence[Unit], context: Context) -> CheckedAnswer:
         """``tree``, which states ``units`` of ``context``, checked.
 
         Raises:
@@ -72,21 +72,21 @@ class SupportCheck:
             SearchFailed: it has no such chunk any more.
         """
         if not units:
-            return Checked(tree)
+            return CheckedAnswer(tree)
         passages = {passage.hit.chunk.number: passage for passage in context.used}
         with self.index.lease() as index:
             if not index.late:
-                return Checked(tree, notes=(NOT_CHECKED,))
+                return CheckedAnswer(tree, notes=(NOT_CHECKED,))
             looked = tuple(fitting(units, index))
             seen = {unit.number for unit in looked}
             left = tuple(unit for unit in units if unit.number not in seen)
             claims = [Claim(unit.claim, meant(unit)) for unit in looked]
             borne = index.support(claims, list(passages)) if claims else ()
-            kept = Kept(tree) if self.unsupported == "keep" else without_idle(tree, looked, borne, index, left)
+            kept = KeptCitations(tree) if self.unsupported == "keep" else without_idle(tree, looked, borne, index, left)
         verdicts = [verdict_of(self.form, *each, passages) for each in zip(looked, borne, strict=True)]
-        return self._told(Checked((), kept=kept, units=looked, left=left), verdicts)
+        return self._told(CheckedAnswer((), kept=kept, units=looked, left=left), verdicts)
 
-    def judged(self, checked: Checked, said: Mapping[int, Support]) -> Checked:
+    def judged(self, checked: CheckedAnswer, said: Mapping[int, Support]) -> CheckedAnswer:
         """``checked`` after what a judge ``said`` of its units, by their place from 0.
 
         That raises what is partial, unless a passage cited has another number, and lowers what is not unsupported.
@@ -94,7 +94,7 @@ class SupportCheck:
         each = enumerate(zip(checked.units, checked.verdicts, strict=True))
         return self._told(checked, [judged(unit, one, said.get(place)) for place, (unit, one) in each])
 
-    def _told(self, checked: Checked, verdicts: Sequence[Verdict]) -> Checked:
+    def _told(self, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> CheckedAnswer:
         kept, left = checked.kept, len(checked.left)
         return replace(
             checked,
@@ -121,7 +121,7 @@ class SupportCheck:
 class _Changes:
     """What the verdicts change in the tree, run after run."""
 
-    def __init__(self, check: SupportCheck, checked: Checked, verdicts: Sequence[Verdict]) -> None:
+    def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> None:
         self._check, self._unchecked = check, {unit.number for unit in checked.left}
         self._verdicts = {unit.number: verdict for unit, verdict in zip(checked.units, verdicts, strict=True)}
         self._left = Counter(node.number for node in all_nodes(checked.kept.tree) if isinstance(node, t.Statement))
@@ -169,7 +169,7 @@ class _Changes:
         return "" if verdict.cited or self._check.unsupported != "mark" else NOT_CITED
 
 
-def _nearest(node: t.Inline, bearings: Mapping[int, Bearing]) -> t.Inline:
+def _nearest(node: t.Inline, bearings: Mapping[int, ChunkSupport]) -> t.Inline:
     """A citation that may mean several chunks, of the one that bears its statement out best."""
     if isinstance(node, t.Styled | t.Link):
         return replace(node, children=tuple(_nearest(child, bearings) for child in node.children))

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.check import Checked, SupportCheck
-from rag.answer.cited import citations_of, marks_of, quotes_of, references_of
-from rag.answer.contract import begins_with_decline, says_nothing
+from rag.answer.check import CheckedAnswer, SupportCheck
+from rag.answer.check_limit import ROOM
+from rag.answer.citations import citations_of, marks_of, quotes_of, references_of
 from rag.answer.forms import CitationForm
-from rag.answer.growing import Growing, Read
+from rag.answer.growing import GrowingAnswer, ReadAnswer
 from rag.answer.judge import NEEDS_S, NOT_JUDGED, Judge
-from rag.answer.leak import Leaks
 from rag.answer.markdown import markdown
 from rag.answer.names import names_only
-from rag.answer.quoted import quoted
+from rag.answer.printers import Node, nodes_of, plain_text
+from rag.answer.quotations import quoted
 from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.room import ROOM
 from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
-from rag.answer.write import Node, nodes_of, plain_text
+from rag.contract.decline import begins_with_decline, says_nothing
+from rag.contract.leak import Leaks
 from rag.ledger import Ledger
-from rag.values.answer import Citation, Completion, Context, Placed, Reference, Statement
+from rag.values.answer import Citation, Completion, Context, Reference, ReferenceMark, Statement
 from rag.values.events import Listen, StatementChecked
 
 S_PER_CHAR = 0.0002
@@ -35,11 +35,11 @@ UNCHECKED = "the statements were not checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedAnswer:
     """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
 
-    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``Checked``, and so many statements
-    are ``unchecked``: there was no room for them.
+    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``CheckedAnswer``, and so many
+    statements are ``unchecked``: there was no room for them.
     ``leaked`` says that it repeats the instructions.
     """
 
@@ -48,7 +48,7 @@ class Finished:
     refused: bool
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
-    marks: tuple[Placed, ...] = ()
+    marks: tuple[ReferenceMark, ...] = ()
     statements: tuple[Statement, ...] = ()
     cited: int = 0
     removed: int = 0
@@ -67,7 +67,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
+class AnswerFinisher:
     """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``.
 
     ``check`` and ``judge`` of statements may fail: the ledger says so.
@@ -79,19 +79,19 @@ class Finish:
     check: SupportCheck | None = None
     judge: Judge | None = None
 
-    def growing(self, context: Context, listen: Listen) -> Growing:
+    def growing(self, context: Context, listen: Listen) -> GrowingAnswer:
         """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
-        return Growing(self.form, context, decline=self.decline, leaks=self.leaks, listen=listen)
+        return GrowingAnswer(self.form, context, decline=self.decline, leaks=self.leaks, listen=listen)
 
-    def quotes(self, made: Completion, context: Context) -> Finished:
+    def quotes(self, made: Completion, context: Context) -> FinishedAnswer:
         """What ``made`` quotes of ``context``."""
         found = quoted(made, context, self.form)
         if not found.tree:
             return self._refusal()
-        checked = Checked(found.tree, found.statements)
+        checked = CheckedAnswer(found.tree, found.statements)
         return self._printed(checked, context, found.quotes, cited=len(found.quotes))
 
-    def __call__(self, read: Read, context: Context, ledger: Ledger) -> Finished:
+    def __call__(self, read: ReadAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
         leaked = self.leaks(words) or self.leaks(markdown(read.tree).text)
@@ -99,7 +99,7 @@ class Finish:
             return replace(self._refusal(), removed=read.removed, leaked=leaked)
         hits = tuple(passage.hit for passage in context.used)
         if begins_with_decline(words, self.decline):
-            return replace(self._printed(Checked(mapped(read.tree, _without_cites)), context, {}), refused=True)
+            return replace(self._printed(CheckedAnswer(mapped(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
         made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits), is_name=self._names(context))
         checked = self._checked(made.tree, made.units, context, ledger)
@@ -116,19 +116,19 @@ class Finish:
         urls = (url for passage in context.used for url in self.form.urls(passage.hit))
         return names_only((*(passage.citation for passage in context.used), *urls))
 
-    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> Checked:
+    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> CheckedAnswer:
         check = self.check
         if check is None:
-            return Checked(tree)
-        unchecked = Checked(tree, doubt=None, notes=(UNCHECKED,))
+            return CheckedAnswer(tree)
+        unchecked = CheckedAnswer(tree, doubt=None, notes=(UNCHECKED,))
         needs_s = S_PER_CHAR * min(ROOM, sum(len(unit.claim) for unit in units))
-        checked = ledger.soft("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
+        checked = ledger.optional("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
         if checked.left:
             ledger.skipped.append("check")
         judge, stated = self.judge, checked.statements
         if judge is None or not (places := judge.picks(stated)):
             return checked
-        said = ledger.soft(
+        said = ledger.optional(
             "judge", lambda: judge(places, checked.units, stated, context, ledger), None, needs_s=NEEDS_S
         )
         if said is None:
@@ -136,14 +136,14 @@ class Finish:
         return check.judged(checked, said)
 
     def _printed(
-        self, checked: Checked, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
-    ) -> Finished:
+        self, checked: CheckedAnswer, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
+    ) -> FinishedAnswer:
         hits = {passage.hit.chunk.number: passage.hit for passage in context.used}
         references = references_of(checked.tree, hits, checked.statements, quotes)
         known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
         written = markdown(self.form.shown(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
         citations = citations_of(written, references, self.form)
-        return Finished(
+        return FinishedAnswer(
             text=written.text,
             nodes=tuple(nodes_of(checked.tree, lambda chunk: known[chunk])),
             refused=False,
@@ -161,10 +161,10 @@ class Finish:
 
     def _refusal(
         self, *, removed: int = 0, statements: tuple[Statement, ...] = (), notes: tuple[str, ...] = ()
-    ) -> Finished:
+    ) -> FinishedAnswer:
         """The profile's own words, where nothing is left of the answer's."""
         text, nodes = plain_answer(self.decline)
-        return Finished(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
+        return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
 
 
 def plain_answer(text: str) -> tuple[str, tuple[Node, ...]]:

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"id_(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSource:
     """What one name of a mark means: any of ``hits``, as ``title`` and ``section``; ``raw`` is a mark of it alone."""
 
     hits: tuple[Hit, ...]
@@ -33,10 +33,10 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class MarkMeaning:
     """What a mark means; ``removed`` of its names mean nothing. ``changed``: it cannot stay as it was written."""
 
-    named: tuple[Named, ...]
+    named: tuple[NamedSource, ...]
     removed: int = 0
     changed: bool = False
 
@@ -66,10 +66,10 @@ class CitationForm(ABC):
         return "".join((*kept, text[at:]))
 
     @abstractmethod
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """What ``mark`` means of ``hits``, all that the writer saw."""
 
-    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
+    def linked(self, link: Link, hits: Sequence[Hit]) -> NamedSource | None:
         """The source that a link leads to, where links cite."""
         return None
 
@@ -78,7 +78,7 @@ class CitationForm(ABC):
         """What one citation stands for: equal for hits of one title, address or id."""
 
     @abstractmethod
-    def named(self, hit: Hit, mark: str) -> Named:
+    def named(self, hit: Hit, mark: str) -> NamedSource:
         """``hit`` as ``mark``, the one that its passage was shown with, names it."""
 
     def cite(self, hit: Hit, mark: str, *, written: bool = False) -> Cite:
@@ -111,19 +111,19 @@ class IdForm(CitationForm):
         mark = _IDS.match(text, start, end)
         return (mark.end(), mark[1]) if mark else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         known = {hit.chunk.number: hit for hit in hits}
         numbers = [int(number) for number in _NUMBER.findall(mark)]
         found = dict.fromkeys(number for number in numbers if number in known)
         removed = sum(number not in known for number in numbers)
-        return Meaning(tuple(self.named(known[one], f"[id_{one}]") for one in found), removed, removed > 0)
+        return MarkMeaning(tuple(self.named(known[one], f"[id_{one}]") for one in found), removed, removed > 0)
 
     def source(self, hit: Hit) -> Hashable:
         """The chunk itself."""
         return hit.chunk.number
 
-    def named(self, hit: Hit, mark: str) -> Named:
-        return Named((hit,), mark, heading(hit.chunk), hit.chunk.section)
+    def named(self, hit: Hit, mark: str) -> NamedSource:
+        return NamedSource((hit,), mark, heading(hit.chunk), hit.chunk.section)
 
     def chunk_id(self, hit: Hit) -> str | None:
         return hit.chunk.id

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from rag.answer.contract import begins_with_decline, may_decline
 from rag.answer.forms import CitationForm
-from rag.answer.leak import Leaks
 from rag.answer.markdown import markdown
+from rag.answer.printers import cited_chunks, nodes_of, plain_text
 from rag.answer.read import MAX_CHARS, Reader, normalised
 from rag.answer.references import References
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.safe import safe_part, sure_lines
 from rag.answer.tree import Block, Tree
-from rag.answer.write import cited_chunks, nodes_of, plain_text
+from rag.contract.decline import begins_with_decline, may_decline
+from rag.contract.leak import Leaks
 from rag.values.answer import Context
 from rag.values.events import Delta, Listen, Patch
 
@@ -29,7 +29,7 @@ STEP = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadAnswer:
     """An answer's tree with references in place of its marks, leading nowhere but to what it cites.
 
     Of the names in its marks ``valid`` were known and ``removed`` were not; ``links`` counts the addresses that went.
@@ -41,7 +41,7 @@ class Read:
     links: int
 
 
-class Growing:
+class GrowingAnswer:
     """The answer that a model writes of ``context``. Called with each piece of its text (``rag.ports.OnText``).
 
     ``listen`` is told what may be shown: nothing as long as it may become ``decline``, and nothing more once it repeats
@@ -88,7 +88,7 @@ class Growing:
         else:
             self.listen(Delta(""))
 
-    def end(self, text: str = "") -> Read:
+    def end(self, text: str = "") -> ReadAnswer:
         """All of it; what had to wait is told now. ``text`` is the whole, for a writer that told nothing of it."""
         if not self._length:
             self._source = self._taken(text)
@@ -96,7 +96,7 @@ class Growing:
         self._source = ""
         if self.listen is not None:
             self._tell(None)
-        return Read(tuple(self._done), self._valid, self._removed, self._links)
+        return ReadAnswer(tuple(self._done), self._valid, self._removed, self._links)
 
     def _taken(self, text: str) -> str:
         if self._return and text:
@@ -185,6 +185,6 @@ class Growing:
                 listen(Patch(place, tuple(nodes)))
 
 
-def read_answer(text: str, form: CitationForm, context: Context) -> Read:
+def read_answer(text: str, form: CitationForm, context: Context) -> ReadAnswer:
     """The tree of a whole ``text``."""
-    return Growing(form, context).end(text)
+    return GrowingAnswer(form, context).end(text)

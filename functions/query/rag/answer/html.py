@@ -12,8 +12,8 @@ from html import unescape
 from itertools import chain, groupby
 
 from rag.answer import tree as t
+from rag.answer.printers import plain
 from rag.answer.walk import joined, one_line, runs, trimmed
-from rag.answer.write import plain
 
 type Node = t.Inline | t.Block
 

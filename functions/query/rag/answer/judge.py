@@ -35,7 +35,7 @@ class Judge:
     """``chat`` says of statements whether the passages that they cite bear them out, within ``budget_s`` seconds.
 
     ``template`` holds ``{passages}`` and ``{statements}``, which are put between lines of a ``{fence}`` of ``new_mark``
-    that they do not hold; ``clock`` counts the seconds. A ``sparing`` judge is asked about statements with a number
+    that they do not hold; ``clock`` counts the seconds. A ``selective`` judge is asked about statements with a number
     in digits or two passages, and about what is partial; any other about all that cite a passage and are not
     unsupported: those no word of it would change.
     """
@@ -45,7 +45,7 @@ class Judge:
     budget_s: float
     clock: Callable[[], float]
     new_mark: Callable[[], str]
-    sparing: bool = False
+    selective: bool = False
 
     def picks(self, statements: Sequence[Statement]) -> tuple[int, ...]:
         """The places, from 0, of the ``statements`` that it is to be asked about."""
@@ -54,7 +54,7 @@ class Judge:
     def _is_picked(self, one: Statement) -> bool:
         if one.support == "unsupported" or not one.chunks:
             return False
-        return not self.sparing or one.support == "partial" or len(one.chunks) > 1 or bool(_NUMBER.search(one.text))
+        return not self.selective or one.support == "partial" or len(one.chunks) > 1 or bool(_NUMBER.search(one.text))
 
     def __call__(
         self,

@@ -17,21 +17,21 @@ _RULES = {"left": ":--", "right": "--:", "center": ":-:"}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenMarkdown:
     """Markdown, and each citation in it with the characters from ``start`` to ``end`` that stand for it."""
 
     text: str
     marks: tuple[tuple[int, int, t.Cite], ...]
 
 
-def markdown(tree: t.Tree, *, before: t.Block | None = None) -> Written:
+def markdown(tree: t.Tree, *, before: t.Block | None = None) -> WrittenMarkdown:
     """``tree``, which follows the block ``before``, as Markdown.
 
     Behind a block of code that is still being written there is no end of it.
     """
     writer = _BlockWriter()
     writer.blocks(tree, before=before)
-    return Written("".join(writer.parts), tuple(writer.marks))
+    return WrittenMarkdown("".join(writer.parts), tuple(writer.marks))
 
 
 class _BlockWriter(InlineWriter):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from unicodedata import normalize
 
 from rag.answer import tree as t
-from rag.answer.write import plain
+from rag.answer.printers import plain
 
 
 def names_only(names: Iterable[str]) -> Callable[[str], bool]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, Meaning, Named
+from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, MarkMeaning, NamedSource
 from rag.answer.walk import mapped
 from rag.values.answer import Hit
 
@@ -32,19 +32,19 @@ class NumberForm(CitationForm):
         mark = _MARK.match(text, start, end)
         return (mark.end(), mark[1]) if mark else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """``hits`` are in the order of the context."""
         numbers = tuple(dict.fromkeys(_numbers(mark, len(hits))))
         known = [number for number in numbers if 1 <= number <= len(hits)]
         named = tuple(self.named(hits[number - 1], f"[{number}]") for number in known)
-        return Meaning(named, len(numbers) - len(known), changed=mark not in {one.raw for one in named})
+        return MarkMeaning(named, len(numbers) - len(known), changed=mark not in {one.raw for one in named})
 
     def source(self, hit: Hit) -> Hashable:
         """The chunk itself."""
         return hit.chunk.number
 
-    def named(self, hit: Hit, mark: str) -> Named:
-        return Named((hit,), mark, hit.chunk.title, hit.chunk.section)
+    def named(self, hit: Hit, mark: str) -> NamedSource:
+        return NamedSource((hit,), mark, hit.chunk.title, hit.chunk.section)
 
     def chunk_id(self, hit: Hit) -> str | None:
         return hit.chunk.id

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rag.answer import html
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.held import linked
+from rag.answer.held_addresses import linked
 from rag.answer.parser import parser
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.forms import CitationForm, Meaning, Named
+from rag.answer.forms import CitationForm, MarkMeaning, NamedSource
+from rag.answer.printers import plain
 from rag.answer.walk import joined, mapped, nodes, trimmed
-from rag.answer.write import plain
 from rag.text.stems import content_stems
 from rag.values.answer import Hit
 
@@ -28,7 +28,7 @@ _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 
 @dataclass(frozen=True, slots=True)
-class Referenced:
+class ReferencedTree:
     """A tree without marks; of the names in them ``valid`` were known, and ``removed`` were not."""
 
     tree: t.Tree
@@ -43,15 +43,15 @@ class References:
         self._form = form
         self._words = Words(hits)
         self._hits = tuple(hits)
-        self._meanings: dict[str, Meaning] = {}
+        self._meanings: dict[str, MarkMeaning] = {}
         self._said = ""  # the words since the last mark
         self._before: tuple[str, ...] = ()  # those before the last marks that had any
 
-    def __call__(self, tree: t.Tree) -> Referenced:
+    def __call__(self, tree: t.Tree) -> ReferencedTree:
         """``tree`` with citations in place of its marks."""
         self._valid = self._removed = 0
         made = mapped(tree, self._run)
-        return Referenced(made, self._valid, self._removed)
+        return ReferencedTree(made, self._valid, self._removed)
 
     def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._said += "\n"
@@ -99,13 +99,13 @@ class References:
         else:
             tidied(found, rest)
 
-    def _cites(self, meaning: Meaning, raw: str) -> list[t.Inline]:
+    def _cites(self, meaning: MarkMeaning, raw: str) -> list[t.Inline]:
         if not meaning.changed:  # what was written stands for all of them
             first, *others = meaning.named
             return [self._cite(first, raw), *(self._cite(one, "") for one in others)]
         return list(joined(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
 
-    def _cite(self, named: Named, raw: str) -> t.Cite:
+    def _cite(self, named: NamedSource, raw: str) -> t.Cite:
         hit = named.hits[0] if len(named.hits) == 1 else self._words.nearest(self._sentence(), named.hits)
         self._before = (*self._before[-MIN_WORDS:], self._said) if self._said.strip() else self._before
         self._said = ""

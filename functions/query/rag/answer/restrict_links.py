@@ -11,15 +11,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.held import HINT, held_by, key_of, linked
+from rag.answer.held_addresses import HINT, held_by, key_of, linked
+from rag.answer.printers import plain
 from rag.answer.walk import all_nodes, joined, mapped, nodes
-from rag.answer.write import plain
 from rag.text.addresses import address_key
 from rag.values.answer import Chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Restricted:
+class RestrictedTree:
     """A tree that leads to held addresses alone; ``removed`` counts the addresses that it led to beside them."""
 
     tree: t.Tree
@@ -35,7 +35,7 @@ class RestrictLinks:
         self._looked: frozenset[int] = frozenset()
         self._waiting: frozenset[int] = frozenset()
 
-    def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> Restricted:
+    def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> RestrictedTree:
         """The next blocks; ``cited`` are chunks that are cited beside."""
         self._cite(cited)
         made: list[t.Block] = []
@@ -45,7 +45,7 @@ class RestrictLinks:
             self.look_at(block)
             removed += sum(not self.leads(link) for link in links)
             made += mapped((block,), self._run)
-        return Restricted(tuple(made), removed)
+        return RestrictedTree(tuple(made), removed)
 
     def look_at(self, block: t.Block) -> None:
         """Hold what the passages name that ``block`` cites."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rag.answer import tree as t
+from rag.answer.printers import plain
 from rag.answer.walk import joined
-from rag.answer.write import plain
 
 _STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
 
@@ -16,7 +16,7 @@ _STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
 def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
     from knowledge.cut import spans  # late: it brings markdown-it
-    from knowledge.cut.units import Source
+    from knowledge.cut.boundaries import Source
 
     opaque = "".join(map(_opaque, run))
     starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))

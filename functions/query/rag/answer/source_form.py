@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urldefrag
 
-from rag.answer.forms import BRACKETS, CitationForm, Meaning, Named
+from rag.answer.forms import BRACKETS, CitationForm, MarkMeaning, NamedSource
 from rag.answer.tree import Link
 from rag.text.addresses import TRAILING, address_key, same_source, source_name, source_url, title_name
 from rag.values.answer import Hit
@@ -36,19 +36,19 @@ class SourceForm(CitationForm):
         mark = _SOURCE.match(text, start, end)
         return (mark.end(), mark[0]) if mark else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """One mark may hold several addresses: it means the passages of all."""
         known = _by_name(hits)
         source = _SOURCE.match(mark)
         if source and (hits_of := known.get(same_source(source[1]))) and _is_spelt(source[1], hits_of[0]):
-            return Meaning((_named(hits_of, mark),))
+            return MarkMeaning((_named(hits_of, mark),))
         names = [address[0].rstrip(TRAILING) for address in _ADDRESS.finditer(mark)]
         found = [name for name in names if same_source(name) in known and _is_spelt(name, known[same_source(name)][0])]
-        return Meaning(
+        return MarkMeaning(
             tuple(_named(known[same_source(name)], f"(Source: {name})") for name in found), not found, changed=True
         )
 
-    def linked(self, link: Link, hits: Sequence[Hit]) -> Named | None:
+    def linked(self, link: Link, hits: Sequence[Hit]) -> NamedSource | None:
         found = _by_name(hits).get(same_source(link.href)) if link.href.lower().startswith("http") else None
         cites = found is not None and not link.image and _is_spelt(link.href, found[0])
         return _named(found, link.href) if found and cites else None
@@ -57,15 +57,15 @@ class SourceForm(CitationForm):
         """The address, else the title."""
         return source_name(hit.chunk)
 
-    def named(self, hit: Hit, mark: str) -> Named:
+    def named(self, hit: Hit, mark: str) -> NamedSource:
         return _named((hit,), mark)
 
     def urls(self, hit: Hit) -> tuple[str, ...]:
         return (url,) if (url := source_url(hit.chunk)) else ()
 
 
-def _named(hits: tuple[Hit, ...], raw: str) -> Named:
-    return Named(hits, raw, hits[0].chunk.title, hits[0].chunk.section)
+def _named(hits: tuple[Hit, ...], raw: str) -> NamedSource:
+    return NamedSource(hits, raw, hits[0].chunk.title, hits[0].chunk.section)
 
 
 def _is_spelt(name: str, hit: Hit) -> bool:

@@ -13,10 +13,10 @@ from typing import Literal
 from rag.answer import tree as t
 from rag.answer.inline_markdown import inline_markdown
 from rag.answer.names import is_address
+from rag.answer.printers import plain
 from rag.answer.references import cites
 from rag.answer.sentences import sentences
 from rag.answer.walk import all_nodes, joined, trimmed
-from rag.answer.write import plain
 
 type Draw = Callable[[str], t.Cite | None]
 """From what a statement says to the citation of what it draws on."""
@@ -51,7 +51,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class StatementTree:
     """A ``tree`` in which each unit is a node, and the ``units`` that state something."""
 
     tree: t.Tree
@@ -60,7 +60,7 @@ class Cut:
 
 def cut(
     tree: t.Tree, *, question: str = "", draw: Draw | None = None, is_name: Callable[[str], bool] = str.isspace
-) -> Cut:
+) -> StatementTree:
     """``tree`` with its statements as nodes.
 
     No statements are headings (a line all in bold is one), questions, what introduces others with a colon, and what
@@ -75,7 +75,7 @@ def cut(
         made = tuple(map(cutter.block, tree))
     units = _stated(cutter.units, cutter.apart)
     units[:1] = [_with_question(unit, question) for unit in units[:1]]
-    return Cut(made, tuple(units))
+    return StatementTree(made, tuple(units))
 
 
 def _stated(units: Sequence[Unit], apart: Mapping[int, tuple[t.Cite, ...]]) -> list[Unit]:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, Meaning, Named
-from rag.answer.held import BARE
+from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, MarkMeaning, NamedSource
+from rag.answer.held_addresses import BARE
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 from rag.values.answer import Hit
@@ -48,11 +48,11 @@ class TitleForm(CitationForm):
         mark = _MARK.match(text, start, end)
         return (mark.end(), mark[0]) if mark and mark[0].count("`") % 2 == 0 else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> Meaning:
+    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         labels = list(self._labels(mark, hits))
         places = [self._match(label, hits) for label in labels]
         named = tuple(
-            Named(_all_of(place, hits), make_label(_shown(label, place), place[1]), label.title, place[1])
+            NamedSource(_all_of(place, hits), make_label(_shown(label, place), place[1]), label.title, place[1])
             for label, place in zip(labels, places, strict=True)
             if place
         )
@@ -60,14 +60,14 @@ class TitleForm(CitationForm):
             place and place[1] == label.section and _shown(label, place) == label.title
             for label, place in zip(labels, places, strict=True)
         )
-        return Meaning(named, len(labels) - len(named), not as_is)
+        return MarkMeaning(named, len(labels) - len(named), not as_is)
 
     def source(self, hit: Hit) -> Hashable:
         """The title."""
         return _key(hit.chunk.title)
 
-    def named(self, hit: Hit, mark: str) -> Named:
-        return Named((hit,), mark, _label(mark[1:-1]).title, hit.chunk.section)
+    def named(self, hit: Hit, mark: str) -> NamedSource:
+        return NamedSource((hit,), mark, _label(mark[1:-1]).title, hit.chunk.section)
 
     def _labels(self, mark: str, hits: Sequence[Hit]) -> Iterator[_Label]:
         """The labels in a bracket: one, unless it is a list in which a title of ``hits`` stands."""

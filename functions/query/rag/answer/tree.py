@@ -1,8 +1,8 @@
 """The tree of an answer: blocks of inline nodes, all frozen.
 
 One parse makes it (``rag.answer.read``), functions from tree to tree change it, three printers write it
-(``rag.answer.write``, ``rag.answer.markdown``). Nothing else reads an answer's text. Whatever holds something holds it
-in ``children``.
+(``rag.answer.printers``, ``rag.answer.markdown``). Nothing else reads an answer's text. Whatever holds something holds
+it in ``children``.
 """
 
 from __future__ import annotations
@@ -101,14 +101,14 @@ type Run = tuple[Inline, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _PositionedBlock:
     """``line`` (from 0) of the text is where a block begins; ``gap``: within an item, an empty line is before it."""
 
     line: int = field(default=0, compare=False)
     gap: bool = field(default=True, compare=False)
 
 
-class Words(_Placed):
+class Words(_PositionedBlock):
     """A block whose children are a run of inline nodes; those of other blocks are blocks."""
 
     __slots__ = ()
@@ -144,14 +144,14 @@ class CodeBlock(Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Item(_Placed):
+class Item(_PositionedBlock):
     """An item of a list."""
 
     children: Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(_Placed):
+class Listing(_PositionedBlock):
     """A list; ``start`` is its first number, None where it has bullets."""
 
     children: tuple[Item, ...]
@@ -159,7 +159,7 @@ class Listing(_Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation(_Placed):
+class Quotation(_PositionedBlock):
     """A quotation."""
 
     children: Tree
@@ -174,21 +174,21 @@ class Cell(Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Row(_Placed):
+class Row(_PositionedBlock):
     """A row of a table."""
 
     children: tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table(_Placed):
+class Table(_PositionedBlock):
     """A table of rows as long as the first one, its head."""
 
     children: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler(_Placed):
+class Ruler(_PositionedBlock):
     """A thematic break."""
 
     children: tuple[()] = ()

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
-from rag.answer.idle import written
+from rag.answer.idle_citations import written
 from rag.answer.statements import Unit
 from rag.values import answer as values
-from rag.values.answer import Bearing, Borne, Copied, Passage, Support
+from rag.values.answer import ChunkSupport, Fidelity, Passage, Support, SupportVerdict
 
 TAKEN = 2
 """How far a chunk bears out what was taken from it; in other words it does so by 1, else by 0."""
@@ -29,7 +29,7 @@ class Verdict:
 
     statement: values.Statement
     doubt: float
-    bearings: Mapping[int, Bearing]
+    bearings: Mapping[int, ChunkSupport]
     cited: bool
     found: Passage | None = None
     wrong: bool = False
@@ -39,7 +39,7 @@ class Verdict:
 def judged(unit: Unit, verdict: Verdict, said: Support | None) -> Verdict:
     """``verdict`` on ``unit`` after what a judge ``said`` of it; see ``SupportCheck.judged``."""
     statement, bearings, was = verdict.statement, verdict.bearings, verdict.statement.support
-    changed = any(bearings[number].copied is Copied.CHANGED for number in statement.chunks if number in bearings)
+    changed = any(bearings[number].copied is Fidelity.CHANGED for number in statement.chunks if number in bearings)
     if said == "supported" and was == "partial" and not changed:
         return replace(verdict, statement=replace(statement, support=said), was=was)
     if said != "unsupported" or was == said:
@@ -48,7 +48,7 @@ def judged(unit: Unit, verdict: Verdict, said: Support | None) -> Verdict:
     return Verdict(statement=replace(own, support=said), doubt=1.0, bearings=bearings, cited=bool(own.chunks), was=was)
 
 
-def verdict_of(form: CitationForm, unit: Unit, borne: Borne, passages: Mapping[int, Passage]) -> Verdict:
+def verdict_of(form: CitationForm, unit: Unit, borne: SupportVerdict, passages: Mapping[int, Passage]) -> Verdict:
     """What ``borne``, how the ``passages`` bear ``unit`` out, makes of it: a passage that does so better is cited."""
     bearings = {one.number: one for one in borne.each}
     cites = written(unit)
@@ -64,7 +64,9 @@ def verdict_of(form: CitationForm, unit: Unit, borne: Borne, passages: Mapping[i
     return Verdict(statement=statement, doubt=doubt, bearings=bearings, cited=True, found=found, wrong=not kept)
 
 
-def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, Bearing]) -> values.Statement:
+def _statement(
+    unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Mapping[int, ChunkSupport]
+) -> values.Statement:
     chunks = tuple(dict.fromkeys(best_of(cite, bearings) for cite in cites))
     support: Support = "partial" if chance >= PARTIAL else "unsupported"
     if any(_bears(bearings[number]) == TAKEN for number in chunks if number in bearings):
@@ -75,9 +77,9 @@ def _statement(unit: Unit, cites: Sequence[t.Cite], chance: float, bearings: Map
     )
 
 
-def best_bearings(verdicts: Sequence[Verdict]) -> Mapping[int, Bearing]:
+def best_bearings(verdicts: Sequence[Verdict]) -> Mapping[int, ChunkSupport]:
     """Of each chunk that is cited how it bears out the statement that it bears out best."""
-    best: dict[int, Bearing] = {}
+    best: dict[int, ChunkSupport] = {}
     for verdict in verdicts:
         for number in verdict.statement.chunks:
             one = verdict.bearings.get(number)
@@ -91,7 +93,7 @@ def meant(unit: Unit) -> tuple[int, ...]:
     return tuple(dict.fromkeys(number for cite in written(unit) for number in cite.among))
 
 
-def best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
+def best_of(cite: t.Cite, bearings: Mapping[int, ChunkSupport]) -> int:
     """The chunk that a citation means, unless another that it may mean bears the statement out better."""
     found = [bearings[number] for number in cite.among if number in bearings]
     best = max(found, key=lambda one: (_bears(one), one.chance), default=None)
@@ -100,5 +102,5 @@ def best_of(cite: t.Cite, bearings: Mapping[int, Bearing]) -> int:
     return best.number
 
 
-def _bears(one: Bearing) -> int:
-    return TAKEN if one.copied is Copied.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)
+def _bears(one: ChunkSupport) -> int:
+    return TAKEN if one.copied is Fidelity.SAME and one.chance >= PARTIAL else int(one.chance >= SUPPORTED)

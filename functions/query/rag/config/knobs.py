@@ -11,7 +11,7 @@ type Env = str | tuple[str, ...]
 """A setting's environment variable; of several, the first that is set wins."""
 
 
-class Configured(BaseModel):
+class EnvironmentSettings(BaseModel):
     """A frozen set of settings, each field read from the environment variable that its alias names."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
-from rag.config.knobs import Configured, knob
+from rag.config.knobs import EnvironmentSettings, knob
 from rag.errors import ConfigurationError
 
 DEFAULT_PROFILE = "house"
@@ -21,7 +21,7 @@ SHARED_PROMPTS = "shared"
 _HERE = Path(__file__).resolve()
 
 
-class Settings(Configured):
+class Settings(EnvironmentSettings):
     """What every profile shares. The profiles' own numbers are their Knobs, read by ``load`` too."""
 
     profile: str = knob(
@@ -168,7 +168,7 @@ def variables(field: FieldInfo) -> tuple[str, ...]:
     return tuple(map(str, alias.choices)) if isinstance(alias, AliasChoices) else (str(alias),)
 
 
-def load[M: Configured](model: type[M], environ: Mapping[str, str] | None = None) -> M:
+def load[M: EnvironmentSettings](model: type[M], environ: Mapping[str, str] | None = None) -> M:
     """Read ``model`` from ``environ`` (default: the process's); an empty variable counts as not set.
 
     Raises:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, KnowledgeError, SearchFailed
+from knowledge.model.errors import (
+    IndexDamaged,
+    IndexMismatch,
+    IndexMissing,
+    IndexUnavailable,
+    KnowledgeError,
+    SearchFailed,
+)
 from knowledge.search.passage import ChunkView
+from rag.answer.route import ConfidenceRouter
 from rag.errors import (
     BadRequest,
     EmbeddingFailed,
@@ -28,7 +36,6 @@ from rag.http.schema import (
     ReferenceReply,
     StatementReply,
 )
-from rag.stages.after.route import ConfidenceRouter
 from rag.text.addresses import source_url
 from rag.values.answer import Answer, Citation, Completion, Hit, Reference
 from rag.values.health import Health
@@ -110,8 +117,8 @@ def chunk_reply(view: ChunkView) -> dict[str, Any]:
 
 def rendered_chunk_reply(view: ChunkView) -> dict[str, Any]:
     """The same for a page: with the chunk's Markdown as nodes."""
+    from rag.answer.printers import nodes_of
     from rag.answer.read import Reader, normalised  # late: it brings markdown-it
-    from rag.answer.write import nodes_of
 
     nodes = nodes_of(Reader()(normalised(view.chunk.text)), lambda number: (number, ""))
     return {**chunk_reply(view), "rendered": nodes}

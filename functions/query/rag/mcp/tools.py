@@ -9,7 +9,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from knowledge.errors import KnowledgeError
+from knowledge.model.errors import KnowledgeError
 from knowledge.search.passage import ChunkView
 from rag.errors import RagError, UnknownChunk
 from rag.http.citations_markdown import citations_markdown

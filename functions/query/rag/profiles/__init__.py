@@ -16,8 +16,8 @@ from rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag.pipeline import Pipeline
+    from rag.profiles.shared.dependencies import StageDependencies
     from rag.profiles.shared.evidence import EvidenceKnobs, Seed
-    from rag.profiles.shared.inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Profile[K: EvidenceKnobs]:
 
     about: str
     knobs: type[K]
-    build: Callable[[K, Inputs], Pipeline]
+    build: Callable[[K, StageDependencies], Pipeline]
     seed: Seed | None = None
 
 
@@ -44,8 +44,8 @@ class _Found(Mapping[str, Profile[Any]]):
             raise KeyError(name)
         module = import_module(f"{__name__}.{name}")
 
-        def build(knobs: Any, inputs: Inputs) -> Pipeline:
-            made: Pipeline = module.build(knobs, inputs)
+        def build(knobs: Any, dependencies: StageDependencies) -> Pipeline:
+            made: Pipeline = module.build(knobs, dependencies)
             return replace(made, profile=name)
 
         return Profile(module.__doc__ or "", module.Knobs, build, getattr(module, "SEED", None))

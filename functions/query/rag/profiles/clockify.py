@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from pydantic import field_validator
 
+from rag.answer.confidence.formulas import Weighted
 from rag.answer.forms import IdForm
+from rag.answer.route import ESCALATE_BELOW, ConfidenceRouter
+from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source
+from rag.find.gate.evidence import UNMEASURED_BAR
+from rag.find.gate.thresholds import Coverage
+from rag.find.pack.by_id import IdPacker
+from rag.find.refine.mmr import Mmr
+from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
-from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
-from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, RetrievalPolicy, Seed, Threshold
 from rag.profiles.shared.service_knobs import OURS
-from rag.stages.admit.admission import StrictAdmission
-from rag.stages.after.route import ESCALATE_BELOW, ConfidenceRouter
-from rag.stages.gate.evidence import UNMEASURED_BAR
-from rag.stages.gate.thresholds import Coverage
-from rag.stages.pack.by_id import IdPacker
-from rag.stages.refine.mmr import Mmr
-from rag.stages.retrieve.hybrid import HybridRetriever
-from rag.stages.score.confidence import Weighted
 
 DECLINE = "I don't know based on the MD."
 
@@ -110,11 +110,11 @@ class Knobs(EvidenceKnobs):
         return min(self.min_chunks, self.top_k, self.pack_top)
 
 
-def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
-    """The seed's stages over ``inputs``."""
+def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
+    """The seed's stages over ``dependencies``."""
     least = knobs.threshold_or(SEED_THRESHOLD)
-    seed = Rules(
-        retrieve=HybridRetriever(inputs.index, dense_weight=knobs.dense_weight),
+    seed = RetrievalPolicy(
+        retrieve=HybridRetriever(dependencies.index, dense_weight=knobs.dense_weight),
         gate=Coverage(knobs.gate_count, least),
         score=Weighted(
             floor=UNMEASURED_BAR,
@@ -126,7 +126,7 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
     )
     pack = IdPacker(int(knobs.context_tokens * knobs.context_share))
     return replace(
-        base(knobs, inputs, seed=seed, form=IdForm(), pack=pack, decline=DECLINE),
+        base(knobs, dependencies, seed=seed, form=IdForm(), pack=pack, decline=DECLINE),
         admit=StrictAdmission(knobs.max_query_chars),
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
         route=ConfidenceRouter(knobs.escalate_below),

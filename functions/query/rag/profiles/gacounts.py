@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag.answer.confidence.formulas import TopCosine
 from rag.answer.source_form import SourceForm
+from rag.ask.query.acronyms import ExpandAcronyms
+from rag.ask.query.filter_rules import RuleFilter
+from rag.find.gate.thresholds import TopScore
+from rag.find.pack.by_url import UrlPacker
+from rag.find.refine.newer_first import NewerFirst
+from rag.find.retrieve.dense import DenseRetriever, cosine_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
-from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
-from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, RetrievalPolicy, Seed, Threshold
 from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceSource
-from rag.stages.gate.thresholds import TopScore
-from rag.stages.pack.by_url import UrlPacker
-from rag.stages.query.acronyms import ExpandAcronyms
-from rag.stages.query.filter_rules import RuleFilter
-from rag.stages.refine.newer_first import NewerFirst
-from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
-from rag.stages.score.confidence import TopCosine
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -70,24 +70,24 @@ class Knobs(EvidenceKnobs):
         return self.rerank_model or ("gpt-4o-mini" if self.llm_base_url == OPENAI_URL else self.llm_model)
 
 
-def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
-    """The seed's stages over ``inputs``."""
+def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
+    """The seed's stages over ``dependencies``."""
     bar = knobs.threshold_or(SEED_THRESHOLD)
-    seed = Rules(
-        retrieve=DenseRetriever(inputs.index, cosine_scale),
+    seed = RetrievalPolicy(
+        retrieve=DenseRetriever(dependencies.index, cosine_scale),
         gate=TopScore(bar),
         score=TopCosine(knobs.high, knobs.medium),
         bar=bar,
     )
     pipeline = base(
         knobs,
-        inputs,
+        dependencies,
         seed=seed,
         form=SourceForm(knobs.draws_on),
         pack=UrlPacker(knobs.context_tokens),
         decline=DECLINE,
-        before=(ExpandAcronyms(inputs.acronyms),),
-        after=(RuleFilter(inputs.rules, inputs.index.fields, wall=knobs.seed_rules),),
+        before=(ExpandAcronyms(dependencies.acronyms),),
+        after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=knobs.seed_rules),),
     )
-    rerank = inputs.services.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
+    rerank = dependencies.stages.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
     return replace(pipeline, order=(NewerFirst(knobs.recency_width),), rerank=rerank if knobs.rerank else None)

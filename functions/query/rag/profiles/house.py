@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rag.answer.number_form import NumberForm
+from rag.answer.route import ConfidenceRouter
+from rag.ask.query.acronyms import ExpandAcronyms
+from rag.ask.query.filter_rules import RuleFilter
+from rag.find.pack.by_number import NumberPacker
+from rag.find.refine.newer_first import NewerFirst
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
+from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs
-from rag.profiles.shared.inputs import Inputs
 from rag.profiles.shared.service_knobs import OURS
-from rag.stages.after.route import ConfidenceRouter
-from rag.stages.pack.by_number import NumberPacker
-from rag.stages.query.acronyms import ExpandAcronyms
-from rag.stages.query.filter_rules import RuleFilter
-from rag.stages.refine.newer_first import NewerFirst
 
 DECLINE = "I could not find an answer to that in the documents."
 
@@ -49,17 +49,17 @@ class Knobs(EvidenceKnobs):
         return {"about": f"You are the assistant of {name}. " if name else ""}
 
 
-def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
+def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     """Numbered passages, acronyms and filters where there are tables, newer editions first, routing where asked for."""
     pipeline = base(
         knobs,
-        inputs,
+        dependencies,
         seed=None,
         form=NumberForm(),
         pack=NumberPacker(knobs.context_tokens),
         decline=knobs.decline,
-        before=(ExpandAcronyms(inputs.acronyms),),
-        after=(RuleFilter(inputs.rules, inputs.index.fields, wall=False),),
+        before=(ExpandAcronyms(dependencies.acronyms),),
+        after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=False),),
     )
     route = ConfidenceRouter(knobs.escalate_below) if knobs.escalate_below else None
     return replace(pipeline, order=(NewerFirst(knobs.recency_width),), route=route)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag.answer.confidence.formulas import CountAndMean
 from rag.answer.title_form import TitleForm
+from rag.find.gate.thresholds import AtLeast
+from rag.find.pack.by_title import TitledPacker
+from rag.find.pack.tokens import CHARS_PER_TOKEN
+from rag.find.refine.min_score import MinScore
+from rag.find.retrieve.dense import DenseRetriever, l2_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
-from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, Rules, Seed, Threshold
-from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, RetrievalPolicy, Seed, Threshold
 from rag.profiles.shared.service_knobs import DESIGN
-from rag.stages.gate.thresholds import AtLeast
-from rag.stages.pack.by_title import TitledPacker
-from rag.stages.pack.tokens import CHARS_PER_TOKEN
-from rag.stages.refine.min_score import MinScore
-from rag.stages.retrieve.dense import DenseRetriever, l2_scale
-from rag.stages.score.confidence import CountAndMean
 
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -62,11 +62,11 @@ class Knobs(EvidenceKnobs):
     medium_mean: float = _SEED.cosine(0.3, "CONFIDENCE_MEDIUM_SCORE", "Mean score for Medium.", unit=_SCALE)
 
 
-def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
-    """The seed's five stages over ``inputs``."""
+def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
+    """The seed's five stages over ``dependencies``."""
     least = knobs.threshold_or(SEED_THRESHOLD)
-    seed = Rules(
-        retrieve=DenseRetriever(inputs.index, l2_scale),
+    seed = RetrievalPolicy(
+        retrieve=DenseRetriever(dependencies.index, l2_scale),
         refine=(MinScore(least, l2_scale),),
         gate=AtLeast(1),
         score=CountAndMean(
@@ -79,4 +79,4 @@ def build(knobs: Knobs, inputs: Inputs) -> Pipeline:
     )
     form = TitleForm(knobs.min_dice, knobs.min_contained)
     pack = TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form)
-    return replace(base(knobs, inputs, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)
+    return replace(base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)

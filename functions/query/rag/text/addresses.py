@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from knowledge.types import Chunk
+from knowledge.model.values import Chunk
 from rag.text.labels import safe
 
 TRAILING = ".,;:!?*_"

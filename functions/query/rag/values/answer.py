@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from knowledge.claims import Bearing as Bearing
-from knowledge.claims import Borne as Borne
-from knowledge.claims import Claim as Claim
-from knowledge.claims import Copied as Copied
-from knowledge.types import Asked as Asked
-from knowledge.types import Chunk as Chunk
-from knowledge.types import Embedder as Embedder
-from knowledge.types import Evidence as Evidence
-from knowledge.types import Found as Found
-from knowledge.types import Hit as Hit
-from knowledge.types import Match as Match
-from knowledge.types import Scalar as Scalar
-from knowledge.types import View as View
-from knowledge.types import Where as Where
+from knowledge.model.claims import ChunkSupport as ChunkSupport
+from knowledge.model.claims import Claim as Claim
+from knowledge.model.claims import Fidelity as Fidelity
+from knowledge.model.claims import SupportVerdict as SupportVerdict
+from knowledge.model.values import Chunk as Chunk
+from knowledge.model.values import Embedder as Embedder
+from knowledge.model.values import EncodedQuestion as EncodedQuestion
+from knowledge.model.values import Evidence as Evidence
+from knowledge.model.values import Hit as Hit
+from knowledge.model.values import Match as Match
+from knowledge.model.values import Scalar as Scalar
+from knowledge.model.values import SearchResult as SearchResult
+from knowledge.model.values import View as View
+from knowledge.model.values import Where as Where
 from rag.values.chat import Completion as Completion
 from rag.values.chat import Deadline as Deadline
 from rag.values.chat import LlmUse as LlmUse
@@ -88,15 +88,15 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Refined:
+class RefinedHits:
     """Hits after one refining step; ``trail`` says, in words, what it changed."""
 
     hits: tuple[Hit, ...]
     trail: tuple[str, ...] = ()
 
-    def then(self, step: Refined) -> Refined:
+    def then(self, step: RefinedHits) -> RefinedHits:
         """What ``step`` made of these hits, with both trails."""
-        return Refined(step.hits, (*self.trail, *step.trail))
+        return RefinedHits(step.hits, (*self.trail, *step.trail))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ReferenceMark:
     """The characters ``start`` to ``end`` of an answer's text stand for reference ``n``."""
 
     start: int
@@ -210,7 +210,7 @@ class Routing:
 class Answer:
     """Everything that the service says of one question.
 
-    ``text`` is Markdown, ``nodes`` the same as a tree for a page (``rag.answer.write``). ``references`` are the
+    ``text`` is Markdown, ``nodes`` the same as a tree for a page (``rag.answer.printers``). ``references`` are the
     passages that it refers to, ``marks`` where; ``citations`` are one a title, address or id, as the profile cites.
     ``statements`` are those that the citation check found in it, none where it could not look. ``closest`` are, of
     a refusal, the best chunks that were found. ``chunks_retrieved`` counts the chunks that passed the threshold, 0
@@ -228,7 +228,7 @@ class Answer:
     refused: bool
     citations: tuple[Citation, ...] = ()
     references: tuple[Reference, ...] = ()
-    marks: tuple[Placed, ...] = ()
+    marks: tuple[ReferenceMark, ...] = ()
     nodes: tuple[Any, ...] = ()
     statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()

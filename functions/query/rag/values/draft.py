@@ -36,7 +36,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ConfidenceInput:
     """What an answer's confidence is read off: its ``text``, what it cites and states, and what it was written from.
 
     ``statements`` are none where nobody could look. ``quoted`` says that no model wrote, but what quotes did.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from knowledge.types import View, Where
+from knowledge.model.values import View, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class SearchQuery:
 
     ``text`` is the question alone, the first of its views; ``views`` are the further ones: with the turns before or
     before it was rewritten, with its acronyms spelt out, within a detected filter. Their weights are beside 1 for
-    ``text``; see ``knowledge.types``.
+    ``text``; see ``knowledge.model.values``.
     ``where`` holds the request's own filters, a wall. ``trail`` says, in words, what each rewriter and filter did.
     """
 

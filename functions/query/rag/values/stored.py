@@ -128,7 +128,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ErasedCounts:
     """How much was erased of one session."""
 
     turns: int

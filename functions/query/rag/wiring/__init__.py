@@ -1,5 +1,5 @@
 """The composition root: from settings to adapters, to a profile, to a service that answers."""
 
-from rag.wiring.service import Service, build_service
+from rag.wiring.application import Application, build_application
 
-__all__ = ["Service", "build_service"]
+__all__ = ["Application", "build_application"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from knowledge.cut.embedding_text import question_text
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import Index, open_index
+from rag.adapters.embedding.caching import CachingEmbedder
 from rag.adapters.embedding.embedders import index_embedder
-from rag.adapters.embedding.remembering import Remembering
 from rag.config.settings import Settings
 
 if TYPE_CHECKING:
-    from knowledge.types import Embedder, Vector
+    from knowledge.model.values import Embedder, Vector
     from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 
 
@@ -45,7 +45,7 @@ class LiveIndex:
     def embed_ahead(self, text: str) -> None:
         """Begin what ``embed`` will need, where it takes a call to another machine."""
         with self.lease() as index:
-            if isinstance(index.embedder, Remembering):
+            if isinstance(index.embedder, CachingEmbedder):
                 index.embedder.ahead(question_text(text))
 
     def fields(self) -> Mapping[str, str]:
@@ -60,7 +60,7 @@ def live_index(settings: Settings, *, local: Embedder, remote: OpenAiEmbedder | 
     def open_current() -> Index:
         embedder = index_embedder(settings.index_place, local=local, remote=remote)
         if remote:
-            embedder = Remembering(embedder)
+            embedder = CachingEmbedder(embedder)
         return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))

@@ -7,9 +7,9 @@ from rag.adapters.secrets import llm_key
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.ports import Writer
+from rag.profiles.shared.optional_stages import new_mark
 from rag.profiles.shared.service_knobs import ServiceKnobs
-from rag.profiles.shared.services import new_mark
-from rag.stages.write.chat_writer import ChatWriter, WithLastResort
+from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
@@ -64,7 +64,7 @@ def build_writer(
     placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []), *knobs.prompt_words)
     template = prompts.load("system.txt", *placeholders)
     writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, knobs.prompt_words)
-    return WithLastResort(writer, extractive) if settings.llm_fallback == "extractive" else writer
+    return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 
 def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.errors import IndexMissing
-from rag.adapters.embedding.remembering import Remembering
+from knowledge.model.errors import IndexMissing
+from rag.adapters.embedding.caching import CachingEmbedder
 from rag.config.built import check_build
-from rag.stages.write.extractive import ExtractiveWriter
 from rag.values.answer import Deadline, Question
+from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:
-    from rag.wiring.service import Service
+    from rag.wiring.application import Application
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ MAX_CHARS = 200
 """Of a passage that is asked where there is neither heading nor title."""
 
 
-def rehearse(service: Service) -> None:
+def rehearse(service: Application) -> None:
     """Answer one of the index's own headings with all of the pipeline that needs nobody else.
 
     No LLM, embedder or store is called: an outage elsewhere must not stop a deployment. An index that may still come
@@ -57,14 +57,14 @@ def rehearse(service: Service) -> None:
         logger.warning("the index's own heading %r is declined: is RelevanceThreshold too high?", question)
 
 
-def _question(service: Service) -> str:
+def _question(service: Application) -> str:
     with service.index.lease() as index:
         numbers = index.numbers
         if not numbers:
             raise IndexMissing("The index holds no passage. Run: ragctl ingest PATH")
         (chunk,) = index.fetch(numbers[:1])
         question = next(iter(service.suggestions()), chunk.title or chunk.text[:MAX_CHARS])
-        if isinstance(index.embedder, Remembering):
+        if isinstance(index.embedder, CachingEmbedder):
             vector = np.zeros((1, index.embedder.dimensions), dtype=np.float32)
             vector[0, 0] = 1
             index.embedder.know(question, vector)

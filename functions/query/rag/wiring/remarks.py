@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.stages.admit.remarks import Utterances
+from rag.ask.admit.remarks import Utterances
 
-PLACE = Path(__file__).resolve().parents[1] / "stages" / "admit" / "remarks.npy"
+PLACE = Path(__file__).resolve().parents[1] / "ask" / "admit" / "remarks.npy"
 
 
 def utterances() -> Utterances:

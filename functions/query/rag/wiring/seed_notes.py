@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowledge.open.manifest import SEED_RECIPE, Manifest
+from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.profiles.shared.evidence import Seed
 
 NOT_CUT = (

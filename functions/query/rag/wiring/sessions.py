@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rag.config.settings import Settings
-from rag.values.stored import Forgotten
+from rag.values.stored import ErasedCounts
 
 
-def build_forget(settings: Settings) -> Callable[[str], Forgotten] | None:
+def build_forget(settings: Settings) -> Callable[[str], ErasedCounts] | None:
     """From a session's id to what was erased of it; None where nothing is kept. It may raise ``StoreUnavailable``."""
     if settings.table_name:
         from rag.adapters.dynamodb.sessions import DynamoDbSessions

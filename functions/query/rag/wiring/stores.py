@@ -11,7 +11,7 @@ from rag.adapters import store_format
 from rag.adapters.layered_cache import LayeredCache
 from rag.config.settings import Settings
 from rag.errors import ConfigurationError, StoreUnavailable
-from rag.profiles.shared.services import Stores
+from rag.profiles.shared.optional_stages import Stores
 
 logger = logging.getLogger(__name__)
 

@@ -62,7 +62,7 @@ def _found_again(index: Index, heading: str, chunk: Chunk) -> float:
     """
     if not index.late:
         return 1.0
-    found = index.look([View(heading)], k=1)
+    found = index.search([View(heading)], k=1)
     evidence = found.evidence
     if evidence is None or not found.hits or found.hits[0].chunk.doc_id != chunk.doc_id:
         return 0.0

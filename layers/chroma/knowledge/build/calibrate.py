@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from knowledge.open.collection import Collection
+from knowledge.engines.collection import Collection
+from knowledge.model.values import TokenEmbedder, View
 from knowledge.search.candidates import Sides, best_rows
+from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
-from knowledge.search.look import Looker
 from knowledge.search.signals import Calibration
 from knowledge.search.vectors import VectorStore
-from knowledge.types import TokenEmbedder, View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 BACKGROUND = Path(__file__).resolve().parent.parent / "search" / "background.txt"
 
@@ -40,10 +40,12 @@ def calibrate(
     """
     rows = np.array(numbers, dtype=np.int64)
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
-    looker = Looker.open(data, Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows), embedder)
+    late_search = LateInteractionSearch.open(
+        data, Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows), embedder
+    )
     exact = cast(Collection, _Exact(vectors, rows))  # a look without filters asks it for nothing else
     questions = background()
-    looks = [looker.look(exact, [View(text)], k=1, where=None) for text in questions]
+    looks = [late_search.search(exact, [View(text)], k=1, where=None) for text in questions]
     observed = [look.evidence.signals for look in looks if look.evidence is not None]
     return Calibration.of(observed).record(len(observed))
 

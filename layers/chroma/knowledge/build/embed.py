@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.plan import Plan, Previous, embed_key
-from knowledge.build.reading import ChunkTokens, Known, read_chunks, texts_of
+from knowledge.build.reading import ChunkTokens, KnownReadings, read_chunks, texts_of
 from knowledge.cut.embedding_text import embed_text
+from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.search.codes import Projection
-from knowledge.types import Chunk, Embedder, TokenEmbedder
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix
+    from knowledge.model.values import Matrix
 
 EMBED_BATCH_TEXTS = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Embedded:
+class ChunkEmbeddings:
     """What the model says of chunks, in their order: the ``vectors``, one a row, and what is kept of their tokens.
 
     ``tokens`` is None where the embedder tells none. ``fresh`` is how many texts had to be embedded.
@@ -29,11 +29,11 @@ class Embedded:
 
     vectors: Matrix
     fresh: int
-    tokens: TokensRead | None = None
+    tokens: TokenReadings | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TokensRead:
+class TokenReadings:
     """The tokens of each chunk, and the projection of their codes, which was fitted on ``fitted_on`` chunks."""
 
     chunks: Sequence[ChunkTokens]
@@ -47,7 +47,7 @@ def embed_chunks(
     previous: Previous,
     embedder: Embedder,
     on_progress: Callable[[int, int], None] | None,
-) -> tuple[Plan, Embedded]:
+) -> tuple[Plan, ChunkEmbeddings]:
     """What ``embedder`` says of the chunks of ``planned``; what ``previous`` has is not asked for again.
 
     A text that the local model cannot read is its document's failure: the plan that is returned is then without it.
@@ -68,17 +68,17 @@ def embed_chunks(
             if key in read.failed
         }
         planned = planned.without(errors, previous)
-        known = Known(projection=read.projection, fitted_on=read.fitted_on, chunks=read.chunks)
+        known = KnownReadings(projection=read.projection, fitted_on=read.fitted_on, chunks=read.chunks)
     if read.projection is None:
-        return planned, Embedded(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
-    tokens = TokensRead(
+        return planned, ChunkEmbeddings(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
+    tokens = TokenReadings(
         chunks=[read.chunks[key][1] for key in keys],
         projection=read.projection,
         fitted_on=read.fitted_on,
         vocabulary=embedder.vocabulary,
     )
     vectors = np.stack([read.chunks[key][0] for key in keys])
-    return planned, Embedded(vectors=vectors, fresh=fresh, tokens=tokens)
+    return planned, ChunkEmbeddings(vectors=vectors, fresh=fresh, tokens=tokens)
 
 
 def _embed(
@@ -86,7 +86,7 @@ def _embed(
     previous: Previous,
     embedder: Embedder,
     on_progress: Callable[[int, int], None] | None,
-) -> Embedded:
+) -> ChunkEmbeddings:
     keys = [embed_key(chunk.title, chunk.text) for chunk in chunks]
     known = dict(previous.vectors)
     missing = {
@@ -101,4 +101,4 @@ def _embed(
         known.update(zip((key for key, _ in batch), vectors, strict=True))
         if on_progress is not None:
             on_progress(start + len(batch), len(pending))
-    return Embedded(vectors=np.stack([known[key] for key in keys]), fresh=len(pending))
+    return ChunkEmbeddings(vectors=np.stack([known[key] for key in keys]), fresh=len(pending))

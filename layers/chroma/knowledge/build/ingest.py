@@ -15,15 +15,15 @@ from knowledge.build.embed import embed_chunks
 from knowledge.build.keeping import has_moved
 from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
-from knowledge.build.previous import Old, old_index, previous_of, settings_now, settings_of
+from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.write import Settings, remade, remove_data, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.errors import RemovalsRefused, SourceUnreadable
+from knowledge.model.errors import RemovalsRefused, SourceUnreadable
+from knowledge.model.manifest import UNKNOWN, Provenance, Source
+from knowledge.model.values import Document, Embedder, Failure
 from knowledge.open.index import DEFAULT_COLLECTION
-from knowledge.open.manifest import UNKNOWN, Made, Source
 from knowledge.open.scratch import sweep
-from knowledge.types import Document, Embedder, Failure
 
 SHOWN_REMOVALS = 5
 """So many of the documents that a refused run would remove are named."""
@@ -43,7 +43,7 @@ def ingest(
     max_removed_share: float = 1.0,
     dry_run: bool = False,
     run: Run = map,
-    made: Made = UNKNOWN,
+    made: Provenance = UNKNOWN,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index in the folder ``target`` mirror ``documents`` exactly.
@@ -136,7 +136,7 @@ class _Job:
         """The documents as the sources of an index, of no chunks yet."""
         return [Source(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in self.documents]
 
-    def previous(self, old: Old) -> Previous:
+    def previous(self, old: OldIndex) -> Previous:
         if old.manifest is None:
             return Previous(next_number=old.salvage.next_number)
         return previous_of(self.target, old.manifest, self.settings)

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from knowledge.open.manifest import Source
-from knowledge.types import Chunk, Document, Failure
+from knowledge.model.manifest import Source
+from knowledge.model.values import Chunk, Document, Failure
 
 
 def is_below(path: str, places: Collection[str]) -> bool:

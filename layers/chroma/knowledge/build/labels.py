@@ -14,8 +14,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from knowledge.errors import IndexDamaged
-from knowledge.open.manifest import Manifest
+from knowledge.model.errors import IndexDamaged
+from knowledge.model.manifest import Manifest
 from knowledge.search.signals import Calibration
 
 LABELS = "labels"

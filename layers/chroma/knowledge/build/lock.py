@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from knowledge.build.durable import flush_names
-from knowledge.errors import IndexLocked
+from knowledge.model.errors import IndexLocked
 
 LOCK_NAME = ".lock"
 

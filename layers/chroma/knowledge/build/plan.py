@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from knowledge.build.keeping import held_by, is_below, owned_elsewhere
-from knowledge.build.reading import Known
+from knowledge.build.reading import KnownReadings
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.seed import split_seed
-from knowledge.errors import SourceUnreadable, unexpected
-from knowledge.open.manifest import SEED_RECIPE, Source
-from knowledge.open.metadata import to_metadata
-from knowledge.types import Chunk, Document, Failure
+from knowledge.engines.metadata import to_metadata
+from knowledge.model.errors import SourceUnreadable, unexpected
+from knowledge.model.manifest import SEED_RECIPE, Source
+from knowledge.model.values import Chunk, Document, Failure
 
 if TYPE_CHECKING:
-    from knowledge.types import Vector
+    from knowledge.model.values import Vector
 
 RECIPE = 5
 """Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
@@ -50,7 +50,7 @@ class Previous:
     next_number: int = 1
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
-    known: Known = field(default_factory=Known)
+    known: KnownReadings = field(default_factory=KnownReadings)
     sources: Mapping[str, Source] = field(default_factory=dict)
     chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 

@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING
 
 from knowledge.build.labels import is_whole
 from knowledge.build.plan import RECIPE, Previous, embed_key
-from knowledge.build.reading import Known, stored_tokens, texts_of
+from knowledge.build.reading import KnownReadings, stored_tokens, texts_of
 from knowledge.build.write import Settings
-from knowledge.errors import IndexMismatch, IndexUnavailable
-from knowledge.open.collection import SQLITE_NAME, Collection
-from knowledge.open.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
-from knowledge.open.metadata import to_chunk
+from knowledge.engines.collection import SQLITE_NAME, Collection
+from knowledge.engines.metadata import to_chunk
+from knowledge.model.errors import IndexMismatch, IndexUnavailable
+from knowledge.model.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
+from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import prepare, verify
 from knowledge.open.texts import TextStore
+from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.lexical import LEXICAL_RECIPE
-from knowledge.search.look import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.signals import CALIBRATION_RECIPE
-from knowledge.types import Chunk, Embedder, TokenEmbedder
 
 if TYPE_CHECKING:
-    from knowledge.types import Vector
+    from knowledge.model.values import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Old:
+class OldIndex:
     """The index that is there: ``manifest`` only if it is whole, ``salvage`` also of a damaged one."""
 
     manifest: Manifest | None = None
     salvage: Salvage = field(default_factory=Salvage)
 
 
-def old_index(target: Path) -> Old:
+def old_index(target: Path) -> OldIndex:
     """Look at the index in the folder ``target``, which may not be there.
 
     Raises:
@@ -49,13 +49,13 @@ def old_index(target: Path) -> Old:
             raise IndexMismatch(
                 f"{str(target)!r} holds a Chroma database made elsewhere: choose another folder for the index"
             ) from None
-        return Old()
+        return OldIndex()
     try:
         manifest = loads(text, older=True)
         verify(target / manifest.data, manifest.files)
     except IndexUnavailable:
-        return Old(salvage=salvage(text))
-    return Old(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
+        return OldIndex(salvage=salvage(text))
+    return OldIndex(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
 
 
 def settings_now(
@@ -94,7 +94,7 @@ def previous_of(target: Path, manifest: Manifest, settings: Settings) -> Previou
             if record.vector is not None:
                 vectors[embed_key(chunk.title, text)] = by_number[number] = record.vector
         chunks.sort(key=lambda chunk: chunk.number)
-        known = Known()
+        known = KnownReadings()
         if reusable:
             known = _known(prepared.data, manifest, chunks, [by_number[chunk.number] for chunk in chunks])
     by_document: dict[str, list[Chunk]] = defaultdict(list)
@@ -122,13 +122,13 @@ def of_vectors(settings: Settings) -> Settings:
     )
 
 
-def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> Known:
+def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> KnownReadings:
     """What the index has of its chunks' tokens, if they were kept in the way that they would be now."""
     if not chunks or _recipe(manifest.tokens) != TOKENS_RECIPE or manifest.tokens is None:
-        return Known()
+        return KnownReadings()
     projection, stored = stored_tokens(data / TOKENS_FOLDER, rows=len(chunks), dimensions=manifest.dimensions)
     digests = (text.digest() for text in texts_of(chunks))
-    return Known(
+    return KnownReadings(
         projection=projection,
         fitted_on=int(str(manifest.tokens["fitted_on"])),
         chunks=dict(zip(digests, zip(vectors, stored, strict=True), strict=True)),

@@ -18,16 +18,16 @@ import numpy as np
 from knowledge.cut.chunking import is_markdown
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.quotable import quotable
-from knowledge.errors import KnowledgeError, unexpected
+from knowledge.cut.quote_spans import unit_table
+from knowledge.model.errors import KnowledgeError, unexpected
 from knowledge.search import codes, windows
 from knowledge.search.arrays import Ragged, save_array, save_ragged
 from knowledge.search.codes import Projection
-from knowledge.search.units import unit_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Chunk, Reading, TokenEmbedder, Vector
+    from knowledge.model.values import Chunk, Reading, TokenEmbedder, Vector
 
 FIT_CHUNKS = 512
 """So many chunks, chosen at random, fit the projection: about 50,000 token vectors for 384 axes."""
@@ -66,7 +66,7 @@ class ChunkTokens:
 
     ``windows`` packed, shape (w, dimensions / 2), with ``scales``, shape (w,). ``pieces`` are its c different word
     pieces, uint16, ``codes`` theirs, shape (c, BITS / 8). ``order`` gives each token's place among them; the first
-    ``title_tokens`` are the title's. ``units``: see ``knowledge.search.units``.
+    ``title_tokens`` are the title's. ``units``: see ``knowledge.cut.quote_spans``.
     """
 
     windows: NDArray[np.uint8]
@@ -79,7 +79,7 @@ class ChunkTokens:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Known:
+class KnownReadings:
     """What an index before has of chunks, by the digest of their ``Text``, and the projection of its codes.
 
     ``fitted_on`` is how many chunks that was fitted for.
@@ -91,7 +91,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Read:
+class ChunkReadings:
     """What was read: vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs.
 
     ``failed`` says what is wrong with the texts that the model cannot read. Where it can read none at all there is no
@@ -107,10 +107,10 @@ class Read:
 
 def read_chunks(
     texts: Mapping[bytes, Text],
-    known: Known,
+    known: KnownReadings,
     embedder: TokenEmbedder,
     on_progress: Callable[[int, int], None] | None,
-) -> Read:
+) -> ChunkReadings:
     """Read those of ``texts`` (by digest) that ``known`` lacks, and all of them where the projection is fitted anew."""
     keep = known.projection is not None and _still_fits(known.fitted_on, len(texts))
     done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
@@ -130,7 +130,7 @@ def read_chunks(
             for key, read in zip(chosen, pool.map(reading, chosen), strict=True):
                 _sort(key, read, sample, failed)
             if not sample:
-                return Read(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
+                return ChunkReadings(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
             projection = Projection.fit(np.concatenate([read.tokens for read in sample.values()]))
             fitted_on = len(texts)
         fitted = projection
@@ -146,7 +146,7 @@ def read_chunks(
             if on_progress is not None:
                 on_progress(number, len(pending))
     fresh = len(pending) - len(failed)
-    return Read(projection=projection, fitted_on=fitted_on, chunks=done, fresh=fresh, failed=failed)
+    return ChunkReadings(projection=projection, fitted_on=fitted_on, chunks=done, fresh=fresh, failed=failed)
 
 
 def _sort[T](key: bytes, result: T | str, good: dict[bytes, T], failed: dict[bytes, str]) -> None:

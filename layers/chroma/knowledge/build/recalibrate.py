@@ -10,13 +10,13 @@ from knowledge.build.calibrate import background
 from knowledge.build.labels import labelled
 from knowledge.build.lock import locked
 from knowledge.build.write import switch
-from knowledge.errors import IndexLocked, IndexMismatch, IndexMissing
+from knowledge.model.errors import IndexLocked, IndexMismatch, IndexMissing
+from knowledge.model.values import View
 from knowledge.open.source import read_manifest
 from knowledge.search.signals import Calibration
-from knowledge.types import View
 
 if TYPE_CHECKING:
-    from knowledge.open.manifest import Manifest
+    from knowledge.model.manifest import Manifest
     from knowledge.open.opened import Index
 
 
@@ -31,7 +31,7 @@ def background_scores(index: Index) -> list[float]:
             "The index has no bar that this program measured: it was made by another version, elsewhere, or with a "
             "remote embedding model. Run: ragctl ingest PATH"
         )
-    looks = [index.look([View(text)], k=1).evidence for text in background()]
+    looks = [index.search([View(text)], k=1).evidence for text in background()]
     return [evidence.score for evidence in looks if evidence is not None]
 
 

@@ -11,10 +11,10 @@ from knowledge.build.plan import RECIPE, Plan
 from knowledge.build.previous import of_vectors, old_index, previous_of, settings_now, settings_of
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.write import remove_data, write_index
-from knowledge.errors import IndexMismatch, IndexMissing, SourceUnreadable
-from knowledge.open.manifest import SEED_RECIPE
+from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
+from knowledge.model.manifest import SEED_RECIPE
+from knowledge.model.values import Embedder
 from knowledge.open.scratch import sweep
-from knowledge.types import Embedder
 
 
 def remove(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from knowledge.build.labels import labels_older
 from knowledge.build.plan import Plan
-from knowledge.open.manifest import Manifest, Source
-from knowledge.types import Failure
+from knowledge.model.manifest import Manifest, Source
+from knowledge.model.values import Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

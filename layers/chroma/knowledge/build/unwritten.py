@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from knowledge.errors import IndexNotWritten, KnowledgeError
+from knowledge.model.errors import IndexNotWritten, KnowledgeError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_WORDS = "disk is full"

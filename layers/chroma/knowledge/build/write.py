@@ -18,23 +18,23 @@ from typing import NamedTuple
 
 from knowledge.build.calibrate import calibrate
 from knowledge.build.durable import flush, flush_names
-from knowledge.build.embed import Embedded
+from knowledge.build.embed import ChunkEmbeddings
 from knowledge.build.labels import carried
 from knowledge.build.plan import Plan, content_version
 from knowledge.build.reading import write_tokens
 from knowledge.build.unwritten import telling_unwritten
 from knowledge.cut.embedding_text import embed_text
-from knowledge.open.collection import SQLITE_NAME, Collection
-from knowledge.open.manifest import FORMAT, MANIFEST_NAME, FileRecord, Made, Manifest, dumps
-from knowledge.open.metadata import merge_types, to_metadata
+from knowledge.engines.collection import SQLITE_NAME, Collection
+from knowledge.engines.metadata import merge_types, to_metadata
+from knowledge.model.manifest import FORMAT, MANIFEST_NAME, FileRecord, Manifest, Provenance, dumps
+from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
 from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
+from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
-from knowledge.search.look import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.vectors import write_vectors
-from knowledge.types import Chunk, Embedder, TokenEmbedder
 
 
 class Settings(NamedTuple):
@@ -54,11 +54,11 @@ class Settings(NamedTuple):
 def write_index(
     target: Path,
     planned: Plan,
-    embedded: Embedded,
+    embedded: ChunkEmbeddings,
     embedder: Embedder,
     *,
     settings: Settings,
-    made: Made,
+    made: Provenance,
     before: Manifest | None,
 ) -> Manifest:
     """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps.
@@ -78,7 +78,7 @@ def write_index(
     return manifest
 
 
-def remade(target: Path, manifest: Manifest, made: Made) -> Manifest:
+def remade(target: Path, manifest: Manifest, made: Provenance) -> Manifest:
     """The index in ``target``, whose manifest this is, with another record of what it was made of."""
     now = replace(manifest, made=made, format=FORMAT)
     if dumps(now) != dumps(manifest):
@@ -94,7 +94,7 @@ def remove_data(target: Path, *, keep: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class IndexRecords:
     """The manifest's records of BM25 and, None where there are none, of the token vectors and the calibration."""
 
     lexical: Mapping[str, object]
@@ -102,7 +102,9 @@ class Written:
     calibration: Mapping[str, object] | None
 
 
-def write_data(data: Path, chunks: Sequence[Chunk], embedded: Embedded, collection: str, embedder: Embedder) -> Written:
+def write_data(
+    data: Path, chunks: Sequence[Chunk], embedded: ChunkEmbeddings, collection: str, embedder: Embedder
+) -> IndexRecords:
     """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25, a matrix and the tokens.
 
     What it then says of questions about nothing is its calibration.
@@ -128,15 +130,15 @@ def write_data(data: Path, chunks: Sequence[Chunk], embedded: Embedded, collecti
         calibration = calibrate(data, embedded.vectors, numbers, lexical, embedder)
     for path in (*data.rglob("*"), data, data.parent):
         flush(path)
-    return Written(lexical=lexical, tokens=record, calibration=calibration)
+    return IndexRecords(lexical=lexical, tokens=record, calibration=calibration)
 
 
 def describe(
     data: Path,
     planned: Plan,
     settings: Settings,
-    written: Written,
-    made: Made,
+    written: IndexRecords,
+    made: Provenance,
 ) -> Manifest:
     """The manifest of the data folder ``data``, written and closed."""
     fields: dict[str, str] = {}

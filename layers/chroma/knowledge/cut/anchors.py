@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from knowledge.cut.markdown import Block
+from knowledge.read.markdown import Block
 
 # What a heading says of itself: "{#id .class}" (Hugo, kramdown, VitePress, mdBook), "{ #id }" (Python-Markdown; each of
 # FastAPI's 2,009), "{: #id}" on the next line (kramdown; 376 on Jekyll's site), "{/* #id */}" (MDX; 291 on Helm's).

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from knowledge.cut import anchors as ids
-from knowledge.cut import markdown as md
+from knowledge.cut.boundaries import Source
 from knowledge.cut.packing import Packer
-from knowledge.cut.units import Source
+from knowledge.read import markdown as md
 
 MAX_CHARS = 1600
 OVERLAP_CHARS = 200

@@ -8,8 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from knowledge.cut.markdown import Block
-from knowledge.cut.units import CODE, LINES, Source, Unit
+from knowledge.cut.boundaries import CODE, LINES, Source, Unit
+from knowledge.read.markdown import Block
 
 _WHOLE = (*CODE, "code", "row")  # a heading rather stands alone than that one of these is cut
 _SPACE = re.compile(r"\s+")

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from knowledge.cut import markdown as md
+from knowledge.cut.boundaries import Source
+from knowledge.cut.quote_spans import ITEM_MARKER, Kind
 from knowledge.cut.spans import (
     MAX_CHARS,
     NOWHERE,
@@ -23,8 +24,7 @@ from knowledge.cut.spans import (
     sentences,
     trim,
 )
-from knowledge.cut.units import Source
-from knowledge.search.units import ITEM_MARKER, Kind
+from knowledge.read import markdown as md
 
 LEAD_CHARS = 300
 """An item or line longer than this introduces what is below it by its last sentence alone."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from knowledge.cut.units import Source
+from knowledge.cut.boundaries import Source
 
 type Span = tuple[int, int]
 """First character and the one after the last."""

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from knowledge.cut.embedding_text import embed_text
-from knowledge.errors import IndexMismatch, SearchFailed
-from knowledge.open.collection import Collection
-from knowledge.open.manifest import SPACE
-from knowledge.open.metadata import merge_types
+from knowledge.engines.collection import Collection
+from knowledge.engines.metadata import merge_types
+from knowledge.model.errors import IndexMismatch, SearchFailed
+from knowledge.model.manifest import SPACE
+from knowledge.model.values import Embedder
 from knowledge.search.candidates import Sides
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical, write_lexical
 from knowledge.search.vectors import VectorStore, write_vectors
-from knowledge.types import Embedder
 
 DIMENSIONS = 384
 """Of all-MiniLM-L6-v2, which is what Chroma's default embedding function is."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from knowledge.errors import IndexMissing, IndexUnavailable, KnowledgeError
-from knowledge.open.collection import SQLITE_NAME
+from knowledge.engines.collection import SQLITE_NAME
+from knowledge.model.errors import IndexMissing, IndexUnavailable, KnowledgeError
+from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.open.index import Index
-from knowledge.open.manifest import MANIFEST_NAME
 from knowledge.open.source import folder_of
 
 RETRY_AFTER_S = 2.0

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from knowledge.errors import IndexDamaged, IndexMismatch, SearchFailed
-from knowledge.open.collection import Collection
+from knowledge.engines.collection import Collection
+from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.model.manifest import SPACE, Manifest
+from knowledge.model.values import Embedder, TokenEmbedder, View
 from knowledge.open.foreign import check, late_sides, survey
-from knowledge.open.manifest import SPACE, Manifest
 from knowledge.open.opened import Index as Index
-from knowledge.open.source import Prepared, folder_of, prepare
+from knowledge.open.source import PreparedIndex, folder_of, prepare
 from knowledge.open.texts import TextStore
 from knowledge.search.candidates import Sides
-from knowledge.search.look import TOKENS_RECIPE, Looker
+from knowledge.search.late_interaction import TOKENS_RECIPE, LateInteractionSearch
 from knowledge.search.signals import Calibration
-from knowledge.types import Embedder, TokenEmbedder, View
 
 DEFAULT_COLLECTION = "waypoint_kb"
 
@@ -58,7 +58,7 @@ def open_index(
     return index
 
 
-def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Index:
+def _own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> Index:
     manifest = prepared.manifest
     assert manifest is not None  # noqa: S101 - the caller asked
     if collection.space != manifest.space:
@@ -71,7 +71,7 @@ def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Inde
                     f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
                 )
         sides = Sides.open(prepared.data, manifest, texts.numbers)
-        looker = _looker(prepared.data, manifest, sides, embedder)
+        late_search = _late_search(prepared.data, manifest, sides, embedder)
     except IndexDamaged:
         texts.close()
         raise
@@ -81,7 +81,7 @@ def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Inde
         embedder=embedder,
         texts=texts,
         sides=lambda: sides,
-        looker=looker,
+        late_search=late_search,
         columns=sides.columns if sides else None,
         ids={},
         documents=manifest.documents,
@@ -89,15 +89,17 @@ def _own(prepared: Prepared, collection: Collection, embedder: Embedder) -> Inde
     )
 
 
-def _looker(data: Path, manifest: Manifest, sides: Sides | None, embedder: Embedder) -> Looker | None:
+def _late_search(
+    data: Path, manifest: Manifest, sides: Sides | None, embedder: Embedder
+) -> LateInteractionSearch | None:
     """Where the index has token vectors, of the kind that this program makes, and the embedder tells a question's."""
     usable = manifest.tokens is not None and manifest.tokens.get("recipe") == TOKENS_RECIPE
     if not usable or sides is None or not isinstance(embedder, TokenEmbedder):
         return None
-    return Looker.open(data, sides, embedder, Calibration.load(manifest.calibration))
+    return LateInteractionSearch.open(data, sides, embedder, Calibration.load(manifest.calibration))
 
 
-def _foreign(prepared: Prepared, collection: Collection, embedder: Embedder) -> Index:
+def _foreign(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> Index:
     check(collection, embedder)
     found = survey(collection)
     return Index(
@@ -131,8 +133,8 @@ def _warm(index: Index) -> None:
     vector[0] = 1
     try:
         if index.late:
-            index.look([View("warm")], k=1)
+            index.search([View("warm")], k=1)
         else:
-            index.search(vector, k=1)
+            index.nearest(vector, k=1)
     except SearchFailed as exc:
         raise IndexDamaged(f"The index does not answer: {exc}. Run: ragctl ingest PATH") from exc

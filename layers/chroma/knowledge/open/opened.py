@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from knowledge.claims import Borne, Claim
-from knowledge.errors import IndexMismatch, SearchFailed
-from knowledge.open.collection import BATCH_RECORDS, Collection, Record
-from knowledge.open.metadata import to_chunk, with_stated_date
-from knowledge.open.source import Prepared
+from knowledge.engines.collection import BATCH_RECORDS, Collection, Record
+from knowledge.engines.metadata import to_chunk, with_stated_date
+from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.errors import IndexMismatch, SearchFailed
+from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
+from knowledge.open.source import PreparedIndex
 from knowledge.open.texts import TextStore
 from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
 from knowledge.search.columns import Columns
+from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.lexical import Lexical
-from knowledge.search.look import Looker
 from knowledge.search.passage import ChunkView
-from knowledge.types import Chunk, Embedder, Found, Hit, View, Where
 
 if TYPE_CHECKING:
-    from knowledge.types import Vector
+    from knowledge.model.values import Vector
 
 VERSION_CHARS = 12
 
@@ -31,7 +31,7 @@ class Index:
     def __init__(
         self,
         *,
-        prepared: Prepared,
+        prepared: PreparedIndex,
         collection: Collection,
         embedder: Embedder,
         texts: TextStore | None,
@@ -39,7 +39,7 @@ class Index:
         ids: Mapping[int, str],
         documents: int,
         fields: Mapping[str, str],
-        looker: Looker | None = None,
+        late_search: LateInteractionSearch | None = None,
         columns: Columns | None = None,
     ) -> None:
         """Use ``open_index``. ``texts`` is None for a foreign folder, whose ids ``ids`` maps from numbers."""
@@ -58,12 +58,12 @@ class Index:
         self._collection = collection
         self._texts = texts
         self._sides = sides
-        self._looker = looker
+        self._late_search = late_search
         self._columns = columns
         self._ids = ids
         self._numbers = {chunk_id: number for number, chunk_id in ids.items()}
 
-    def search(
+    def nearest(
         self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
         """The ``k`` chunks nearest to the unit vector ``vector``, best first, equals by number.
@@ -112,19 +112,19 @@ class Index:
 
     @property
     def late(self) -> bool:
-        """Whether it has the token vectors that ``look`` needs: one made before, or elsewhere, has none."""
-        return self._looker is not None
+        """Whether it has the token vectors that ``search`` needs: one made before, or elsewhere, has none."""
+        return self._late_search is not None
 
-    def look(self, views: Sequence[View], *, k: int, where: Where | None = None) -> Found:
+    def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
         """The ``k`` best chunks by all signals, for the question ``views[0]`` and its other views, within ``where``.
 
         Raises:
             IndexMismatch: the index has no token vectors.
             SearchFailed: the filter is malformed, or Chroma failed.
         """
-        if self._looker is None:
+        if self._late_search is None:
             raise IndexMismatch("The index has no token vectors for a late search. Run: ragctl ingest PATH")
-        seen = self._looker.look(self._collection, views, k=k, where=where)
+        seen = self._late_search.search(self._collection, views, k=k, where=where)
         hits = [
             Hit(
                 chunk=chunk,
@@ -136,7 +136,7 @@ class Index:
             )
             for place, chunk in enumerate(self.fetch(seen.numbers.tolist()))
         ]
-        return Found(tuple(hits), seen.evidence, seen.trail)
+        return SearchResult(tuple(hits), seen.evidence, seen.trail)
 
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has: what ``support`` takes for a claim grows with them.
@@ -146,21 +146,21 @@ class Index:
         """
         return self._late().pieces(text)
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[Borne, ...]:
+    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
         """How likely each of ``claims`` is borne out by its own chunks together, else by each of the chunks ``among``.
 
         Raises:
             IndexMismatch: the index has no token vectors.
             SearchFailed: there is no such chunk.
         """
-        looker = self._late()
+        late_search = self._late()
         numbers = {*among, *(number for claim in claims for number in claim.chunks)}
-        return looker.support(claims, self.fetch(sorted(numbers)), among)
+        return late_search.support(claims, self.fetch(sorted(numbers)), among)
 
-    def _late(self) -> Looker:
-        if self._looker is None:
+    def _late(self) -> LateInteractionSearch:
+        if self._late_search is None:
             raise IndexMismatch("The index has no token vectors to check statements with. Run: ragctl ingest PATH")
-        return self._looker
+        return self._late_search
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """The chunks of ``numbers``, in that order; SearchFailed when there is no such chunk, or Chroma failed."""
@@ -184,9 +184,9 @@ class Index:
     def view(self, number: int, question: str | None = None) -> ChunkView | None:
         """The chunk of that number as somebody looks at it who asked ``question``; None when there is none."""
         chunk = self.chunk(number)
-        if chunk is None or self._looker is None:
+        if chunk is None or self._late_search is None:
             return ChunkView(chunk) if chunk else None
-        return self._looker.view(chunk, question)
+        return self._late_search.view(chunk, question)
 
     @property
     def numbers(self) -> Sequence[int]:

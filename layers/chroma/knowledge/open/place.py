@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from knowledge.errors import IndexDamaged, IndexMissing, IndexUnavailable
-from knowledge.open.manifest import MANIFEST_NAME, UNKNOWN, Made, Manifest, loads
+from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
+from knowledge.model.manifest import MANIFEST_NAME, UNKNOWN, Manifest, Provenance, loads
 
 
 def folder_of(uri: str | Path) -> Path:
@@ -47,7 +47,7 @@ def read_manifest(folder: Path, *, older: bool = False) -> Manifest | None:
     return None if text is None else loads(text, older=older)
 
 
-def made_of(uri: str | Path) -> Made:
+def made_of(uri: str | Path) -> Provenance:
     """What the index at ``uri`` was made for; nothing is known of one that is absent, damaged or made elsewhere."""
     try:
         manifest = read_manifest(folder_of(uri))

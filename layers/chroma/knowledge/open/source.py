@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from knowledge.errors import IndexDamaged, IndexMissing, IndexUnavailable
-from knowledge.open.collection import SQLITE_NAME
-from knowledge.open.manifest import FileRecord, Manifest
+from knowledge.engines.collection import SQLITE_NAME
+from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
+from knowledge.model.manifest import FileRecord, Manifest
 from knowledge.open.place import folder_of as folder_of
 from knowledge.open.place import manifest_bytes
 from knowledge.open.place import read_manifest as read_manifest
@@ -28,7 +28,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _DATABASE = f"{CHROMA_FOLDER}/{SQLITE_NAME}"
 
 
-class Prepared:
+class PreparedIndex:
     """An index ready to be opened.
 
     ``chroma`` is a private, writable Chroma folder; ``data`` holds the texts and is the source itself. ``manifest``
@@ -47,7 +47,7 @@ class Prepared:
         self._scratch.close()
 
 
-def prepare(folder: Path, *, scratch_root: Path | None = None, older: bool = False) -> Prepared:
+def prepare(folder: Path, *, scratch_root: Path | None = None, older: bool = False) -> PreparedIndex:
     """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
 
     With ``older`` its manifest may be of an older format.
@@ -91,7 +91,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> Prepared:
+def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> PreparedIndex:
     source = folder.resolve()
     manifest = read_manifest(source, older=older)
     if manifest is None:
@@ -123,7 +123,7 @@ def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> Prepared:
     except IndexUnavailable:
         scratch.close()
         raise
-    return Prepared(scratch=scratch, data=data, manifest=manifest, digest=digest)
+    return PreparedIndex(scratch=scratch, data=data, manifest=manifest, digest=digest)
 
 
 def _copy_database(chroma: Path, scratch: Path) -> str:

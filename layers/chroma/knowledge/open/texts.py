@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

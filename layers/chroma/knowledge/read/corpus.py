@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from knowledge.errors import unexpected
+from knowledge.model.errors import unexpected
 from knowledge.read.frontmatter import Fields, fields
 
 

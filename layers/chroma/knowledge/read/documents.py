@@ -15,14 +15,15 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
-from knowledge.errors import unexpected
+from knowledge.model.errors import unexpected
+from knowledge.model.values import Document, Failure
 from knowledge.read.dates import stated_date
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
     SUFFIXES,
-    Converted,
+    ConvertedText,
     Entry,
     LeftOut,
     Loading,
@@ -31,12 +32,11 @@ from knowledge.read.loading import (
     suffix,
 )
 from knowledge.read.selection import EVERYTHING, Selection
-from knowledge.read.walk import Bare, Found, Other, Skipped, find, readable
-from knowledge.types import Document, Failure
+from knowledge.read.walk import EmptyFolder, FoundFile, OtherPath, SkippedPath, find, readable
 
-__all__ = ["Converted", "Loading", "Reading", "Selection", "read"]
+__all__ = ["ConvertedText", "Loading", "Reading", "Selection", "read"]
 
-type Run = Callable[[Callable[[Found], tuple[Outcome, ...]], Sequence[Found]], Iterable[tuple[Outcome, ...]]]
+type Run = Callable[[Callable[[FoundFile], tuple[Outcome, ...]], Sequence[FoundFile]], Iterable[tuple[Outcome, ...]]]
 """Calls a function with each of many files and gives the results in order, perhaps from several processes."""
 
 type OnFiles = Callable[[int, int], None]
@@ -70,7 +70,7 @@ def read(
     *,
     loading: Loading = AS_TEXT,
     selection: Selection = EVERYTHING,
-    fetched: Sequence[Found] = (),
+    fetched: Sequence[FoundFile] = (),
     run: Run = map,
     on_progress: OnFiles | None = None,
 ) -> Reading:
@@ -87,14 +87,14 @@ def read(
         SourceUnreadable: one of ``paths`` does not exist.
     """
     kinds = {*SUFFIXES, *loading.readers}
-    files: list[Found] = []
+    files: list[FoundFile] = []
     outcomes = _Outcomes()
     for item in find(paths, wanted=lambda name: name == CORPUS_NAME or suffix(name) in kinds, selection=selection):
-        if isinstance(item, Found):
+        if isinstance(item, FoundFile):
             files.append(item)
-        elif isinstance(item, Other):
+        elif isinstance(item, OtherPath):
             outcomes.skipped[item.kind] += 1
-        elif isinstance(item, Bare):
+        elif isinstance(item, EmptyFolder):
             outcomes.emptied.setdefault(item.path, Failure(readable(item.place), "is a folder without files"))
         else:
             outcomes.unread(item)
@@ -113,17 +113,17 @@ class _Outcomes:
         self.skipped: Counter[str] = Counter()
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()
-        self._files: list[Entry | Found] = []
+        self._files: list[Entry | FoundFile] = []
         self._failed: list[Failure] = []
         self._warnings: list[Failure] = []
         self._lost: set[str] = set()
 
-    def unread(self, item: Skipped) -> None:
+    def unread(self, item: SkippedPath) -> None:
         (self._failed if item.lost else self._warnings).append(Failure(readable(item.file), item.reason))
         if item.lost:
             self._lost.add(item.path)
 
-    def take(self, found: Found, results: Iterable[Outcome]) -> None:
+    def take(self, found: FoundFile, results: Iterable[Outcome]) -> None:
         for outcome in results:
             match outcome:
                 case Entry():
@@ -139,7 +139,7 @@ class _Outcomes:
                     self._lost.add(found.path)
                     self._hold_place(found)
 
-    def _hold_place(self, found: Found) -> None:
+    def _hold_place(self, found: FoundFile) -> None:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 
@@ -167,7 +167,7 @@ class _Outcomes:
         )
 
 
-def _identified(files: Sequence[Entry | Found]) -> Iterator[tuple[Entry, str | Failure]]:
+def _identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str | Failure]]:
     """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
 
     Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
@@ -178,13 +178,13 @@ def _identified(files: Sequence[Entry | Found]) -> Iterator[tuple[Entry, str | F
     for file in files:
         if isinstance(file, Entry) and file.fields.doc_id:
             owners.setdefault(file.fields.doc_id, file)
-        found = file if isinstance(file, Found) else file.found
+        found = file if isinstance(file, FoundFile) else file.found
         roots.setdefault(_derived(found), set()).add(found.root)
     taken = set(owners)
     for file in files:
-        found = file if isinstance(file, Found) else file.found
+        found = file if isinstance(file, FoundFile) else file.found
         shared = len(roots[_derived(found)]) > 1
-        if isinstance(file, Found):
+        if isinstance(file, FoundFile):
             taken.add(_free(found, taken, shared=shared))
             continue
         claimed = file.fields.doc_id
@@ -198,11 +198,11 @@ def _identified(files: Sequence[Entry | Found]) -> Iterator[tuple[Entry, str | F
         yield (file if owner is file else replace(file, caveats=(*file.caveats, caveat))), doc_id
 
 
-def _derived(found: Found) -> str:
+def _derived(found: FoundFile) -> str:
     return PurePosixPath(found.path).with_suffix("").as_posix()
 
 
-def _free(found: Found, taken: Container[str], *, shared: bool) -> str:
+def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
     """An id made of the file's path that no other document has."""
     root = found.root.resolve()
     front = f"{readable((root.parent if found.explicit else root).name)}/" if shared else ""

@@ -11,8 +11,8 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
+from knowledge.model.values import Scalar
 from knowledge.read.dates import iso, newest_date
-from knowledge.types import Scalar
 
 # Chunk fields that no document may set.
 _OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path", "dated")

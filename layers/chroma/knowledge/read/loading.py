@@ -10,16 +10,16 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
-from knowledge.cut import markdown as md
-from knowledge.errors import SourceUnreadable, unexpected
+from knowledge.model.errors import SourceUnreadable, unexpected
+from knowledge.model.values import Failure
 from knowledge.read import corpus, frontmatter
+from knowledge.read import markdown as md
 from knowledge.read.decoding import decode
 from knowledge.read.fields import Fields, left_out
 from knowledge.read.file_bytes import file_bytes
 from knowledge.read.preamble import with_preamble
 from knowledge.read.titles import title_of
-from knowledge.read.walk import Found, readable
-from knowledge.types import Failure
+from knowledge.read.walk import FoundFile, readable
 
 CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
@@ -45,29 +45,29 @@ class NoText(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedText:
     """What a reader made of a file: Markdown, front matter allowed, and what was not as it should be."""
 
     text: str
     caveats: tuple[str, ...] = ()
 
 
-type Reader = Callable[[bytes], str | Converted]
+type Reader = Callable[[bytes], str | ConvertedText]
 """A file's bytes as Markdown text, front matter allowed. Raises ValueError or SourceUnreadable."""
 
 
 class SiteRules(Protocol):
     """What is known of the site that a file is a page of; it can be sent to another process."""
 
-    def as_read(self, text: str, found: Found, meta: Meta) -> str:
+    def as_read(self, text: str, found: FoundFile, meta: Meta) -> str:
         """What a reader of the page sees of the Markdown ``text``, as Markdown."""
         ...
 
-    def address(self, found: Found, meta: Meta) -> str:
+    def address(self, found: FoundFile, meta: Meta) -> str:
         """The page's URL, ``""`` where nothing tells it."""
         ...
 
-    def anchors(self, found: Found) -> str:
+    def anchors(self, found: FoundFile) -> str:
         """How its headings become parts of its URL (a name in ``knowledge.cut.anchors``); ``""``: nobody knows."""
         ...
 
@@ -96,7 +96,7 @@ class Entry:
     ``shown`` is what messages call it; ``caveats`` say what was not as it should be. ``anchors``: see ``Document``.
     """
 
-    found: Found
+    found: FoundFile
     shown: str
     fields: Fields
     text: str
@@ -121,12 +121,12 @@ def suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
-def shown_as(found: Found) -> str:
+def shown_as(found: FoundFile) -> str:
     """What messages call a file: the address that it was fetched from, else its path."""
     return found.url or readable(found.file)
 
 
-def load(found: Found, loading: Loading) -> tuple[Outcome, ...]:
+def load(found: FoundFile, loading: Loading) -> tuple[Outcome, ...]:
     """The documents in a file, of which a corpus has many. Whatever reading it raises is this file's failure."""
     shown = shown_as(found)
     try:
@@ -141,7 +141,7 @@ def load(found: Found, loading: Loading) -> tuple[Outcome, ...]:
         return (Failure(shown, unexpected(exc)),)
 
 
-def _documents(found: Found, shown: str, loading: Loading) -> Iterator[Outcome]:
+def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[Outcome]:
     kind = suffix(found.file.name)
     if kind not in {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}:
         accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *loading.readers}))
@@ -172,12 +172,12 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
         raise SourceUnreadable(f"{trouble}: {unexpected(exc)}. {way_out}") from exc
 
 
-def _decoded(data: bytes) -> Converted:
+def _decoded(data: bytes) -> ConvertedText:
     text, caveat = decode(data)
-    return Converted(text, (caveat,) if caveat else ())
+    return ConvertedText(text, (caveat,) if caveat else ())
 
 
-def _corpus(found: Found, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Outcome]:
+def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Outcome]:
     for record in corpus.records(text):
         line = f"{shown}:{record.line}"
         if isinstance(record, corpus.BadLine):
@@ -188,7 +188,7 @@ def _corpus(found: Found, shown: str, text: str, caveats: tuple[str, ...]) -> It
 
 
 def _single(
-    found: Found, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool
+    found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool
 ) -> Outcome:
     """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees."""
     plain = suffix(found.file.name) == TEXT_SUFFIX and not loading.readers.get(TEXT_SUFFIX)
@@ -211,7 +211,7 @@ def _single(
     return Entry(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
-def _place(found: Found) -> str:
+def _place(found: FoundFile) -> str:
     """The path with the given folder in front, whose name a README or an index page at its top has."""
     return found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from knowledge.cut import markdown as md
+from knowledge.read import markdown as md
 from knowledge.read.fields import Fields
 
 _WORD = re.compile(r"\w+")

@@ -76,7 +76,7 @@ EVERYTHING = Selection()
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoreRules:
     """The rules of ``.ragignore`` files from the given folder down to the one that is looked into.
 
     Each has the folder that it stands in, as a path relative to the given one (``""``: itself).
@@ -84,7 +84,7 @@ class Ignored:
 
     rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
-    def below(self, folder: Path, path: str) -> Ignored:
+    def below(self, folder: Path, path: str) -> IgnoreRules:
         """The rules that hold in ``folder``, whose relative path is ``path``.
 
         Raises:
@@ -97,7 +97,7 @@ class Ignored:
             lines = (folder / IGNORE_NAME).read_text(encoding="utf-8-sig", errors="replace").splitlines()
         except FileNotFoundError:
             return self
-        return Ignored((*self.rules, (path, GitIgnoreSpec.from_lines(lines))))
+        return IgnoreRules((*self.rules, (path, GitIgnoreSpec.from_lines(lines))))
 
     def __contains__(self, path: str) -> bool:
         """Whether ``path`` (a folder's with a slash behind it) is ignored; the innermost file that names it decides."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from knowledge.errors import SourceUnreadable
-from knowledge.read.selection import EVERYTHING, IGNORE_NAME, Ignored, Selection, of_programs
+from knowledge.model.errors import SourceUnreadable
+from knowledge.read.selection import EVERYTHING, IGNORE_NAME, IgnoreRules, Selection, of_programs
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file: where it is, the given path that it was found in, and its path relative to that.
 
     ``url`` is the address that it was fetched from, ``""`` for a file of the user's.
@@ -27,10 +27,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedPath:
     """What was not read, and why; ``lost`` when there may have been something to read.
 
-    ``path`` is relative to the given folder, as ``Found.path`` (``""``: the folder itself).
+    ``path`` is relative to the given folder, as ``FoundFile.path`` (``""``: the folder itself).
     """
 
     file: Path
@@ -40,15 +40,15 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
-    """A folder without any file in it or below it, hidden ones aside; ``path`` as in ``Skipped``."""
+class EmptyFolder:
+    """A folder without any file in it or below it, hidden ones aside; ``path`` as in ``SkippedPath``."""
 
     place: Path
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class OtherPath:
     """A file or folder that nobody asked for: ``kind`` is a suffix (``".png"``), or why it was left out, in words."""
 
     kind: str
@@ -56,7 +56,7 @@ class Other:
 
 def find(
     paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
-) -> Iterator[Found | Skipped | Bare | Other]:
+) -> Iterator[FoundFile | SkippedPath | EmptyFolder | OtherPath]:
     """The files given, and those in the folders given whose name is ``wanted`` and that ``selection`` takes.
 
     Of folders without files only the highest are given.
@@ -78,7 +78,7 @@ def find(
         if path.is_dir():
             yield from walk.folder(path)
         elif walk.is_new(path):
-            yield Found(path, path, readable(path.name), explicit=True)
+            yield FoundFile(path, path, readable(path.name), explicit=True)
 
 
 def readable(name: str | os.PathLike[str]) -> str:
@@ -91,7 +91,7 @@ class _Folder:
     """A folder to look into, with the rules of the folders above it."""
 
     place: Path
-    ignored: Ignored
+    ignored: IgnoreRules
 
 
 class _Walk:
@@ -108,8 +108,8 @@ class _Walk:
         self._seen.add(real)
         return new
 
-    def folder(self, root: Path) -> Iterator[Found | Skipped | Bare | Other]:
-        folders = [_Folder(root, Ignored())] if self.is_new(root) else []
+    def folder(self, root: Path) -> Iterator[FoundFile | SkippedPath | EmptyFolder | OtherPath]:
+        folders = [_Folder(root, IgnoreRules())] if self.is_new(root) else []
         links: list[_Folder] = []
         self._bare = {}
         while folders or links:
@@ -126,7 +126,7 @@ class _Walk:
                 below, linked, files = self._look_into(folder, root)
             except (OSError, ValueError) as exc:  # a pattern that gitignore does not know is a ValueError
                 reason = f"cannot be looked into: {getattr(exc, 'strerror', None) or f'{IGNORE_NAME}: {exc}'}"
-                yield Skipped(folder.place, _relative(folder.place, root), reason, lost=True)
+                yield SkippedPath(folder.place, _relative(folder.place, root), reason, lost=True)
                 self._fill(folder.place)
                 continue
             links += linked
@@ -134,7 +134,7 @@ class _Walk:
             yield from files
         for place, is_bare in self._bare.items():
             if is_bare and not self._bare.get(place.parent):
-                yield Bare(place, _relative(place, root))
+                yield EmptyFolder(place, _relative(place, root))
 
     def _fill(self, place: Path) -> None:
         """There is, or may be, a file in the folder ``place``: no folder above it is bare."""
@@ -145,7 +145,7 @@ class _Walk:
 
     def _look_into(
         self, folder: _Folder, root: Path
-    ) -> tuple[list[_Folder], list[_Folder], list[Found | Skipped | Other]]:
+    ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | OtherPath]]:
         """The folders and the links in ``folder``, and its files that are read or named."""
         ignored = folder.ignored.below(folder.place, _relative(folder.place, root))
         with os.scandir(folder.place) as scan:
@@ -153,28 +153,28 @@ class _Walk:
         names = [entry.name for entry in entries]
         below: list[_Folder] = []
         links: list[_Folder] = []
-        files: list[Found | Skipped | Other] = []
+        files: list[FoundFile | SkippedPath | OtherPath] = []
         for entry in entries:
             place = folder.place / entry.name
             path = _relative(place, root)
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
             leads = is_link and place.is_dir()
             if reason := self._left_out(place, path, names, ignored, is_folder=is_folder or leads):
-                files.append(Other(reason))
+                files.append(OtherPath(reason))
             elif is_link:
                 links.append(_Folder(place, ignored))
             elif is_folder:
                 below += [_Folder(place, ignored)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
-                files.append(Other(PurePosixPath(readable(entry.name)).suffix.lower() or "without a suffix"))
+                files.append(OtherPath(PurePosixPath(readable(entry.name)).suffix.lower() or "without a suffix"))
             elif self.is_new(place):
-                files.append(Found(place, root, path, explicit=False))
+                files.append(FoundFile(place, root, path, explicit=False))
         self._bare[folder.place] = True
         if sum(not name.startswith(".") for name in names) > len(below):
             self._fill(folder.place)
         return below, links, files
 
-    def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: Ignored, *, is_folder: bool) -> str:
+    def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: IgnoreRules, *, is_folder: bool) -> str:
         """Why nobody asked for it, ``""``: somebody did."""
         if place.name.startswith("."):
             return "hidden"
@@ -184,7 +184,7 @@ class _Walk:
             return "excluded"
         return of_programs(place, beside) if is_folder else ""
 
-    def _linked(self, link: _Folder, root: Path) -> _Folder | Found | Skipped | None:
+    def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:
         """What a link leads to: a folder to look into (under the link's name), a file, or nothing new."""
         place, path = link.place, _relative(link.place, root)
         try:
@@ -193,18 +193,18 @@ class _Walk:
         except OSError as exc:
             # Without a suffix it may be a folder's: of a disk that is not there now.
             lost = self._wanted(place.name) or (not place.suffix and exc.errno != errno.ELOOP)
-            return Skipped(place, path, "is a link that leads nowhere", lost=lost)
+            return SkippedPath(place, path, "is a link that leads nowhere", lost=lost)
         if not is_folder and not self._wanted(place.name):
             return None
         if is_folder and Path(os.path.realpath(root)).is_relative_to(target):
-            return Skipped(place, path, "is a link back to a folder that it is in: not followed", lost=False)
+            return SkippedPath(place, path, "is a link back to a folder that it is in: not followed", lost=False)
         if not self._selection.follow_links and not any(target.is_relative_to(given) for given in self._given):
             reason = "is a link that leads out of the folder: not followed (--follow-links follows it)"
-            return Skipped(place, path, reason, lost=False)
+            return SkippedPath(place, path, reason, lost=False)
         if not is_folder:
-            return Found(place, root, path, explicit=False) if self.is_new(target) else None
+            return FoundFile(place, root, path, explicit=False) if self.is_new(target) else None
         if not self.is_new(target):
-            return Skipped(place, path, "is a link to a folder that is read already", lost=False)
+            return SkippedPath(place, path, "is a link to a folder that is read already", lost=False)
         return link
 
 

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from knowledge.claims import Bearing, Borne, Claim, Copied
+from knowledge.model.claims import ChunkSupport, Claim, Fidelity, SupportVerdict
 from knowledge.search.support import PARTIAL, SUPPORTED, probability
 
 if TYPE_CHECKING:
-    from knowledge.search.support import Held
+    from knowledge.search.support import StatementComparison
 
 MOST_CHANGED = PARTIAL / 2
 """Highest chance (0..1) of a claim that has another number, or negation, than the place that it was taken from."""
 
 
-def support(claims: Sequence[Claim], places: Mapping[int, int], among: Sequence[int], held: Held) -> tuple[Borne, ...]:
+def support(
+    claims: Sequence[Claim], places: Mapping[int, int], among: Sequence[int], held: StatementComparison
+) -> tuple[SupportVerdict, ...]:
     """See ``Index.support``; ``held`` has the texts of ``claims``, and chunk number ``n`` at ``places[n]``."""
     return tuple(_borne(number, claim, places, among, held) for number, claim in enumerate(claims))
 
 
-def _borne(number: int, claim: Claim, places: Mapping[int, int], among: Sequence[int], held: Held) -> Borne:
-    def alone(chunk: int) -> Bearing:
+def _borne(
+    number: int, claim: Claim, places: Mapping[int, int], among: Sequence[int], held: StatementComparison
+) -> SupportVerdict:
+    def alone(chunk: int) -> ChunkSupport:
         place = places[chunk]
         how = held.copied(number, place)
         chance = _held_down(probability(held.signals(number, [place])), how)
-        return Bearing(chunk, chance, *held.nearest(number, place), how)
+        return ChunkSupport(chunk, chance, *held.nearest(number, place), how)
 
     each = {chunk: alone(chunk) for chunk in claim.chunks}
     together = max((one.chance for one in each.values()), default=None)
@@ -35,9 +39,9 @@ def _borne(number: int, claim: Claim, places: Mapping[int, int], among: Sequence
         together = _held_down(chance, max(one.copied for one in each.values()))
     if together is None or together < SUPPORTED:
         each |= {chunk: each.get(chunk) or alone(chunk) for chunk in among}
-    return Borne(together, tuple(each.values()))
+    return SupportVerdict(together, tuple(each.values()))
 
 
-def _held_down(chance: float, how: Copied) -> float:
+def _held_down(chance: float, how: Fidelity) -> float:
     """A copy with another number bears nothing out, however much the rest of it agrees."""
-    return min(chance, MOST_CHANGED) if how is Copied.CHANGED else chance
+    return min(chance, MOST_CHANGED) if how is Fidelity.CHANGED else chance

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.errors import IndexDamaged, SearchFailed
-from knowledge.open.collection import Collection
-from knowledge.open.manifest import Manifest
+from knowledge.engines.collection import Collection
+from knowledge.model.errors import IndexDamaged, SearchFailed
+from knowledge.model.manifest import Manifest
+from knowledge.model.values import Where
 from knowledge.search.columns import COLUMNS_FOLDER, FIELDS_NAME, Columns
 from knowledge.search.lexical import LEXICAL_FOLDER, READABLE, Lexical
 from knowledge.search.vectors import VectorStore
-from knowledge.types import Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 CANDIDATES_PER_SIDE = 50
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from knowledge.cut.quote_spans import COLUMNS
+from knowledge.model.values import EncodedQuestion, Match
 from knowledge.search.arrays import Ragged, load_array, save_array
-from knowledge.search.units import COLUMNS
-from knowledge.types import Asked, Match
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Reading
+    from knowledge.model.values import Reading
 
 BITS = 96
 CODES_NAME = "codes"
@@ -84,10 +84,10 @@ def inverse_frequencies(pieces: NDArray[np.uint16], chunks: int, vocabulary: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Projected:
+class ProjectedQuestion:
     """A question's pieces as the codes are compared with: ``unit`` has shape (m, BITS), each row of unit length."""
 
-    asked: Asked
+    asked: EncodedQuestion
     unit: NDArray[np.float32]
 
 
@@ -107,18 +107,18 @@ class CodeStore:
         self.units = Ragged(folder, UNITS_NAME, rows=rows, dtype=np.uint16, width=(COLUMNS,))
         self.titles = load_array(folder / TITLES_NAME, dtype=np.uint16, shape=(rows,))
 
-    def ask(self, text: str, reading: Reading, unknown: tuple[tuple[int, int], ...] = ()) -> Projected:
-        """The question ``text``, read, as it is compared with codes; ``unknown`` as ``Asked`` has it."""
+    def ask(self, text: str, reading: Reading, unknown: tuple[tuple[int, int], ...] = ()) -> ProjectedQuestion:
+        """The question ``text``, read, as it is compared with codes; ``unknown`` as ``EncodedQuestion`` has it."""
         idf = self.idf[reading.pieces]
         total = float(idf.sum())
         weights = np.asarray(idf / total if total else idf, dtype=np.float32)
-        asked = Asked(text=text, vector=reading.vector, spans=reading.spans, weights=weights, unknown=unknown)
+        asked = EncodedQuestion(text=text, vector=reading.vector, spans=reading.spans, weights=weights, unknown=unknown)
         projected = self.projection(reading.tokens)
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
         unit = projected / np.maximum(lengths, np.finfo(np.float32).tiny)
-        return Projected(asked, unit.astype(np.float32))
+        return ProjectedQuestion(asked, unit.astype(np.float32))
 
-    def interact(self, question: Projected, rows: NDArray[np.int64]) -> Interaction:
+    def interact(self, question: ProjectedQuestion, rows: NDArray[np.int64]) -> Interaction:
         """How the question meets each of ``rows``."""
         codes, starts = self.codes.gather(rows)
         bits = np.unpackbits(codes, axis=1).astype(np.float32)

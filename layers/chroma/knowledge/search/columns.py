@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowledge.errors import IndexDamaged, SearchFailed
+from knowledge.model.errors import IndexDamaged, SearchFailed
+from knowledge.model.values import Scalar, Where
 from knowledge.search.arrays import load_array, save_array
-from knowledge.types import Scalar, Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,7 +154,7 @@ def _among(wanted: Iterable[Scalar]) -> Callable[[Scalar], bool]:
 def _as_stored(value: Scalar) -> Mapping[type, Scalar]:
     """``value`` as Chroma 1.5.9 compares it with stored values of each type that it compares it with at all: text with
     text, booleans with booleans, numbers with numbers. Of a fraction whole numbers see only what is before the point
-    (``rag.stages.query.where`` makes up for that)."""
+    (``rag.ask.query.where`` makes up for that)."""
     if isinstance(value, str | bool):
         return {type(value): value}
     return {float: float(value), int: math.trunc(max(-_INT64, min(_INT64 - 1, value)))}

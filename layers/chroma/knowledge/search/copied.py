@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from knowledge.claims import Copied
-from knowledge.search.units import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.model.claims import Fidelity
 from knowledge.search.wording import NOT
 
 if TYPE_CHECKING:
@@ -64,23 +64,23 @@ def places_of(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[Pl
     return made
 
 
-def copied(own: Sequence[str], place: Place) -> Copied:
+def copied(own: Sequence[str], place: Place) -> Fidelity:
     """How the words ``own`` stand to ``place``. A word's key is its stem, or itself where it is a stop word."""
     known = place.around.union(place.keys)
     if 1 - sum(key not in known for key in own) / len(own) < LEANS:  # told without aligning, which costs ten times it
-        return Copied.REWORDED
+        return Fidelity.REWORDED
     blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
     at = {here + step: there + step for there, here, size in blocks for step in range(size)}
     strange = [n for n, key in enumerate(own) if n not in at and key not in place.around]
     if not at or 1 - len(strange) / len(own) < LEANS:
-        return Copied.REWORDED
+        return Fidelity.REWORDED
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
     if any(_changes(own, n, at, len(place.keys)) for n in strange):
-        return Copied.CHANGED
+        return Fidelity.CHANGED
     if any(NOT in place.keys[first:end] for first, end in gaps[1:-1]):
-        return Copied.CHANGED
+        return Fidelity.CHANGED
     whole = not strange and all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
-    return Copied.SAME if whole else Copied.REWORDED
+    return Fidelity.SAME if whole else Fidelity.REWORDED
 
 
 def _moved(own: Sequence[str], place: Place, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> bool:

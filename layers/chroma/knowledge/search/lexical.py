@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import Stemmer
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import language_of, stop_words_of
 from knowledge.search.words import write_words

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.model.values import Chunk
 from knowledge.search.support import MET
-from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
-from knowledge.types import Chunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Match
+    from knowledge.model.values import Match
 
 LEAST_WEIGHT = 0.2
 """Of a word that is shown as met. On SQuAD and COVID FAQ 91 and 54 % of the words that are the question's own reach it,
@@ -49,7 +49,7 @@ class ChunkView:
 
 
 def units_of(table: NDArray[np.uint16]) -> tuple[Span, ...]:
-    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.search.units`` has it."""
+    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.cut.quote_spans`` has it."""
     return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != Kind.HEADING)
 
 

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.model.values import Evidence
 from knowledge.search.signals import BEST_COSINE, Calibration, measure
-from knowledge.search.views import AskedText, Blend, TextScores, Whole
-from knowledge.types import Evidence
+from knowledge.search.views import Blend, EncodedText, TextScores, Whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LATE_WEIGHT = np.float32(3)
 _PARTS = 2 + LATE_WEIGHT
-"""``base`` has two cosines: with it a score is a mean cosine (``knowledge.search.look`` has the formula)."""
+"""``base`` has two cosines: with it a score is a mean cosine (``knowledge.search.late_interaction`` has the
+formula)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Deep:
+class DeepCandidates:
     """The candidates that late interaction saw: their ``rows``, and their ``places`` in the pool.
 
     ``scores`` are those of the whole pool, ``late`` those of ``rows``, by the texts that were ``asked``.
@@ -29,7 +30,7 @@ class Deep:
 
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
-    asked: Mapping[str, AskedText]
+    asked: Mapping[str, EncodedText]
     scores: Mapping[str, TextScores]
     late: Mapping[str, NDArray[np.float32]]
 
@@ -50,7 +51,7 @@ class Ranking:
 
 
 def rank(
-    deep: Deep, blend: Blend, k: int, calibration: Calibration | None, attainable: Callable[[str], float]
+    deep: DeepCandidates, blend: Blend, k: int, calibration: Calibration | None, attainable: Callable[[str], float]
 ) -> Ranking:
     """The ``k`` best of ``deep`` by the views of ``blend``; ``attainable`` is that of ``knowledge.search.lexical``."""
     total = {text: one.base[deep.places] + LATE_WEIGHT * deep.late[text] for text, one in deep.scores.items()}
@@ -79,7 +80,7 @@ def rank(
 
 
 def _evidence(
-    whole: Whole, asked: Mapping[str, AskedText], signals: Mapping[str, float], known: Calibration | None
+    whole: Whole, asked: Mapping[str, EncodedText], signals: Mapping[str, float], known: Calibration | None
 ) -> Evidence:
     question = whole.question(asked)
     if known is None:

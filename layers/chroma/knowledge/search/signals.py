@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,8 @@ BEST_WINDOW = "best_window"
 LATE = "late"
 """Late interaction of the question with the chunk that came first (``knowledge.search.codes``)."""
 FIRST_SCORE = "first_score"
-"""Score of the chunk that came first (``knowledge.search.look``): cosine, window, BM25 and late interaction in one."""
+"""Score of the chunk that came first (``knowledge.search.late_interaction``): cosine, window, BM25 and late
+interaction in one."""
 LEXICAL_SHARE = "lexical_share"
 """BM25 score of the chunk that came first, as a share of the most that the question's words could give a chunk."""
 

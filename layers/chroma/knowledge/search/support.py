@@ -1,7 +1,7 @@
 """Whether chunks bear a statement out, told from what the index holds of them: no model but the embedder.
 
-Six by-products of late interaction and of the BM25 side tell (``Held.signals``), and one logistic regression joins
-them:
+Six by-products of late interaction and of the BM25 side tell (``StatementComparison.signals``), and one logistic
+regression joins them:
 
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
 
@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.claims import Copied
+from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.model.claims import Fidelity
 from knowledge.search.copied import Place, copied, nearest, places_of
-from knowledge.search.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
 from knowledge.search.wording import NOT, REACH, Negation, Pair, Wording, names, wording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from knowledge.model.values import Chunk, TokenEmbedder
     from knowledge.search.codes import CodeStore
     from knowledge.search.lexical import Lexical, Terms
-    from knowledge.types import Chunk, TokenEmbedder
 
 WEIGHTS: Mapping[str, float] = {
     "weakest": 4.4,
@@ -133,7 +133,7 @@ class Passage:
         return [negation for negation in self.letters.said.negations if start <= negation.start < end]
 
 
-class Held:
+class StatementComparison:
     """Statements, read as one text, and the chunks that they are held against."""
 
     def __init__(
@@ -190,10 +190,10 @@ class Held:
             "affirmed": -float(sum(_left_out(negation, one.said) for negation in _nearest(passages, one))),
         }
 
-    def copied(self, number: int, place: int) -> Copied:
+    def copied(self, number: int, place: int) -> Fidelity:
         """How statement ``number`` stands to that unit of a chunk which shares most of its words."""
         own, places = self._statements[number].said.keys, self._passages[place].places
-        return copied(own, nearest(own, places)) if own and places else Copied.REWORDED
+        return copied(own, nearest(own, places)) if own and places else Fidelity.REWORDED
 
     def nearest(self, number: int, place: int) -> tuple[int, int]:
         """The characters of that unit of a chunk which covers most of the statement's idf; none where it has no units.

@@ -18,7 +18,7 @@ from knowledge.search.arrays import load_array, save_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 VECTORS_NAME = "vectors.npy"
 SCALES_NAME = "vector_scales.npy"

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.search.codes import Projected
-from knowledge.types import Asked, View
+from knowledge.model.values import EncodedQuestion, View
+from knowledge.search.codes import ProjectedQuestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Vector
+    from knowledge.model.values import Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedText:
+class EncodedText:
     """One text of the views: as codes are compared with it, its BM25 scores of all rows, and its weight."""
 
-    question: Projected
+    question: ProjectedQuestion
     bm25: NDArray[np.float32]
     weight: float
 
@@ -68,14 +68,14 @@ class Whole:
     question in a conversation is then measured as one that stands alone.
     """
 
-    asked: Mapping[str, AskedText]
+    asked: Mapping[str, EncodedText]
     scores: Mapping[str, TextScores]
     shares: Mapping[str, np.float32]
     vector: Vector
     length: np.float32
 
     @classmethod
-    def of(cls, asked: Mapping[str, AskedText], scores: Mapping[str, TextScores]) -> Self:
+    def of(cls, asked: Mapping[str, EncodedText], scores: Mapping[str, TextScores]) -> Self:
         """``shares`` are the weights in sum 1, ``vector`` the blended one, of ``length`` 0..1."""
         total = sum(one.weight for one in asked.values())
         shares = {text: np.float32(one.weight / total) for text, one in asked.items()}
@@ -101,7 +101,7 @@ class Whole:
             found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
         return found
 
-    def question(self, texts: Mapping[str, AskedText]) -> Asked:
+    def question(self, texts: Mapping[str, EncodedText]) -> EncodedQuestion:
         """The first text, with the pieces of the others, which have no characters in it.
 
         ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
@@ -109,7 +109,7 @@ class Whole:
         first = next(iter(self.asked.values())).question.asked
         all_asked = {text: one.question.asked for text, one in texts.items()}
         weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in all_asked.items()]
-        return Asked(
+        return EncodedQuestion(
             text=first.text,
             vector=self.vector / self.length,
             spans=np.vstack([one.spans if one is first else np.zeros_like(one.spans) for one in all_asked.values()]),

@@ -16,7 +16,7 @@ from knowledge.search.arrays import Ragged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.types import Matrix, Vector
+    from knowledge.model.values import Matrix, Vector
 
 WINDOWS_NAME = "windows"
 SCALES_NAME = "window_scales"

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 
 if TYPE_CHECKING:
     from knowledge.search.lexical import Lexical

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from knowledge.build.labels import carried, labelled, labels_of, labels_older
-from knowledge.open.manifest import Manifest, dumps, loads
+from knowledge.model.manifest import Manifest, dumps, loads
 from knowledge.search.signals import WEIGHTS, Calibration
 
 BARE = Manifest(

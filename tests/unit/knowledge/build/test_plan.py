@@ -11,9 +11,9 @@ from knowledge.build.plan import Plan, Previous, content_version, plan
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
 from knowledge.cut.embedding_text import embed_text
-from knowledge.errors import SourceUnreadable
-from knowledge.open.metadata import to_metadata
-from knowledge.types import Document, Failure
+from knowledge.engines.metadata import to_metadata
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.values import Document, Failure
 
 
 def document(doc_id: str, *paragraphs: str, path: str = "") -> Document:

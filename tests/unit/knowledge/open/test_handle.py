@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from knowledge.errors import IndexDamaged, IndexMissing, KnowledgeError
+from knowledge.model.errors import IndexDamaged, IndexMissing, KnowledgeError
 from knowledge.open.handle import RETRY_AFTER_S, IndexHandle, watch
 from knowledge.open.index import Index
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.open.texts import PLAIN_NAME, TABLE_NAME, TEXTS_NAME, TextStore, write_texts
 
 UTF8 = st.text(st.characters(codec="utf-8"), max_size=40)

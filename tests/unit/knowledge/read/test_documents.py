@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.errors import SourceUnreadable
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.values import Document, Failure
 from knowledge.read import corpus, frontmatter, loading
 from knowledge.read.documents import Loading, Reading, Selection, read
-from knowledge.types import Document, Failure
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from knowledge.build.reading import ChunkTokens, write_tokens
+from knowledge.model.values import Reading
 from knowledge.search.codes import BITS, CodeStore, Projection, inverse_frequencies
-from knowledge.types import Reading
 
 DIMENSIONS = 128
 RANDOM = np.random.default_rng(1)

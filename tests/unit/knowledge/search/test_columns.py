@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowledge.errors import IndexDamaged, SearchFailed
-from knowledge.open.collection import Collection
-from knowledge.open.metadata import to_metadata
+from knowledge.engines.collection import Collection
+from knowledge.engines.metadata import to_metadata
+from knowledge.model.errors import IndexDamaged, SearchFailed
+from knowledge.model.values import Chunk, Scalar
 from knowledge.search.columns import CODES_NAME, Columns, write_columns
-from knowledge.types import Chunk, Scalar
 
 VALUES: tuple[Scalar, ...] = (
     *("Air", "air", "sea & land", "1", "true", "é"),

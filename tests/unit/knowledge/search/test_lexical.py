@@ -14,7 +14,7 @@ from bm25s.stopwords import STOPWORDS_EN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.search.lexical import K1, B, Lexical, Terms, write_lexical
 
 TEXTS = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from knowledge.build.calibrate import background
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.search.signals import (
     BEST_COSINE,
     BEST_WINDOW,

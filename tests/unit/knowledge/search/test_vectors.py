@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.search.vectors import BLOCK_ROWS, MOMENTS_NAME, SCALES_NAME, VECTORS_NAME, VectorStore, write_vectors
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix
+    from knowledge.model.values import Matrix
 
 BYTE_PRECISION = 8e-3
 """In 16 dimensions; in 384 it is a tenth."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged
 from knowledge.search.lexical import Lexical, write_lexical
 from knowledge.search.words import WORDS_NAME, Words
 

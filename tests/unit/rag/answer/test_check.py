@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from fakes import FakeIndex, make_hit
 
-from rag.answer.check import Checked, SupportCheck
+from rag.answer.check import CheckedAnswer, SupportCheck
+from rag.answer.check_limit import EACH, ROOM
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
 from rag.answer.markdown import markdown
-from rag.answer.room import EACH, ROOM
+from rag.answer.printers import cited_chunks, nodes_of
 from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.answer.title_form import TitleForm
-from rag.answer.write import cited_chunks, nodes_of
 from rag.values.answer import Context, Hit, Passage
 
 DAYS = make_hit("The import permit takes five working days.", number=1, url="https://example.org/1")
@@ -33,7 +33,7 @@ def check(
     hits: tuple[Hit, ...] = (DAYS, FEES),
     late: bool = True,
     form: CitationForm | None = None,
-) -> Checked:
+) -> CheckedAnswer:
     form = form or IdForm()
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     slot = SupportCheck(index=FakeIndex(hits, late=late), form=form, unsupported=unsupported)  # type: ignore[arg-type]
@@ -41,15 +41,15 @@ def check(
     return slot(made.tree, made.units, context)
 
 
-def text(checked: Checked) -> str:
+def text(checked: CheckedAnswer) -> str:
     return markdown(checked.tree).text
 
 
-def said(checked: Checked) -> list[tuple[str, tuple[str, ...], str]]:
+def said(checked: CheckedAnswer) -> list[tuple[str, tuple[str, ...], str]]:
     return [(one.text, one.citations, one.support) for one in checked.statements]
 
 
-def supports(checked: Checked) -> list[str]:
+def supports(checked: CheckedAnswer) -> list[str]:
     """The support of each statement that a page shows."""
 
     def of(nodes: list[Any]) -> list[str]:

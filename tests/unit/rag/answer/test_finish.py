@@ -9,17 +9,17 @@ import pytest
 from fakes import FakeClock, FakeIndex, deadline, make_hit
 
 from rag.answer.check import SupportCheck
-from rag.answer.finish import UNCHECKED, Finish, Finished
+from rag.answer.finish import UNCHECKED, AnswerFinisher, FinishedAnswer
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
-from rag.answer.leak import Leaks
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
+from rag.contract.leak import Leaks
+from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_title import TitledPacker
+from rag.find.pack.by_url import UrlPacker
 from rag.ledger import Ledger
 from rag.ports import Index
-from rag.stages.pack.by_id import IdPacker
-from rag.stages.pack.by_title import TitledPacker
-from rag.stages.pack.by_url import UrlPacker
 from rag.values.answer import Completion, Context, Quote
 
 DECLINE = "I don't know based on the MD."
@@ -38,17 +38,17 @@ PROFILES: list[tuple[Context, CitationForm]] = [
 CONTEXT = PROFILES[2][0]
 
 
-def finish(form: CitationForm, index: Index | None = None, leaks: Leaks | None = None) -> Finish:
+def finish(form: CitationForm, index: Index | None = None, leaks: Leaks | None = None) -> AnswerFinisher:
     check = SupportCheck(index=index, form=form) if index else None
-    return Finish(form=form, decline=DECLINE, leaks=leaks or Leaks(), check=check)
+    return AnswerFinisher(form=form, decline=DECLINE, leaks=leaks or Leaks(), check=check)
 
 
-def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note: str = "") -> Finished:
+def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note: str = "") -> FinishedAnswer:
     made = Completion(text="x", model="extractive", quotes=tuple(Quote(*one) for one in quotes), note=note)
     return finish(form).quotes(made, context)
 
 
-def finished(text: str, index: Index | None = None, *, left_s: float = 27.0, **more: Any) -> Finished:
+def finished(text: str, index: Index | None = None, *, left_s: float = 27.0, **more: Any) -> FinishedAnswer:
     ledger = Ledger(FakeClock(), deadline(left_s))
     return finish(IdForm(), index, **more)(read_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
 

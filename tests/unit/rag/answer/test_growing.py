@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import Growing, Read, read_answer
-from rag.answer.leak import Leaks
+from rag.answer.growing import GrowingAnswer, ReadAnswer, read_answer
 from rag.answer.markdown import markdown
+from rag.answer.printers import cited_chunks, nodes_of
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
-from rag.answer.write import cited_chunks, nodes_of
+from rag.contract.leak import Leaks
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
 
@@ -28,9 +28,9 @@ DECLINE = "I don't have specific information about that in the knowledge base. P
 FORMS: list[CitationForm] = [IdForm(), TitleForm(0.5, 3), SourceForm(0.5)]
 
 
-def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], Read]:
+def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], ReadAnswer]:
     events: list[Event] = []
-    growing = Growing(form, CONTEXT, listen=events.append, **more)
+    growing = GrowingAnswer(form, CONTEXT, listen=events.append, **more)
     for piece in pieces:
         growing(piece)
     return events, growing.end()

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.answer.markdown import markdown
+from rag.answer.printers import TAGS, Node, nodes_of
 from rag.answer.read import Reader, normalised
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.write import TAGS, Node, nodes_of
 
 READ = Reader()
 

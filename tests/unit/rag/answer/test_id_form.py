@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.answer.forms import IdForm
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader
-from rag.answer.references import Referenced, References
+from rag.answer.references import ReferencedTree, References
 from rag.answer.tree import Cite, Mark
 from rag.answer.walk import all_nodes
 
@@ -19,7 +19,7 @@ HITS = tuple(make_hit(number=number) for number in sorted(KNOWN))
 FORM = IdForm()
 
 
-def referenced(answer: str) -> Referenced:
+def referenced(answer: str) -> ReferencedTree:
     return References(FORM, HITS)(Reader(FORM)(answer))
 
 

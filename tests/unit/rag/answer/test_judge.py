@@ -9,21 +9,21 @@ import pytest
 from fakes import MARK, FakeChat, FakeClock, FakeIndex, deadline, make_hit
 
 from rag.answer.check import SupportCheck
-from rag.answer.finish import Finish, Finished
+from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.forms import IdForm
 from rag.answer.growing import read_answer
 from rag.answer.judge import NOT_JUDGED, Judge, parse_verdicts
-from rag.answer.leak import Leaks
 from rag.answer.statements import Unit
+from rag.contract.leak import Leaks
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
 from rag.values.answer import (
-    Bearing,
+    ChunkSupport,
     Claim,
     Completion,
     Context,
-    Copied,
     Deadline,
+    Fidelity,
     Hit,
     LlmUse,
     Message,
@@ -45,9 +45,9 @@ NOT_FOUND = "*(not found in the sources)*"
 class Index(FakeIndex):
     """One that tells a copy with another number."""
 
-    def _bearing(self, claim: Claim, number: int) -> Bearing:
+    def _bearing(self, claim: Claim, number: int) -> ChunkSupport:
         one = super()._bearing(claim, number)
-        return replace(one, chance=0.1, copied=Copied.CHANGED) if number == 1 and "nine" in claim.text else one
+        return replace(one, chance=0.1, copied=Fidelity.CHANGED) if number == 1 and "nine" in claim.text else one
 
     def _share(self, claim: Claim, numbers: object) -> float:
         return 0.1 if "nine" in claim.text else super()._share(claim, numbers)  # type: ignore[arg-type]
@@ -66,15 +66,15 @@ def judge(chat: FakeChat, **fields: object) -> Judge:
 
 def finished(
     text: str, chat: FakeChat, *, this: Ledger | None = None, hits: tuple[Hit, ...] = (DAYS, FEES), **fields: object
-) -> Finished:
+) -> FinishedAnswer:
     """``text`` of ``hits``, checked and judged by ``chat``."""
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=Index(hits), form=IdForm())
-    finish = Finish(form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(chat, **fields))
+    finish = AnswerFinisher(form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(chat, **fields))
     return finish(read_answer(text, IdForm(), context), context, this or ledger())
 
 
-def words(made: Finished) -> list[str]:
+def words(made: FinishedAnswer) -> list[str]:
     assert [one.statement.support for one in made.verdicts()] == [one.support for one in made.statements]
     return [one.support for one in made.statements]
 
@@ -124,7 +124,7 @@ def stated(text: str, support: str = "supported", *chunks: int) -> Statement:
 
 
 @pytest.mark.parametrize(
-    ("one", "all_of_them", "sparing"),
+    ("one", "all_of_them", "selective"),
     [
         (stated("It takes days."), True, False),
         (stated("It takes 5 days."), True, True),
@@ -134,15 +134,15 @@ def stated(text: str, support: str = "supported", *chunks: int) -> Statement:
         (replace(stated("It takes 5 days.", "partial"), chunks=()), False, False),
     ],
 )
-def test_which_statements_are_asked_about(one: Statement, all_of_them: bool, sparing: bool) -> None:
+def test_which_statements_are_asked_about(one: Statement, all_of_them: bool, selective: bool) -> None:
     assert judge(FakeChat()).picks((one,)) == (0,) * all_of_them
-    assert judge(FakeChat(), sparing=True).picks((one,)) == (0,) * sparing
+    assert judge(FakeChat(), selective=True).picks((one,)) == (0,) * selective
 
 
-@pytest.mark.parametrize(("text", "sparing"), [(COPIED, True), (INVENTED, False), (RENUMBERED, False)])
-def test_where_nothing_is_to_be_asked_there_is_no_call(text: str, sparing: bool) -> None:
+@pytest.mark.parametrize(("text", "selective"), [(COPIED, True), (INVENTED, False), (RENUMBERED, False)])
+def test_where_nothing_is_to_be_asked_there_is_no_call(text: str, selective: bool) -> None:
     chat, this = FakeChat(), ledger()
-    assert NOT_JUDGED not in finished(text, chat, this=this, sparing=sparing).notes
+    assert NOT_JUDGED not in finished(text, chat, this=this, selective=selective).notes
     assert (chat.asked, this.timings.keys(), this.skipped) == ([], {"check"}, [])
 
 
@@ -175,12 +175,14 @@ def test_a_judge_that_lies_raises_nothing_that_has_another_number_than_a_passage
         def _share(self, claim: Claim, numbers: object) -> float:
             return 0.5
 
-        def _bearing(self, claim: Claim, number: int) -> Bearing:
-            return Bearing(number, 0.5, copied=Copied.CHANGED if number == 1 else Copied.REWORDED)
+        def _bearing(self, claim: Claim, number: int) -> ChunkSupport:
+            return ChunkSupport(number, 0.5, copied=Fidelity.CHANGED if number == 1 else Fidelity.REWORDED)
 
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=Partial(hits), form=IdForm())
-    finish = Finish(form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(FakeChat("1: supported")))
+    finish = AnswerFinisher(
+        form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(FakeChat("1: supported"))
+    )
     read = read_answer("The import permit takes nine working days [id_1] [id_2].", IdForm(), context)
     assert words(finish(read, context, ledger())) == ["partial"]
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rag.answer.forms import IdForm
 from rag.answer.inline_markdown import inline_markdown
 from rag.answer.markdown import markdown
+from rag.answer.printers import nodes_of, plain_text
 from rag.answer.read import Reader, normalised
 from rag.answer.references import References
 from rag.answer.tree import Cite, Code, Link, Paragraph, Text, Tree
-from rag.answer.write import nodes_of, plain_text
 
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 

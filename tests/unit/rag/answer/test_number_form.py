@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from fakes import make_hit
 
-from rag.answer.growing import Growing, read_answer
+from rag.answer.growing import GrowingAnswer, read_answer
 from rag.answer.markdown import markdown
 from rag.answer.number_form import NumberForm
-from rag.answer.write import cited_chunks
+from rag.answer.printers import cited_chunks
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta
 
@@ -47,7 +47,9 @@ def test_a_reader_sees_the_numbers_of_the_references_in_their_order() -> None:
 
 def test_a_stream_shows_the_numbers_that_the_answer_has() -> None:
     told: list[str] = []
-    growing = Growing(FORM, CONTEXT, listen=lambda event: told.append(event.text) if isinstance(event, Delta) else None)
+    growing = GrowingAnswer(
+        FORM, CONTEXT, listen=lambda event: told.append(event.text) if isinstance(event, Delta) else None
+    )
     for piece in ("One thing [", "3]. ", "Another [1].\n\nAnd ", "one more [3, 2]."):
         growing(piece)
     growing.end()

@@ -6,10 +6,10 @@ import pytest
 from attacks.reading import leads
 from fakes import make_hit
 
-from rag.answer.held import held_by
+from rag.answer.held_addresses import held_by
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader, normalised
-from rag.answer.restrict_links import Restricted, RestrictLinks
+from rag.answer.restrict_links import RestrictedTree, RestrictLinks
 
 PAGE = "https://a.example/guide"
 EVIL = "https://b.example/x"
@@ -17,7 +17,7 @@ CHUNK = make_hit(f"See [x]({PAGE}), ![y](y.png) and me@a.example.", number=1).ch
 HELD = held_by([CHUNK])
 
 
-def restricted(text: str, *, cited: bool = True) -> Restricted:
+def restricted(text: str, *, cited: bool = True) -> RestrictedTree:
     return RestrictLinks({1: CHUNK})(Reader()(normalised(text)), cited=(1,) if cited else ())
 
 

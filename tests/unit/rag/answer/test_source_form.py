@@ -7,9 +7,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answer.markdown import Written, markdown
+from rag.answer.markdown import WrittenMarkdown, markdown
 from rag.answer.read import Reader
-from rag.answer.references import Referenced, References, drawn_on
+from rag.answer.references import ReferencedTree, References, drawn_on
 from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.text.addresses import source_name
@@ -28,11 +28,11 @@ MEMO = make_hit("Travel above 500 dollars needs the director's signature.", numb
 HITS = (REPORT, PEOPLE, MEMO)
 
 
-def referenced(answer: str, hits: tuple[Hit, ...] = HITS) -> Referenced:
+def referenced(answer: str, hits: tuple[Hit, ...] = HITS) -> ReferencedTree:
     return References(FORM, hits)(Reader(FORM)(answer))
 
 
-def written(answer: str, hits: tuple[Hit, ...] = HITS) -> Written:
+def written(answer: str, hits: tuple[Hit, ...] = HITS) -> WrittenMarkdown:
     """With what it draws on, where it cites nothing."""
     tree = referenced(answer, hits).tree
     return markdown(cut(tree, draw=drawn_on(FORM, hits)).tree)

@@ -12,7 +12,7 @@ from rag.answer.markdown import markdown
 from rag.answer.read import Reader
 from rag.answer.references import References
 from rag.answer.source_form import SourceForm
-from rag.answer.statements import Cut, cut
+from rag.answer.statements import StatementTree, cut
 from rag.answer.tree import Cite, Statement
 from rag.answer.walk import all_nodes
 from rag.values.answer import Hit
@@ -20,7 +20,7 @@ from rag.values.answer import Hit
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 
 
-def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> Cut:
+def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> StatementTree:
     form = form or IdForm()
     return cut(References(form, hits)(Reader(form)(answer)).tree)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader
-from rag.answer.references import Referenced, References, cites
+from rag.answer.references import ReferencedTree, References, cites
 from rag.answer.title_form import TitleForm, dice
 from rag.answer.walk import all_nodes
 from rag.text.labels import make_label, safe
@@ -25,7 +25,7 @@ def hits_titled(*titles: str) -> tuple[Hit, ...]:
     return tuple(make_hit(number=n, title=title, doc_id=f"doc{n}") for n, title in enumerate(titles, start=1))
 
 
-def referenced(answer: str, hits: tuple[Hit, ...]) -> Referenced:
+def referenced(answer: str, hits: tuple[Hit, ...]) -> ReferencedTree:
     return References(FORM, hits)(Reader(FORM)(answer))
 
 

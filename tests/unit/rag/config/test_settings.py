@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.config.knobs import Configured, Source
+from rag.config.knobs import EnvironmentSettings, Source
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.profiles.waypoint import Knobs
@@ -115,7 +115,7 @@ def test_an_index_in_another_place() -> None:
 
 
 @pytest.mark.parametrize("model", [Settings, Knobs])
-def test_every_setting_is_documented_and_its_default_is_accepted(model: type[Configured]) -> None:
+def test_every_setting_is_documented_and_its_default_is_accepted(model: type[EnvironmentSettings]) -> None:
     variables = []
     for name, field in model.model_fields.items():
         assert field.description, name
@@ -132,7 +132,7 @@ def test_every_setting_is_documented_and_its_default_is_accepted(model: type[Con
 HERE = Source("here")
 
 
-class Kinds(Configured):
+class Kinds(EnvironmentSettings):
     """One setting of each kind."""
 
     plain: int = HERE.knob(2, "PLAIN", "How big.", unit="m", ge=1, le=3)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from fakes import make_hit
 
-from knowledge.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, SearchFailed
+from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, SearchFailed
+from rag.answer.confidence.formulas import NO_SOURCES
 from rag.errors import (
     ConfigurationError,
     EmptyQuery,
@@ -23,7 +24,6 @@ from rag.errors import (
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.stages.score.confidence import NO_SOURCES
 from rag.text.addresses import source_urls
 from rag.values.answer import (
     Answer,

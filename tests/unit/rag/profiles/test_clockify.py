@@ -9,7 +9,7 @@ from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles.clockify import Knobs, build
 from rag.values.answer import Answer, Citation, Proceed, Question
-from rag.values.draft import Said
+from rag.values.draft import ConfidenceInput
 
 
 def test_ollamas_address_with_and_without_v1() -> None:
@@ -43,7 +43,7 @@ def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level
     line = desk(environ)
     hits = tuple(make_hit(number=number, cosine=cosine) for number in range(4))
     cited = tuple(Citation(raw="", title="", section="", position=0, hit=hit) for hit in hits)
-    confidence = line.score(Said("word " * 30, cited), Proceed(hits, 4))
+    confidence = line.score(ConfidenceInput("word " * 30, cited), Proceed(hits, 4))
     answer = Answer(
         text="x",
         question=Question(text="q"),

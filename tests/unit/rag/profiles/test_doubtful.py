@@ -10,7 +10,7 @@ from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_i
 from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.values.answer import Found, Question, SearchQuery
+from rag.values.answer import Question, SearchQuery, SearchResult
 
 HIT = make_hit("A permit takes five working days.", title="Permits", section="Time")
 DOUBTED = replace(make_evidence(0.5, bar=1.0), doubt=0.2)
@@ -23,8 +23,8 @@ def line(profile: str, **environ: str) -> Pipeline:
     return replace(made, retrieve=found, refine=())
 
 
-def found(query: SearchQuery) -> Found:
-    return Found((HIT,), DOUBTED)
+def found(query: SearchQuery) -> SearchResult:
+    return SearchResult((HIT,), DOUBTED)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

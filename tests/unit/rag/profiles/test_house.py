@@ -12,9 +12,9 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.profiles import PROFILES
 from rag.profiles.house import Knobs
-from rag.stages.write.chat_writer import ChatWriter
 from rag.values.answer import Answer, Question
 from rag.wiring.llm import build_writer
+from rag.write.chat_writer import ChatWriter
 
 HITS = (
     make_hit("Leave is 25 days.", number=1, doc_id="old", title="Leave", section=""),
@@ -27,7 +27,7 @@ def answered(said: str, profile: str = "house", **environ: str) -> tuple[Answer,
     settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.knobs, environ)
     writer = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
     assert isinstance(writer, ChatWriter)
-    inputs = make_inputs(FakeIndex(HITS, evidence=make_evidence(1.0)), writer, services=make_services(stores=False))
+    inputs = make_inputs(FakeIndex(HITS, evidence=make_evidence(1.0)), writer, stages=make_services(stores=False))
     return made.build(knobs, inputs).run(Question(text="How much leave is there?"), deadline=deadline()), chat
 
 
@@ -69,7 +69,7 @@ from rag.answer.forms import IdForm
 from rag.profiles.shared.base import base
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.service_knobs import OURS
-from rag.stages.pack.by_id import IdPacker
+from rag.find.pack.by_id import IdPacker
 
 
 class Knobs(EvidenceKnobs):

@@ -48,11 +48,11 @@ def test_only_a_seed_has_rules_to_go_back_to() -> None:
 
 
 def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_without_a_store() -> None:
-    services, bare = make_services(), make_services(stores=False)
+    stages, bare = make_services(), make_services(stores=False)
     found = {}
     for name in PROFILES:
         read = knobs(name, {})
-        made = (conversation(read, services, "No.").memory, answer_cache(read, services, 0.4))
+        made = (conversation(read, stages, "No.").memory, answer_cache(read, stages, 0.4))
         found[name] = tuple(part is not None for part in made)
         assert (conversation(read, bare, "No.").memory, answer_cache(read, bare, 0.4)) == (None, None)
     assert found == {"gacounts": (True, True)} | dict.fromkeys(("house", "waypoint", "clockify"), (True, False))

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services, make_writer
 
+from rag.ask.query.filter_rules import parse_rules
 from rag.config.settings import load
+from rag.find.refine.mmr import Mmr
+from rag.find.retrieve.dense import DenseRetriever
+from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.stages.query.filter_rules import parse_rules
-from rag.stages.refine.mmr import Mmr
-from rag.stages.retrieve.dense import DenseRetriever
-from rag.stages.retrieve.hybrid import HybridRetriever
-from rag.values.answer import Answer, Citation, Confidence, Decline, Found, Hit, Proceed, Question
-from rag.values.draft import Said
+from rag.values.answer import Answer, Citation, Confidence, Decline, Hit, Proceed, Question, SearchResult
+from rag.values.draft import ConfidenceInput
 
 SEED = {"SEED_RULES": "on"}
 SEEDS = [name for name, profile in PROFILES.items() if profile.seed]
@@ -78,7 +78,7 @@ def confidence(name: str, cosines: tuple[float, ...], *, words: int = 1, cited: 
     if name == "waypoint":
         hits = tuple(replace(hit, score=2 * hit.parts["dense"] - 1) for hit in hits)
     citations = tuple(Citation(raw="", title="", section="", position=0, hit=hits[0]) for _ in range(cited))
-    return line.score(Said("word " * words, citations), Proceed(hits, len(hits)))
+    return line.score(ConfidenceInput("word " * words, citations), Proceed(hits, len(hits)))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_the_seeds_bars_of_the_cache() -> None:
 
 def bar(name: str, environ: dict[str, str]) -> float:
     profile = PROFILES[name]
-    inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), services=make_services())
+    inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), stages=make_services())
     cache = profile.build(load(profile.knobs, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
     assert cache is not None
     return cache.bar
@@ -156,8 +156,8 @@ def bar(name: str, environ: dict[str, str]) -> float:
 def test_without_seed_rules_one_gate_and_one_scale_for_all(name: str) -> None:
     line = seeded(name, environ={"RELEVANCE_THRESHOLD": "0.5"})
     assert type(line.retrieve).__name__ == "LateRetriever"
-    assert isinstance(line.gate(Found(found(0.5, 0.1)), Question(text="q")), Proceed)
-    assert isinstance(line.gate(Found(found(0.49, 0.49)), Question(text="q")), Decline)
+    assert isinstance(line.gate(SearchResult(found(0.5, 0.1)), Question(text="q")), Proceed)
+    assert isinstance(line.gate(SearchResult(found(0.49, 0.49)), Question(text="q")), Decline)
     assert line.refine == ((Mmr(0.75, 8),) if name == "clockify" else ())
 
 

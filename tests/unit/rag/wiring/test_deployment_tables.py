@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from knowledge.open.manifest import Made
+from knowledge.model.manifest import Provenance
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.wiring.tables import Tables
@@ -22,7 +22,7 @@ class KeptIndex:
     """An index that keeps ``tables``, None for one without a manifest."""
 
     def __init__(self, tables: Mapping[str, str] | None) -> None:
-        self.manifest = None if tables is None else SimpleNamespace(made=Made(tables=tables))
+        self.manifest = None if tables is None else SimpleNamespace(made=Provenance(tables=tables))
 
     @contextmanager
     def lease(self) -> Iterator[KeptIndex]:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from knowledge.open.manifest import SEED_RECIPE
+from knowledge.model.manifest import SEED_RECIPE
 from rag.profiles import PROFILES
 from rag.wiring.seed_notes import seed_note
 

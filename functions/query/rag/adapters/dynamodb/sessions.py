@@ -15,7 +15,7 @@ from rag.adapters.dynamodb.items import Item, Key
 from rag.adapters.dynamodb.memory import session_pk
 from rag.adapters.dynamodb.table import DynamoDbTable
 from rag.adapters.store_format import decode, digest
-from rag.values.stored import Forgotten, ResponseRecord
+from rag.values.stored import ErasedCounts, ResponseRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class DynamoDbSessions:
     def __init__(self, table: DynamoDbTable) -> None:
         self._table = table
 
-    def forget(self, session_id: str) -> Forgotten:
+    def forget(self, session_id: str) -> ErasedCounts:
         """Erase what is kept of the session; a vote goes with what was learnt from it.
 
         What leads to the rest is erased last: after a failure half way the same call goes on.
@@ -63,7 +63,7 @@ class DynamoDbSessions:
         self._table.delete_many([vote.key for vote in named])
         kept_of = [response_key(response.response_id) for response in responses]
         self._table.delete_many([*turns, *kept_of, count_key(session_id)])
-        return Forgotten(turns=len(turns), responses=len(responses), votes=len(votes), answers=kept)
+        return ErasedCounts(turns=len(turns), responses=len(responses), votes=len(votes), answers=kept)
 
     def _responses(self, session_id: str) -> list[ResponseRecord]:
         items = self._table.scan(prefix="response#", holding=session_id)

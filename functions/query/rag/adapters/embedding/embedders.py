@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from knowledge.errors import IndexMismatch
+from knowledge.model.errors import IndexMismatch
 from knowledge.open.source import folder_of, read_manifest
 from rag.adapters.embedding.openai_embed import OWN_DIMENSIONS, EmbedConfig, OpenAiEmbedder, Patience
 from rag.adapters.secrets import embedder_key

@@ -24,7 +24,7 @@ from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnav
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI, Timeout
 
-    from knowledge.types import Matrix
+    from knowledge.model.values import Matrix
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ class OpenAiEmbedder:
         self._server.reset()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """See ``knowledge.types.Embedder``; ``texts`` of any number and length are sent in batches.
+        """See ``knowledge.model.values.Embedder``; ``texts`` of any number and length are sent in batches.
 
         Retries what may pass after the server's retry-after or ``backoff_s``, and gives up as soon as the next
         pause does not fit into the patience.

@@ -12,7 +12,7 @@ import numpy as np
 from rag.errors import EmbeddingFailed
 
 if TYPE_CHECKING:
-    from knowledge.types import Matrix
+    from knowledge.model.values import Matrix
 
 BATCH_TEXTS = 256
 BATCH_CHARS = 100_000

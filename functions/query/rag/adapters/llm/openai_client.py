@@ -143,21 +143,21 @@ class OpenAiServer:
         import httpx2
         import openai
 
-        from rag.adapters.llm.discreet import with_identifiers, without_words
+        from rag.adapters.llm.redact import redact, redact_keeping_identifiers
 
         try:
             yield
         except openai.APIStatusError as exc:
-            with_identifiers(exc, key=key)
+            redact_keeping_identifiers(exc, key=key)
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
-            without_words(exc)
+            redact(exc)
             raise Transient(f"{self._noun} call timed out") from exc
         except httpx2.DecodingError as exc:
-            without_words(exc)
+            redact(exc)
             raise LlmFailed(f"Unreadable {self._answer}: bad content encoding") from exc
         except (openai.APIConnectionError, httpx2.RequestError) as exc:
-            without_words(exc)
+            redact(exc)
             # openai wraps what fails before the response's headers, and lets through what fails in its body.
             reason = exc.__cause__ or exc
             message = f"{self._noun} connection failed ({type(reason).__name__})"

@@ -7,7 +7,7 @@ import sqlite3
 from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.store_format import decode, digest
 from rag.errors import StoreUnavailable
-from rag.values.stored import Forgotten, ResponseRecord
+from rag.values.stored import ErasedCounts, ResponseRecord
 
 NAMED = "? IN (json_extract(body, '$.record.session_id'), json_extract(body, '$.record.began'))"
 
@@ -18,7 +18,7 @@ class SqliteSessions:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    def forget(self, session_id: str) -> Forgotten:
+    def forget(self, session_id: str) -> ErasedCounts:
         """Erase what is kept of the session; a vote goes with what was learnt from it.
 
         Raises:
@@ -34,7 +34,7 @@ class SqliteSessions:
         return forgotten
 
 
-def _erase(connection: sqlite3.Connection, session_id: str) -> Forgotten:
+def _erase(connection: sqlite3.Connection, session_id: str) -> ErasedCounts:
     turns = connection.execute("DELETE FROM turns WHERE session = ?", (digest(session_id),)).rowcount
     connection.execute("DELETE FROM vote_counts WHERE session = ?", (digest(session_id),))
     bodies = connection.execute(f"SELECT body FROM responses WHERE {NAMED}", (session_id,)).fetchall()  # noqa: S608 - ours
@@ -49,4 +49,4 @@ def _erase(connection: sqlite3.Connection, session_id: str) -> Forgotten:
     for response in responses:
         place = (digest(response.response_id), response.voter)
         votes.append(connection.execute("DELETE FROM votes WHERE response = ? AND voter = ?", place).rowcount)
-    return Forgotten(turns=turns, responses=len(bodies), votes=sum(votes), answers=sum(answers))
+    return ErasedCounts(turns=turns, responses=len(bodies), votes=sum(votes), answers=sum(answers))

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from rag.answer.forms import CitationForm
+from rag.ask.admit.admission import PlainAdmission
+from rag.ask.query.where import RequestFilter
 from rag.pipeline import Pipeline
-from rag.profiles.shared.evidence import EvidenceKnobs, Rules, answering, decide, writing
-from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.evidence import EvidenceKnobs, RetrievalPolicy, answering, retrieval_policy, writing
 from rag.profiles.shared.service_knobs import answer_cache, conversation
 from rag.slots import Pack, QueryStage
-from rag.stages.admit.admission import PlainAdmission
-from rag.stages.query.where import RequestFilter
 
 
 def base(
     knobs: EvidenceKnobs,
-    inputs: Inputs,
+    dependencies: StageDependencies,
     *,
-    seed: Rules | None,
+    seed: RetrievalPolicy | None,
     form: CitationForm,
     pack: Pack,
     decline: str,
     before: tuple[QueryStage, ...] = (),
     after: tuple[QueryStage, ...] = (),
 ) -> Pipeline:
-    """The stages over ``inputs``: memory, cache and votes where there is a store, evidence or the ``seed``'s rules.
+    """The stages over ``dependencies``: memory, cache and votes where there is a store, evidence or the ``seed``'s
+    rules.
 
     Answers cite in ``form``, which ``pack`` shows; ``decline`` is said where there is none. ``before`` and ``after``
     are the query stages around the filter of the request.
@@ -31,26 +32,26 @@ def base(
     Raises:
         ConfigurationError: SEED_RULES is on, and there is no ``seed``.
     """
-    rules = decide(knobs, inputs, seed)
+    rules = retrieval_policy(knobs, dependencies, seed)
     return Pipeline(
         profile="",  # rag.profiles knows it
         top_k=knobs.top_k,
         decline_text=decline,
         admit=PlainAdmission(knobs.max_query_chars),
         remarks=rules.remarks,
-        conversation=conversation(knobs, inputs.services, decline),
-        query_stages=(*rules.query_stages, *before, RequestFilter(inputs.index.fields), *after),
-        cache=answer_cache(knobs, inputs.services, rules.bar),
+        conversation=conversation(knobs, dependencies.stages, decline),
+        query_stages=(*rules.query_stages, *before, RequestFilter(dependencies.index.fields), *after),
+        cache=answer_cache(knobs, dependencies.stages, rules.bar),
         retrieve=rules.retrieve,
         refine=rules.refine,
-        learn=inputs.services.learn(),
+        learn=dependencies.stages.learn(),
         gate=rules.gate,
         pack=pack,
-        write=writing(knobs, inputs),
-        answering=answering(knobs, inputs, form, decline),
+        write=writing(knobs, dependencies),
+        answering=answering(knobs, dependencies, form, decline),
         score=rules.score,
-        feedback=inputs.services.feedback_log(),
+        feedback=dependencies.stages.feedback_log(),
         categories={},
-        clock=inputs.clock,
-        new_id=inputs.new_id,
+        clock=dependencies.clock,
+        new_id=dependencies.new_id,
     )

@@ -13,25 +13,25 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rag.answer.check import SupportCheck, Unsupported
-from rag.answer.finish import Finish
+from rag.answer.confidence.calibrated import CalibratedConfidence
+from rag.answer.confidence.formulas import Weighted
+from rag.answer.finish import AnswerFinisher
 from rag.answer.forms import CitationForm
-from rag.answer.leak import Leaks
+from rag.answer.route import ESCALATE_BELOW
 from rag.config.knobs import Env, Source
+from rag.contract.leak import Leaks
 from rag.errors import ConfigurationError
+from rag.find.gate.evidence import UNMEASURED_BAR, EvidenceGate
+from rag.find.gate.other_language import LanguageGate
+from rag.find.retrieve.dense import DenseRetriever, cosine_scale
+from rag.find.retrieve.hybrid import HybridRetriever
+from rag.find.retrieve.late import LateRetriever
 from rag.ports import Index, Remarks, Retriever, Writer
-from rag.profiles.shared.inputs import Inputs
+from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
 from rag.slots import Gate, QueryStage, Refine, Score
-from rag.stages.after.route import ESCALATE_BELOW
-from rag.stages.gate.evidence import UNMEASURED_BAR, EvidenceGate
-from rag.stages.gate.other_language import TellsLanguage
-from rag.stages.retrieve.dense import DenseRetriever, cosine_scale
-from rag.stages.retrieve.hybrid import HybridRetriever
-from rag.stages.retrieve.late import LateRetriever
-from rag.stages.score.calibrated import CalibratedConfidence
-from rag.stages.score.confidence import Weighted
-from rag.stages.write.doubtful import QuotesDoubtful
-from rag.stages.write.extractive import ExtractiveWriter
+from rag.write.doubtful import DoubtfulWriter
+from rag.write.extractive import ExtractiveWriter
 
 UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70.0, medium=ESCALATE_BELOW)
 """The confidence of an index that was not calibrated, such as a Chroma folder of somebody else's: Clockify's."""
@@ -106,7 +106,7 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RetrievalPolicy:
     """The slots of a pipeline that judge what is found.
 
     ``bar`` is the best cosine (-1..1) from which an answer is cached whose confidence is no chance. ``refine`` is what
@@ -122,7 +122,9 @@ class Rules:
     query_stages: tuple[QueryStage, ...] = ()
 
 
-def decide(knobs: EvidenceKnobs, inputs: Inputs, seed: Rules | None) -> Rules:
+def retrieval_policy(
+    knobs: EvidenceKnobs, dependencies: StageDependencies, seed: RetrievalPolicy | None
+) -> RetrievalPolicy:
     """The ``seed``'s rules where they are asked for, else the evidence.
 
     Raises:
@@ -131,32 +133,34 @@ def decide(knobs: EvidenceKnobs, inputs: Inputs, seed: Rules | None) -> Rules:
     if knobs.seed_rules:
         if seed is None:
             raise ConfigurationError("SEED_RULES is on, but this profile follows no seed; leave it out")
-        return replace(seed, retrieve=_retriever(knobs, inputs.index)) if knobs.retriever else seed
-    return Rules(
-        retrieve=_retriever(knobs, inputs.index),
-        gate=TellsLanguage(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
+        return replace(seed, retrieve=_retriever(knobs, dependencies.index)) if knobs.retriever else seed
+    return RetrievalPolicy(
+        retrieve=_retriever(knobs, dependencies.index),
+        gate=LanguageGate(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
         score=CalibratedConfidence(seed.score if seed else UNCALIBRATED),
         bar=knobs.threshold_or(UNMEASURED_BAR),
-        remarks=inputs.remarks,
-        query_stages=(inputs.remarks.leave_out,) if inputs.remarks else (),
+        remarks=dependencies.remarks,
+        query_stages=(dependencies.remarks.leave_out,) if dependencies.remarks else (),
     )
 
 
-def writing(knobs: EvidenceKnobs, inputs: Inputs) -> Writer:
+def writing(knobs: EvidenceKnobs, dependencies: StageDependencies) -> Writer:
     """Who writes; of doubtful questions the engine that quotes, where no model is to be asked for them."""
-    return QuotesDoubtful(inputs.writer, ExtractiveWriter()) if knobs.doubtful == "quote" else inputs.writer
+    return DoubtfulWriter(dependencies.writer, ExtractiveWriter()) if knobs.doubtful == "quote" else dependencies.writer
 
 
-def answering(knobs: EvidenceKnobs, inputs: Inputs, form: CitationForm, decline: str) -> Finish:
+def answering(
+    knobs: EvidenceKnobs, dependencies: StageDependencies, form: CitationForm, decline: str
+) -> AnswerFinisher:
     """What makes an answer of a completion; the seeds checked no statements."""
-    leaks = Leaks.of(inputs.instructions, decline, form)
+    leaks = Leaks.of(dependencies.instructions, decline, form)
     if knobs.seed_rules:
-        return Finish(form=form, decline=decline, leaks=leaks)
-    check = SupportCheck(index=inputs.index, form=form, unsupported=knobs.unsupported)
+        return AnswerFinisher(form=form, decline=decline, leaks=leaks)
+    check = SupportCheck(index=dependencies.index, form=form, unsupported=knobs.unsupported)
     judge = None
     if knobs.check != "off":
-        judge = inputs.services.judge(budget_s=knobs.judge_budget_s, sparing=knobs.check == "auto")
-    return Finish(form=form, decline=decline, leaks=leaks, check=check, judge=judge)
+        judge = dependencies.stages.judge(budget_s=knobs.judge_budget_s, selective=knobs.check == "auto")
+    return AnswerFinisher(form=form, decline=decline, leaks=leaks, check=check, judge=judge)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:

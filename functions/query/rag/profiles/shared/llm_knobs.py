@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.config.knobs import Configured, Env, Source
+from rag.config.knobs import Env, EnvironmentSettings, Source
 
 
 class LlmSource(Source):
@@ -52,7 +52,7 @@ _SEED = LlmSource("waypoint")
 _OURS = LlmSource()  # no seed says it
 
 
-class LlmKnobs(Configured):
+class LlmKnobs(EnvironmentSettings):
     """The chat model's numbers. A profile says which model, and where."""
 
     llm_model: str

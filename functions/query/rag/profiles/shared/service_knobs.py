@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rag.ask.cache.answer_cache import CacheSlot
+from rag.ask.conversation.conversation import Conversation
 from rag.profiles.shared.llm_knobs import LlmKnobs, LlmSource
-from rag.profiles.shared.services import Services
-from rag.stages.cache.answer_cache import CacheSlot
-from rag.stages.conversation.conversation import Conversation
+from rag.profiles.shared.optional_stages import OptionalStages
 
 
 class ServiceSource(LlmSource):
@@ -77,9 +77,9 @@ class ServiceKnobs(LlmKnobs):
         return 0
 
 
-def conversation(knobs: ServiceKnobs, services: Services, decline: str) -> Conversation:
+def conversation(knobs: ServiceKnobs, stages: OptionalStages, decline: str) -> Conversation:
     """How questions are understood in the light of the turns before, and where turns are remembered."""
-    return services.conversation(
+    return stages.conversation(
         turns=knobs.history_turns,
         history_chars=knobs.history_chars,
         budget_s=knobs.reframe_budget_s,
@@ -87,6 +87,6 @@ def conversation(knobs: ServiceKnobs, services: Services, decline: str) -> Conve
     )
 
 
-def answer_cache(knobs: ServiceKnobs, services: Services, bar: float) -> CacheSlot | None:
+def answer_cache(knobs: ServiceKnobs, stages: OptionalStages, bar: float) -> CacheSlot | None:
     """The cache, where a store is and it is on; ``bar`` is the lowest top cosine (-1..1) of an answer that it keeps."""
-    return services.answer_cache(bar) if knobs.cache else None
+    return stages.answer_cache(bar) if knobs.cache else None

@@ -1,0 +1,1 @@
+"""How sure the service is of an answer."""

@@ -1,0 +1,69 @@
+"""The tree of an answer that quotes: each quotation is read by itself, and cites its own passage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rag.answer import tree as t
+from rag.answer.forms import CitationForm
+from rag.answer.inline_markdown import inline_markdown
+from rag.answer.printers import plain_text
+from rag.answer.read import Reader, normalised
+from rag.answer.restrict_links import RestrictLinks
+from rag.answer.walk import mapped
+from rag.values import answer as values
+from rag.values.answer import Completion, Context
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedAnswer:
+    """A tree of quotations, each a statement that its passage supports; ``quotes`` are their words by chunk."""
+
+    tree: t.Tree
+    statements: tuple[values.Statement, ...]
+    quotes: dict[int, str]
+
+
+def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnswer:
+    """What ``made`` quotes of ``context``, behind its note."""
+    tree: list[t.Block] = [t.Paragraph((t.Text(made.note),))] if made.note else []
+    statements: list[values.Statement] = []
+    quotes: dict[int, str] = {}
+    read = Reader()
+    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+    for quote in made.quotes:
+        passage = context.used[quote.passage]
+        chunk = passage.hit.chunk.number
+        blocks = RestrictLinks(chunks)(read(normalised(quote.text)), cited=(chunk,)).tree
+        if not blocks:
+            continue
+        text = plain_text(blocks)
+        cite = form.cite(passage.hit, passage.citation, written=True)
+        tree += _cited(_stated(blocks, len(statements)), cite)
+        said = inline_markdown((t.Text(" ".join(text.split())),))
+        statements.append(
+            values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
+        )
+        quotes.setdefault(chunk, text)
+    return QuotedAnswer(tuple(tree), tuple(statements), quotes)
+
+
+def _stated(blocks: t.Tree, number: int) -> t.Tree:
+    def run(children: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
+        return (t.Statement(children, number, "supported"),)
+
+    return tuple(
+        replace(block, children=run(())) if isinstance(block, t.CodeBlock) else block for block in mapped(blocks, run)
+    )
+
+
+def _cited(blocks: t.Tree, cite: t.Cite) -> t.Tree:
+    """``blocks`` with ``cite`` behind their last words; below them where those are of a table or code."""
+    *others, last = blocks
+    match last:
+        case t.Paragraph() | t.Heading():
+            return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
+        case t.Listing() | t.Item() | t.Quotation():
+            return (*others, replace(last, children=_cited(last.children, cite)))  # type: ignore[arg-type]
+        case _:
+            return (*others, last, t.Paragraph((cite,)))

@@ -1,0 +1,1 @@
+"""From the request to a question that can be searched for."""

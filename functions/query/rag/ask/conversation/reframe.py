@@ -1,0 +1,85 @@
+"""A language model rewrites a question of a conversation so that it stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rag.ask.conversation.history import format_history
+from rag.contract.decline import begins_with_decline
+from rag.contract.leak import Leaks
+from rag.ledger import Ledger
+from rag.ports import ChatModel
+from rag.text.fence import fence_for
+from rag.text.fill import fill
+from rag.text.stems import content_stems
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Deadline, Message, SearchQuery, View
+from rag.values.stored import Turn
+
+AS_IT_IS = "SAME"
+"""What the prompt tells the model to write when nothing needs rewriting."""
+ASKED_WEIGHT = 2 / 3
+"""Of the question as it was asked, beside its rewriting's 1."""
+MAX_CHARS = 400
+"""A rewriting that is longer than this has answered the question instead."""
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reframe:
+    """``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``.
+
+    Both stand between lines of a {fence} of ``new_mark``, which they do not hold.
+
+    ``decline`` is the profile's decline text: a completion that begins with its first sentence rewrites nothing.
+    """
+
+    chat: ChatModel
+    template: str
+    decline: str
+    budget_s: float
+    history_chars: int
+    clock: Callable[[], float]
+    new_mark: Callable[[], str]
+
+    def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
+        """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
+
+        ``query`` itself where the model says that it can stay as it is, and where the rewriting is none: more than
+        one line or too long, a decline, words of the template, or without any word of content from the conversation.
+
+        Raises:
+            LlmError: the model cannot be reached in time, or its completion cannot be read.
+        """
+        turns = [(_as_said(turn), turn.answer) for turn in history]
+        shown = format_history(turns, max_chars=self.history_chars).strip()
+        fence = fence_for(self.new_mark, self.template, shown, query.text)
+        values = {"history": fence.around(shown), "question": fence.around(query.text), "fence": fence.mark}
+        prompt = replace_surrogates(fill(self.template, values))
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
+        text = _line(replace_surrogates(completion.text))
+        if text == query.text or not self._rewrites(text, query, history):
+            return query
+        views = (*query.views, View(query.text, ASKED_WEIGHT))
+        return replace(query, text=text, views=views, trail=(*query.trail, f"understood as: {text}"))
+
+    def _rewrites(self, text: str, query: SearchQuery, history: Sequence[Turn]) -> bool:
+        if not 0 < len(text) <= MAX_CHARS or text.rstrip(".").upper() == AS_IT_IS:
+            return False
+        said = " ".join((query.text, *(f"{turn.asked} {turn.question} {turn.answer}" for turn in history)))
+        if begins_with_decline(text, self.decline) or Leaks.of(self.template)(text):
+            return False
+        return bool(content_stems(text) & content_stems(said))
+
+
+def _as_said(turn: Turn) -> str:
+    """What the user said, with what it was taken to mean, which the next question may lean on."""
+    return f"{turn.asked} (understood as: {turn.question})" if turn.asked != turn.question else turn.question
+
+
+def _line(text: str) -> str:
+    """The one line that the prompt asks for, without quotes around it; ``""`` where there are more lines or none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[0].strip().strip(_QUOTES).strip() if len(lines) == 1 else ""

@@ -1,0 +1,59 @@
+"""Packing by source address: ``Source: url`` above each text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag.find.pack.look_alikes import disarmed
+from rag.find.pack.tokens import budget_bytes, cut_to, size
+from rag.text.addresses import same_source, source_name
+from rag.values.answer import Context, Hit, Passage
+
+SEPARATOR = "\n\n---\n\n"
+# "Source:" where a line or a bracket begins, with what it names; and a line of nothing but dashes.
+_LABEL = re.compile(
+    r"(?:^[^\w\n]*|[(\[\u3010\uff3b]\s*)source[^\w\n]*[:\uff1a](?P<name>[^()\[\]\n]*)|^[ \t]*-{3,}[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COLON = re.compile(r"(?<=source)([^\w\n]*?)[:\uff1a]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPacker:
+    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` estimated
+    tokens.
+
+    A document without an address is named by its title. Packing stops before the first chunk that would exceed
+    the budget; a first chunk that alone exceeds it is cut to fit. In a text ``Source:`` is shown as ``Source -``, a
+    separator as ``- - -``.
+    """
+
+    max_tokens: int
+
+    def __call__(self, hits: tuple[Hit, ...]) -> Context:
+        """The context and the passages that it is made of; ``hits`` is not empty."""
+        blocks: list[str] = []
+        used: list[Passage] = []
+        room = budget_bytes(self.max_tokens)
+        names = {same_source(source_name(hit.chunk)) for hit in hits}
+
+        def is_label(label: re.Match[str], in_code: bool) -> bool:
+            return not in_code or same_source(label["name"] or "") in names
+
+        for hit in hits:
+            head = f"Source: {source_name(hit.chunk)}\n"
+            text = disarmed(hit.chunk.text, _LABEL, is_label, _shown)
+            cost = size(f"{SEPARATOR if blocks else ''}{head}{text}")
+            if cost > room:
+                if used:
+                    break
+                text = cut_to(text, room - size(head), anywhere=True)
+            blocks.append(f"{head}{text}")
+            used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
+            room -= cost
+        return Context(SEPARATOR.join(blocks), tuple(used))
+
+
+def _shown(label: str) -> str:
+    return _COLON.sub(r"\1 -", label, count=1) if label.strip("- \t") else "- - -"

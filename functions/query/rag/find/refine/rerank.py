@@ -1,0 +1,113 @@
+"""Re-ranking by a language model, when the order of the best hits is in doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rag.answer.forms import CLOSE, OPEN
+from rag.find.refine.feedback import adjusted_score
+from rag.ledger import Ledger
+from rag.ports import ChatModel
+from rag.text.fence import fence_for
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Deadline, Hit, Message, Question, RefinedHits
+
+TOP = 3
+"""How many of the best scores must lie together to be in doubt (GaCounts' seed)."""
+PASSAGE_CHARS = 800
+"""As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
+
+_ROUNDING = 1e-9
+# The seed's own words.
+_TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
+_COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"{OPEN}\s*(\d{{1,3}})\s*{CLOSE}")
+_RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
+
+
+def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | None:
+    """Why the order of ``hits`` needs a second look, in words; None when it does not.
+
+    The question is temporal or a comparison and there are two hits to choose from, or the three best scores lie
+    within ``spread``.
+    """
+    if len(hits) < 2:
+        return None
+    if match := _TEMPORAL.search(question):
+        return f"temporal question ({match[0].lower()!r})"
+    if match := _COMPARISON.search(question):
+        return f"comparison ({match[0].lower()!r})"
+    top = sorted(map(adjusted_score, hits), reverse=True)[:TOP]
+    if len(top) == TOP and top[0] - top[-1] <= spread + _ROUNDING:
+        return f"the top {TOP} scores are within {spread:g}"
+    return None
+
+
+def number_passages(hits: tuple[Hit, ...]) -> str:
+    """``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text.
+
+    A number in square brackets that stands in one of them is shown in round ones.
+    """
+    blocks = []
+    for number, hit in enumerate(hits, start=1):
+        title = " > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part)
+        shown = f"{' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
+        blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', shown)}")
+    return "\n\n".join(blocks)
+
+
+def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
+    """The ranking as positions from 0, best first; None for anything but each of 1..``count`` exactly once.
+
+    ``text`` is a list of numbers, ``2, 1, 3`` or ``[2, 1, 3]``, and nothing else.
+    """
+    stripped = text.strip()
+    if not _RANKING.fullmatch(stripped) or stripped.startswith("[") != stripped.endswith("]"):
+        return None
+    numbers = tuple(int(number) for number in re.findall(r"\d+", stripped, re.ASCII))
+    return tuple(number - 1 for number in numbers) if sorted(numbers) == list(range(1, count + 1)) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRerank:
+    """Lets ``chat`` order the first ``max_hits`` hits by relevance; the others follow as they stood.
+
+    ``template`` holds ``{question}`` and ``{passages}``, which are put between lines of a ``{fence}`` of ``new_mark``
+    that they do not hold. ``budget_s`` is the call's own deadline in seconds, counted
+    by ``clock``; a nearer deadline of the request wins. Scores stay as they are. An answer that is no ranking keeps
+    the order.
+    """
+
+    chat: ChatModel
+    template: str
+    budget_s: float
+    clock: Callable[[], float]
+    new_mark: Callable[[], str]
+    spread: float
+    max_hits: int = 8
+
+    def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
+        """The same hits, best first; ``ledger`` counts the call and notes "reranked".
+
+        Raises:
+            LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.
+        """
+        if needs_rerank(question.understood, hits, self.spread) is None:
+            return RefinedHits(hits)
+        ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
+        asked, passages = question.understood, number_passages(ranked)
+        fence = fence_for(self.new_mark, self.template, asked, passages)
+        values = {"question": fence.around(asked), "passages": fence.around(passages), "fence": fence.mark}
+        prompt = fill(self.template, values)
+        messages = (Message("user", replace_surrogates(prompt)),)
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
+        ranking = parse_ranking(completion.text, len(ranked))
+        if ranking is None:
+            return RefinedHits(hits)
+        ledger.events.append("reranked")
+        best = tuple(ranked[place] for place in ranking)
+        return RefinedHits((*best, *rest), (f"re-ranked by the model: {', '.join(hit.chunk.id for hit in best)}",))

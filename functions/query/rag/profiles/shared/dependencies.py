@@ -1,0 +1,30 @@
+"""What a profile builds its pipeline from: the parts that wiring made for this deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rag.ask.admit.remarks import Remarks
+from rag.ask.query.acronyms import AcronymTable
+from rag.ask.query.filter_rules import RuleTable
+from rag.ports import Index, Writer
+from rag.profiles.shared.optional_stages import OptionalStages
+
+
+@dataclass(frozen=True, slots=True)
+class StageDependencies:
+    """``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts
+    seconds, monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
+    answers under, ``""`` without a model. ``remarks`` tells what is no question, None where nobody does.
+    """
+
+    index: Index
+    writer: Writer
+    stages: OptionalStages
+    acronyms: Callable[[], AcronymTable]
+    rules: Callable[[], RuleTable]
+    clock: Callable[[], float]
+    new_id: Callable[[], str]
+    instructions: str = ""
+    remarks: Remarks | None = None

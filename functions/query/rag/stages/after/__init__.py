@@ -1,1 +1,0 @@
-"""What follows an answer: routing and feedback."""

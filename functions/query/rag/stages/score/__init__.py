@@ -1,1 +1,0 @@
-"""How sure is the service?"""

@@ -1,0 +1,1 @@
+"""Who writes the answer: a model, or the engine that quotes."""

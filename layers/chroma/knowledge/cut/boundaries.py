@@ -1,0 +1,157 @@
+"""Spans of a text that a chunk may begin or end at, from whole blocks down to lines and words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from knowledge.read.markdown import Block
+
+CODE = ("fence", "code_block", "table")
+"""Blocks that are cut between lines only, and that no overlap begins in."""
+
+LINES = ("line", "code", "row")
+"""Units that only words are left in."""
+
+_PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[^\sa-z])|[。！？]+[」』”）]*\s*|\n[^\S\n]*\n\s*")
+_LAST_WORD = re.compile(r"[\w.]+$")
+_ABBREVIATION = re.compile(
+    r"(?i:approx|art|cf|co|dr|e\.g|eg|etc|fig|i\.e|ie|inc|jr|ltd|mrs?|ms|nos?|pp?|prof|sec|sr|st|u\.[ks]|vol|vs)|[A-Z]"
+)
+_VISIBLE = re.compile(r"\S")
+_NEWLINE = re.compile("\n")
+_SPACES = " \n\t\u3000\u00a0"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Characters ``start`` to ``end`` of the source, without white space around.
+
+    ``kind`` is a block's kind, ``"sentence"``, ``"line"`` (of text), ``"code"`` (a line) or ``"row"``.
+    ``opener`` is what a chunk that begins here repeats (a table's header, a fence's first line),
+    ``closer`` what one that ends here needs behind it.
+    """
+
+    start: int
+    end: int
+    kind: str
+    block: Block | None = None
+    opener: str = ""
+    closer: str = ""
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+class Source:
+    """A text, the offsets of its lines, and the ways to take a span of it apart."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._offsets = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+
+    def offset(self, line: int) -> int:
+        """Where ``line`` (from 0) begins; the text's end when there are not that many."""
+        return self._offsets[line] if line < len(self._offsets) else len(self.text)
+
+    def from_blocks(self, blocks: Sequence[Block], start: int, end: int) -> list[Unit]:
+        """One unit a block; together they cover ``start`` to ``end``, what is between two blocks goes with the first.
+
+        Not so around code and tables: there it is a paragraph of its own.
+        """
+        starts = [max(start, self.offset(block.first)) for block in blocks] + [end]
+        if blocks and blocks[0].kind not in CODE:
+            starts[0] = start
+        units = self.trimmed(start, starts[0], "paragraph")
+        for block, first, following in zip(blocks, starts, starts[1:], strict=False):
+            stop = min(following, self.offset(block.end)) if block.kind in CODE else following
+            units += self.trimmed(first, stop, block.kind, block)
+            units += self.trimmed(stop, following, "paragraph")
+        return units
+
+    def trimmed(self, start: int, end: int, kind: str, block: Block | None = None) -> list[Unit]:
+        """The unit from ``start`` to ``end`` without the white space around it; none when nothing is left."""
+        piece = self.text[start:end]
+        kept = len(piece.rstrip())
+        return [Unit(end - len(piece.lstrip()), start + kept, kind, block)] if kept else []
+
+    def indentation(self, unit: Unit) -> int:
+        """How many blanks stand before ``unit`` on its line; 0 when anything else does."""
+        line = self.text.rfind("\n", 0, unit.start) + 1
+        return 0 if self.text[line : unit.start].strip() else unit.start - line
+
+    def paragraphs(self) -> list[Unit]:
+        """The units of a plain text: what blank lines separate."""
+        return self._cut_at(0, len(self.text), (m.end() for m in _PARAGRAPH_BREAK.finditer(self.text)), "paragraph")
+
+    def parts(self, unit: Unit) -> list[Unit]:
+        """``unit``, which is not in ``LINES``, one step finer: ends in units that are."""
+        if unit.block and unit.block.children:
+            return self.from_blocks(unit.block.children, unit.start, unit.end)
+        if unit.kind in CODE:
+            return self._rows(unit)
+        if unit.kind == "sentence":
+            return self._cut_at(unit.start, unit.end, self._line_starts(unit), "line")
+        return self._cut_at(unit.start, unit.end, self.sentence_starts(unit.start, unit.end), "sentence")
+
+    def sentence_starts(self, start: int, end: int) -> Iterator[int]:
+        """Offsets between ``start`` and ``end`` at which a sentence begins, ``start`` itself not among them."""
+        for match in _SENTENCE_END.finditer(self.text, start, end):
+            word = _LAST_WORD.search(self.text[max(start, match.start() - 12) : match.start()])
+            abbreviated = word and match[0].startswith(".") and self._is_abbreviation(word[0])
+            if not abbreviated and match.end() < end:
+                yield match.end()
+
+    def at_word(self, unit: Unit, room: int) -> tuple[Unit, list[Unit]]:
+        """The first part of ``unit``, at most ``room`` >= 1 characters, cut between words if any fits; and the rest."""
+        limit = unit.start + room
+        if limit >= unit.end:
+            return unit, []
+        cut = max(self.text.rfind(space, unit.start + 1, limit + 1) for space in _SPACES)
+        if cut < 0:
+            cut = limit
+            while cut > unit.start + 1 and unicodedata.combining(self.text[cut]):
+                cut -= 1
+        head, *_ = self.trimmed(unit.start, cut, unit.kind)
+        rest = _VISIBLE.search(self.text, cut, unit.end)
+        return head, [Unit(rest.start(), unit.end, unit.kind)] if rest else []
+
+    def _rows(self, unit: Unit) -> list[Unit]:
+        """The lines of a fence, an indented code or a table, the first and the last ones kept with their frame."""
+        cuts = list(self._line_starts(unit))
+        if unit.kind == "code_block" or unit.block is None:
+            return self._cut_at(unit.start, unit.end, cuts, "code")
+        if unit.kind == "table":
+            frame, closer, kind = 2, "", "row"
+        else:
+            frame, closer, kind = 1, self._closing_line(unit), "code"
+            cuts = cuts[:-1] if self.text[unit.start : unit.end].rstrip().endswith(unit.block.markup) else cuts
+        if len(cuts) <= frame:
+            return [Unit(unit.start, unit.end, kind)]
+        opener = self.text[unit.start : cuts[frame - 1]].rstrip()
+        rows = self._cut_at(unit.start, unit.end, cuts[frame:], kind)
+        return [
+            Unit(row.start, row.end, kind, opener=opener if n else "", closer=closer if row is not rows[-1] else "")
+            for n, row in enumerate(rows)
+        ]
+
+    def _closing_line(self, unit: Unit) -> str:
+        markup = unit.block.markup if unit.block else ""
+        opening = self.text[unit.start : unit.end].split("\n", 1)[0]
+        before = opening.partition(markup)[0]
+        return re.sub(r"[^\s>]", " ", before) + markup
+
+    def _line_starts(self, unit: Unit) -> Iterator[int]:
+        return (match.end() for match in _NEWLINE.finditer(self.text, unit.start, unit.end))
+
+    def _cut_at(self, start: int, end: int, cuts: Iterator[int] | Sequence[int], kind: str) -> list[Unit]:
+        bounds = [start, *cuts, end]
+        return [unit for a, b in pairwise(bounds) for unit in self.trimmed(a, b, kind)]
+
+    @staticmethod
+    def _is_abbreviation(word: str) -> bool:
+        return bool(_ABBREVIATION.fullmatch(word))

@@ -1,0 +1,1 @@
+"""Where vectors and metadata are kept and searched: Chroma."""

@@ -1,0 +1,247 @@
+"""The frozen values that flow through ingest and search, and the Embedder protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+type Vector = NDArray[np.float32]
+"""Shape (dimensions,), unit length."""
+
+type Matrix = NDArray[np.float32]
+"""Shape (texts, dimensions), each row of unit length."""
+
+type Scalar = str | int | float | bool
+"""A metadata value, as Chroma stores it. Absent is absent: None is never stored."""
+
+type Where = Mapping[str, object]
+"""A Chroma ``where`` filter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One source text and what its front matter says of it.
+
+    ``doc_id`` is unique in an index. ``text`` is the body (Markdown, or plain text) without front matter.
+    ``path`` is relative to the ingested folder, with forward slashes. ``digest`` is the sha256 (hex) of
+    everything that the document's chunks depend on, metadata included. ``extra`` holds the other scalar
+    front-matter keys with their type (dates as ISO text). ``dated`` is how old it is as the number yyyymmdd, month and
+    day 00 where unknown, 0 when nothing tells it. ``anchors`` names the way in which its headings become parts of
+    ``url`` (``knowledge.cut.anchors``), ``""``: nobody knows.
+    """
+
+    doc_id: str
+    title: str
+    text: str
+    digest: str
+    path: str
+    category: str = ""
+    source_org: str = ""
+    source_urls: tuple[str, ...] = ()
+    source_type: str = ""
+    jurisdiction: str = ""
+    last_updated: str = ""
+    dated: int = 0
+    url: str = ""
+    anchors: str = ""
+    extra: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words."""
+
+    path: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A piece of a document, as it is stored, searched and cited.
+
+    ``number`` is unique in the index, kept while ``text`` is unchanged, never reused; ``id`` is what a
+    reader sees. ``section`` is the heading path below the title (``"Permits > Strategic goods"``), ``""``
+    above the first heading. ``chunk_index`` counts from 0 within the document, ``chunk_count`` is how many
+    chunks that document has. Text fields are ``""`` when the source does not say; ``dated`` is the document's.
+    """
+
+    number: int
+    text: str
+    title: str
+    section: str = ""
+    doc_id: str
+    category: str = ""
+    source_org: str = ""
+    source_urls: tuple[str, ...] = ()
+    source_type: str = ""
+    jurisdiction: str = ""
+    last_updated: str = ""
+    dated: int = 0
+    chunk_index: int
+    chunk_count: int
+    path: str = ""
+    url: str = ""
+    extra: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The chunk's public name, ``"id_42"``."""
+        return f"id_{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to look at a question: its words, and how much their scores count beside those of the other views.
+
+    The first view of a query is the question alone. A view with ``where`` looks inside that filter only; to what is
+    outside it gives the lowest score of the candidates, so that it leans and does not exclude. An ``optional`` one
+    counts where the index knows more of the question with it: with words of the conversation, or acronyms spelt out.
+    ``respelt`` is the question with its words as the index spells them.
+    """
+
+    text: str
+    weight: float = 1.0
+    where: Where | None = None
+    optional: bool = False
+    respelt: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Reading:
+    """A text as the embedding model reads it.
+
+    ``vector`` is the text's. ``tokens`` are the contextual vectors of its n word pieces, shape (n, dimensions), not
+    normalised; ``pieces`` their numbers in the vocabulary, shape (n,); ``spans`` their first and end character in the
+    text, shape (n, 2). Punctuation is left out, and what begins and ends every input.
+    """
+
+    vector: Vector
+    tokens: NDArray[np.float32]
+    pieces: NDArray[np.int32]
+    spans: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EncodedQuestion:
+    """The m word pieces of a question that late interaction compares.
+
+    ``spans`` are their first and end character in ``text``, shape (m, 2); pieces of the question's other views have
+    empty ones. ``weights`` are their shares of the whole idf, shape (m,), and sum to 1. ``unknown`` are the characters
+    in ``text`` of the words that no chunk of the index has.
+    """
+
+    text: str
+    vector: Vector
+    spans: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    unknown: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Match:
+    """How the pieces of a question meet a chunk's tokens, and which of these belong to which quotable unit.
+
+    ``similarities`` are cosines (-1..1), shape (m, tokens): the title's tokens first, then the text's in their order.
+    ``units`` has a row for each unit in the order of the text; see ``knowledge.cut.quote_spans`` for its columns.
+    ``title_tokens`` is how many of the tokens are the title's.
+    """
+
+    similarities: NDArray[np.float32]
+    units: NDArray[np.uint16]
+    title_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk that a search found.
+
+    ``score`` orders the hits, higher is better; its scale is the retriever's. ``parts`` says where it came
+    from: ``"dense"`` is always the plain cosine (-1..1) between question and chunk, and no later stage
+    changes it. ``distance`` is the vector distance on the retriever's scale. ``vector`` is the chunk's own
+    unit vector, present only when the search was asked for vectors; ``match`` only after late interaction.
+    """
+
+    chunk: Chunk
+    score: float
+    distance: float
+    parts: Mapping[str, float]
+    vector: Vector | None = field(default=None, compare=False, repr=False)
+    match: Match | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Evidence:
+    """What an index knows of a question as a whole.
+
+    ``signals`` are the by-products of the search, by name (``knowledge.search.signals``); ``score`` joins them, higher
+    where it is more likely that the index holds the answer. ``bar`` is the score that 95 % of questions about nothing
+    stay below in this index, or the one that its owner's labels gave; None where it was not measured. From ``doubt``
+    on, which is no more than ``bar``, it may. ``odds`` are the slope and the shift that those labels gave the log odds
+    of a confidence. ``foreign`` says whether the question is in another language than the documents, ``language`` what
+    theirs is called in English, ``""`` where nobody knows.
+    """
+
+    asked: EncodedQuestion
+    signals: Mapping[str, float]
+    score: float
+    bar: float | None
+    doubt: float | None = None
+    odds: tuple[float, float] = (1.0, 0.0)
+    foreign: bool = False
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, best first; ``evidence`` is None where the index has no token vectors, or none were asked.
+
+    ``trail`` says, in words, where the search was another than the one that was asked for.
+    """
+
+    hits: tuple[Hit, ...]
+    evidence: Evidence | None = None
+    trail: tuple[str, ...] = ()
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors. Implementations are safe to call from several threads."""
+
+    @property
+    def model(self) -> str:
+        """The model's name as manifests record it, e.g. ``"all-MiniLM-L6-v2"``."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Embed ``texts``: shape (len(texts), dimensions), float32, each row of unit length, input order."""
+        ...
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also tells the vector of every token: what late interaction needs."""
+
+    def read(self, text: str) -> Reading:
+        """Read ``text``; the vector is the one that ``embed`` gives. Of a long text all tokens are there."""
+        ...
+
+    def count(self, text: str) -> int:
+        """How many word pieces ``text`` has, punctuation too: what reading it costs. Does not read it."""
+        ...
+
+    @property
+    def vocabulary(self) -> int:
+        """How many word pieces it knows; they are numbered from 0."""
+        ...
+
+    def has(self, word: str) -> bool:
+        """Whether ``word``, in lower case, is one piece of its vocabulary."""
+        ...

@@ -1,0 +1,162 @@
+"""The manifest: what is written is read back, and nothing doubtful is accepted."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from damages import damages
+from hypothesis import given
+from hypothesis import strategies as st
+from manifests import of_format_1, signed
+
+from knowledge.model.errors import IndexDamaged, IndexMismatch
+from knowledge.model.manifest import FileRecord, Manifest, Provenance, Salvage, Source, dumps, loads, salvage
+
+MANIFEST = Manifest(
+    version="0123456789ab",
+    built_at="2026-11-20T09:00:00+00:00",
+    data="data-00ff",
+    collection="waypoint_kb",
+    model="all-MiniLM-L6-v2",
+    dimensions=384,
+    max_chars=1600,
+    overlap=200,
+    recipe=1,
+    documents=1,
+    chunks=2,
+    next_number=7,
+    fields={"title": "str", "year": "int"},
+    sources=(
+        Source(path="a/café.md", digest="d1", doc_id="a", chunks=2),
+        Source(path="b.md", digest="d2", doc_id="b", chunks=0),
+    ),
+    files={"chroma/chroma.sqlite3": FileRecord(sha256="ab" * 32, bytes=10)},
+    lexical={"recipe": 1},
+    made=Provenance(
+        profile="clockify", base_url="https://example.org/", paths=("docs",), options={"exclude": ["*.tmp"]}
+    ),
+)
+
+TEXT = st.text(max_size=20)
+COUNT = st.integers(0, 2**53)
+
+
+@given(
+    model=TEXT,
+    counts=st.tuples(COUNT, COUNT, COUNT),
+    sources=st.lists(st.builds(Source, path=TEXT, digest=TEXT, doc_id=TEXT, chunks=COUNT)).map(tuple),
+    fields=st.dictionaries(TEXT, st.sampled_from(["str", "int", "float", "bool", "mixed"])),
+    lexical=st.none() | st.dictionaries(TEXT, COUNT | TEXT),
+)
+def test_every_manifest_is_read_back_as_it_was_written(
+    model: str, counts: tuple[int, int, int], sources: tuple[Source, ...], fields: dict[str, str], lexical: Any
+) -> None:
+    manifest = replace(
+        MANIFEST,
+        model=model,
+        documents=counts[0],
+        chunks=counts[1],
+        next_number=counts[2],
+        sources=sources,
+        fields=fields,
+        lexical=lexical,
+    )
+
+    assert loads(dumps(manifest).encode()) == manifest
+
+
+def test_every_damage_is_found() -> None:
+    found = 0
+    for name, text in damages(dumps(MANIFEST).encode()):
+        with pytest.raises((IndexDamaged, IndexMismatch), match="Run: ragctl ingest PATH"):
+            pytest.fail(f"{name} opens: {loads(text)}")
+        found += 1
+    assert found > 500
+
+
+def test_another_order_of_keys_and_other_spaces_are_no_damage() -> None:
+    body = json.loads(dumps(MANIFEST))
+
+    assert loads(json.dumps(dict(reversed(body.items())))) == MANIFEST
+
+
+def test_every_truncation_is_damage() -> None:
+    text = dumps(MANIFEST).rstrip()
+
+    for length in range(len(text)):
+        with pytest.raises(IndexDamaged, match="ragctl ingest"):
+            loads(text[:length])
+
+
+def every_key(body: dict[str, Any], *path: str) -> list[tuple[str, ...]]:
+    free = {"fields", "files", "lexical", "calibration", "options"}  # any key is allowed below these
+    below = [
+        p
+        for key, value in body.items()
+        if isinstance(value, dict) and key not in free
+        for p in every_key(value, *path, key)
+    ]
+    return [(*path, key) for key in body] + below
+
+
+@pytest.mark.parametrize("value", ["absent", [[]], True])
+def test_a_missing_or_wrong_value_is_damage(value: object) -> None:
+    for path in every_key(json.loads(dumps(MANIFEST))):
+        body = json.loads(dumps(MANIFEST))
+        holder = body
+        for key in path[:-1]:
+            holder = holder[key]
+        if value == "absent":
+            del holder[path[-1]]
+        else:
+            holder[path[-1]] = value
+        another_format = path == ("format",) and value != "absent"
+        with pytest.raises(IndexMismatch if another_format else IndexDamaged):
+            loads(json.dumps(body) if path == ("checksum",) else signed(body))
+
+
+def test_format_1_is_read_only_where_it_is_asked_for() -> None:
+    body = json.loads(of_format_1(json.loads(dumps(MANIFEST))))
+    del body["tokens"]  # as before there were token vectors
+
+    assert loads(json.dumps(body), older=True) == replace(MANIFEST, made=Provenance(), format=1)
+    with pytest.raises(IndexMismatch, match=r"format 1, this program reads 2\. Run: ragctl ingest PATH"):
+        loads(json.dumps(body))
+
+
+@pytest.mark.parametrize("version", [0, 3, 2.0, True, "2", None])
+def test_another_format_is_a_mismatch_that_says_what_to_do(version: object) -> None:
+    body = json.loads(dumps(MANIFEST)) | {"format": version}
+
+    with pytest.raises(IndexMismatch, match=r"reads 2\. Run: ragctl ingest PATH"):
+        loads(json.dumps(body))
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "chroma/../../x", ""])
+def test_a_file_outside_the_data_folder_is_refused(name: str) -> None:
+    body = json.loads(dumps(MANIFEST))
+    body["files"][name] = {"sha256": "00", "bytes": 1}
+
+    with pytest.raises(IndexDamaged, match="leads out"):
+        loads(signed(body))
+
+
+@pytest.mark.parametrize("data", ["..", "data-../x", "/tmp", "data-", "DATA-1"])
+def test_a_data_folder_elsewhere_is_refused(data: str) -> None:
+    with pytest.raises(IndexDamaged, match="data folder"):
+        loads(signed(json.loads(dumps(MANIFEST)) | {"data": data}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", '"x"', "\xff"])
+def test_what_is_no_object_is_damage(text: str) -> None:
+    with pytest.raises(IndexDamaged):
+        loads(text.encode("latin-1"))
+
+
+def test_numbers_and_data_folder_are_salvaged_from_a_truncated_manifest() -> None:
+    text = dumps(MANIFEST)
+
+    assert salvage(text[: text.index('"files"')].encode()) == Salvage(next_number=7, data="data-00ff")
+    assert salvage(text + text.replace('"next_number": 7', '"next_number": 9')).next_number == 9
+    assert salvage(b"\xff\xfe") == Salvage(next_number=1, data=None)

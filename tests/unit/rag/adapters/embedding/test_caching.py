@@ -1,0 +1,82 @@
+"""rag.adapters.embedding.caching: a question is embedded once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from fakes_embedding import HashingEmbedder
+
+from rag.adapters.embedding.caching import MAX_QUESTIONS, CachingEmbedder
+
+
+def test_a_question_is_embedded_once_and_passages_every_time() -> None:
+    inner = HashingEmbedder()
+    embedder = CachingEmbedder(inner)
+    first = embedder.embed(["Which permit?"])
+    assert np.array_equal(embedder.embed(["Which permit?"]), first)
+    assert inner.calls == 1
+    embedder.embed(["a", "b"])
+    embedder.embed(["a", "b"])
+    assert inner.calls == 3
+    assert (embedder.model, embedder.dimensions) == (inner.model, inner.dimensions)
+
+
+def test_the_oldest_question_is_forgotten() -> None:
+    inner = HashingEmbedder()
+    embedder = CachingEmbedder(inner)
+    for number in range(MAX_QUESTIONS + 1):
+        embedder.embed([f"question {number}"])
+    embedder.embed(["question 0"])
+    assert inner.calls == MAX_QUESTIONS + 2
+
+
+class SlowEmbedder(HashingEmbedder):
+    """Embeds once it is let; fails while ``error`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+        self.let = threading.Event()
+        self.error: Exception | None = None
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked.set()
+        assert self.let.wait(30)
+        vectors = super().embed(texts)
+        if self.error:
+            raise self.error
+        return vectors
+
+
+def test_a_question_that_was_begun_ahead_is_not_asked_again() -> None:
+    inner = SlowEmbedder()
+    embedder = CachingEmbedder(inner)
+    embedder.ahead("Which permit?")  # returns, although no vector is there
+    embedder.ahead("Which permit?")
+    assert inner.asked.wait(30)
+    inner.let.set()
+    assert np.array_equal(embedder.embed(["Which permit?"]), HashingEmbedder().embed(["Which permit?"]))
+    assert inner.calls == 1
+
+
+def test_what_failed_ahead_is_raised_where_it_is_needed_and_then_forgotten() -> None:
+    inner = SlowEmbedder()
+    inner.error = OSError("unreachable")
+    embedder = CachingEmbedder(inner)
+    embedder.ahead("Which permit?")
+    waiting = threading.Timer(0.05, inner.let.set)
+    waiting.start()
+    with pytest.raises(OSError, match="unreachable"):
+        embedder.embed(["Which permit?"])
+    inner.error = None
+    assert embedder.embed(["Which permit?"]).shape == (1, 384)
+    assert inner.calls == 2
+
+
+def test_a_vector_that_is_handed_out_cannot_be_changed() -> None:
+    embedder = CachingEmbedder(HashingEmbedder())
+    with pytest.raises(ValueError, match="read-only"):
+        embedder.embed(["Which permit?"])[0, 0] = 1

@@ -1,0 +1,133 @@
+"""rag.answer.confidence.calibrated: the chance that what is cited answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from fakes import make_hit
+from fakes_evidence import make_evidence, matched
+
+from rag.answer.confidence.calibrated import (
+    MOST_COSINE,
+    MOST_DOUBTFUL,
+    MOST_LEAD,
+    MOST_UNMENTIONED,
+    CalibratedConfidence,
+    chance,
+    log_odds,
+    signals,
+)
+from rag.values.answer import Citation, Confidence, Hit, Passage, Proceed, Statement
+from rag.values.draft import ConfidenceInput
+
+OWN = Confidence("High", 61.0, "3 relevant sources")
+CONFIDENCE = CalibratedConfidence(lambda said, found: OWN)
+QUESTION = "How many days does a permit take?"
+ANSWERS = "A permit takes five working days for everybody."
+TEA = "Tea is served in the hall at four o'clock."
+
+
+def hit(text: str, question: str, score: float, number: int = 1) -> Hit:
+    return replace(matched(make_hit(text, number=number), question), score=score, parts={"dense": score})
+
+
+def quoted(*cited: Hit) -> ConfidenceInput:
+    citations = tuple(Citation(raw="[x]", title="x", section="", position=0, hit=hit) for hit in cited)
+    return ConfidenceInput("", citations, quoted=True)
+
+
+def written(text: str, *context: Hit) -> ConfidenceInput:
+    """A model's answer that says ``text`` of the first hit of ``context``."""
+    statement = Statement(
+        text=text, citations=("[x]",), support="supported", chance=0.9, chunks=(context[0].chunk.number,)
+    )
+    passages = tuple(Passage(hit=hit, citation="[x]", text=hit.chunk.text) for hit in context)
+    return replace(quoted(context[0]), statements=(statement,), passages=passages, quoted=False)
+
+
+def proceed(question: str, *found: Hit, unknown: tuple[str, ...] = ()) -> Proceed:
+    return Proceed(found, len(found), make_evidence(question, unknown=unknown))
+
+
+def judged(question: str, *found: Hit, cited: tuple[Hit, ...], unknown: tuple[str, ...] = ()) -> Confidence:
+    return CONFIDENCE(quoted(*cited), proceed(question, *found, unknown=unknown))
+
+
+def test_the_signals_of_quotes_are_read_off_the_cited_run_and_the_hits() -> None:
+    question = "permit days"
+    good, other = hit(ANSWERS, question, 0.55), hit(TEA, question, 0.45, 2)
+    values = signals(quoted(good), proceed(question, other, good))
+    assert values == pytest.approx({"coverage": 0.9, "lead": 0.1, "cosine": 0.55})
+    wrong = signals(quoted(other), proceed(question, other, good))
+    assert wrong is not None
+    assert wrong["coverage"] < 0.5
+    far = [hit(ANSWERS, question, 0.9), other]
+    capped = signals(quoted(*far), proceed(question, *far))
+    assert capped == pytest.approx({"coverage": 0.9, "lead": MOST_LEAD, "cosine": MOST_COSINE})
+    alone = signals(quoted(good), proceed(question, good))
+    assert alone is not None
+    assert alone["lead"] == 0
+
+
+def test_what_is_cited_decides_of_quotes() -> None:
+    question = "permit days"
+    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.5, 2)
+    right, wrong = (judged(question, good, other, cited=(one,)) for one in (good, other))
+    assert (right.level, wrong.level) == ("High", "Low")
+    assert right.score > 75 > 50 > wrong.score
+    assert (right.raw, right.reason) == (61.0, "3 relevant sources")
+
+
+def test_what_is_stated_decides_of_what_a_model_wrote() -> None:
+    question = "permit days"
+    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.6, 2)
+    found = Proceed((good, other), 2, make_evidence(question, score=6.0))
+    right, wrong = CONFIDENCE(written(ANSWERS, good, other), found), CONFIDENCE(written(TEA, other, good), found)
+    assert (right.level, wrong.level) == ("High", "Low")
+    values = signals(written(ANSWERS, good, other), found)
+    assert values is not None
+    assert values == pytest.approx({"regret": 0, "standing": 1, "above": 5.7})
+    assert right.score == pytest.approx(100 * chance(values), abs=0.06)
+
+
+def test_what_nobody_checked_is_judged_as_quotes_are() -> None:
+    question = "permit days"
+    good = hit(ANSWERS, question, 0.6)
+    unchecked = replace(written(ANSWERS, good), statements=())
+    assert CONFIDENCE(unchecked, proceed(question, good)) == judged(question, good, cited=(good,))
+
+
+def test_doubtful_quotes_are_low_and_what_a_model_wrote_is_medium_at_most() -> None:
+    question = "permit days"
+    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.5, 2)
+    found = Proceed((good, other), 2, make_evidence(question, score=6.0), doubt="doubtful: the closest was ...")
+    quotes, model = CONFIDENCE(quoted(good), found), CONFIDENCE(written(ANSWERS, good, other), found)
+    assert (quotes.level, quotes.score) == ("Low", 100 * MOST_UNMENTIONED)
+    assert (model.level, model.score) == ("Medium", 100 * MOST_DOUBTFUL)
+
+
+def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
+    good, other = hit(ANSWERS, "permit days", 0.6), hit(TEA, "permit days", 0.5, 2)
+    by_labels = replace(make_evidence("permit days"), odds=(0.5, -1.0))
+    values = signals(quoted(good), proceed("permit days", good, other))
+    assert values is not None
+
+    found = CONFIDENCE(quoted(good), Proceed((good, other), 2, by_labels))
+
+    assert found.score == pytest.approx(100 / (1 + math.exp(1 - 0.5 * log_odds(values))), abs=0.06)
+
+
+def test_a_low_one_names_what_is_not_mentioned() -> None:
+    question = "permit for llamas in Ohio"
+    weak = hit(TEA, question, 0.2)
+    found = judged(question, weak, cited=(weak,), unknown=("llamas", "Ohio"))
+    assert found.level == "Low"
+    assert found.reason == "best match 20%, 1 source cited, no mention of llamas or Ohio"
+
+
+def test_without_tokens_the_profile_s_own() -> None:
+    bare = make_hit(ANSWERS)
+    assert judged(QUESTION, bare, cited=(bare,)) == OWN
+    assert CONFIDENCE(ConfidenceInput("", ()), Proceed((bare,), 1)) == OWN

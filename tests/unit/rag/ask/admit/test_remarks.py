@@ -1,0 +1,91 @@
+"""rag.ask.admit.remarks: what is answered in kind, what is asked again, and what is a question."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag.ask.admit.remarks import (
+    KINDS,
+    NEAR,
+    NOT_ASKED,
+    ONLY_QUOTES,
+    REPLIES,
+    VOTE,
+    Remarks,
+    Utterances,
+)
+from rag.values.answer import Decline, Question, SearchQuery
+from rag.values.stored import Turn
+
+AXIS = {kind: np.eye(len(KINDS) + 1, dtype=np.float32)[number] for number, kind in enumerate(KINDS)}
+ELSEWHERE = np.eye(len(KINDS) + 1, dtype=np.float32)[-1]
+"""Where no utterance lies."""
+SAID = {"Thanks!": "thanks", "No.": "dissent", "Hi,": "greeting", "Again?": "repeat", "Too hard.": "simpler"}
+TURN = Turn(question="What is a telex release?", answer="It replaces the paper.", at=0.0)
+
+
+def embed(text: str) -> np.ndarray:
+    return AXIS[SAID[text]] if text in SAID else ELSEWHERE
+
+
+def known() -> Utterances:
+    rows = [np.concatenate(([number], np.rint(127 * AXIS[kind]))) for number, kind in enumerate(KINDS)]
+    return Utterances.of(np.stack(rows).astype(np.int8))
+
+
+def remarks(*, votes: bool = False, writes: bool = False) -> Remarks:
+    return Remarks(utterances=known(), embed=embed, votes=votes, writes=writes)
+
+
+def said(text: str, *turns: Turn, alone: bool = False, **about: bool) -> str | Turn | None:
+    remark = remarks(**about)(Question(text=text), lambda: turns, alone=alone)
+    return remark.reply if isinstance(remark, Decline) else remark
+
+
+def test_the_nearest_utterance_says_what_a_text_is_where_it_is_near_enough() -> None:
+    def between(kind: str, share: float) -> np.ndarray:
+        return share * AXIS[kind] + np.sqrt(1 - share**2) * ELSEWHERE
+
+    assert [known().kind(between("thanks", share)) for share in (NEAR + 0.01, NEAR - 0.01)] == ["thanks", "question"]
+    assert known().kind(0.8 * AXIS["question"] + 0.6 * AXIS["thanks"]) == "question"
+
+
+def test_each_has_its_reply() -> None:
+    assert (said("Thanks!"), said("Hi,")) == (REPLIES["thanks"], REPLIES["greeting"])
+    assert said("Which permit?") is None
+
+
+def test_dissent_points_to_the_vote_where_there_is_one() -> None:
+    assert said("No.") == REPLIES["dissent"]
+    assert said("No.", votes=True) == REPLIES["dissent"] + VOTE
+
+
+def test_again_is_the_answer_before() -> None:
+    assert said("Again?", TURN) == TURN.answer
+    assert said("Again?") == NOT_ASKED
+
+
+def test_more_simply_is_for_a_model_and_else_the_passage_is_offered() -> None:
+    assert said("Too hard.", TURN, writes=True) is TURN
+    assert said("Too hard.", TURN) == ONLY_QUOTES + TURN.answer
+    assert said("Too hard.", writes=True) == NOT_ASKED
+
+
+def test_a_question_without_a_word_of_content_may_lean_on_the_turns_before() -> None:
+    assert (said("And why?", alone=True), said("And why?")) == (NOT_ASKED, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Hi, which permit? Thanks!", "which permit?"),
+        ("Thanks! No. Which  permit?", "Which  permit?"),
+        ("In the US, who decides?", "In the US, who decides?"),
+        ("Again? Which permit? Too hard.", "Again? Which permit? Too hard."),
+        ("Hi, Thanks!", "Thanks!"),
+    ],
+)
+def test_remarks_around_a_question_are_left_out_of_the_search(text: str, left: str) -> None:
+    query = SearchQuery(text=text, top_k=1)
+    assert remarks().leave_out(query, Question(text=text)).text == left

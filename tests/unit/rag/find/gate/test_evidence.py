@@ -1,0 +1,82 @@
+"""rag.find.gate.evidence: what a person set, else the bar of the index, else that of an index without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes import make_evidence, make_hit
+
+from rag.find.gate.evidence import EvidenceGate
+from rag.values.answer import Decline, Proceed, Question, SearchResult
+
+FAR = make_hit(number=1, title="Import permits", section="Fees", cosine=0.31)
+FARTHER = make_hit(number=2, cosine=0.2)
+NEAR = make_hit(number=3, cosine=0.55)
+
+
+def decided(
+    found: SearchResult, *, set_to: float | None = None, requested: float | None = None, doubts: bool = True
+) -> Proceed | Decline:
+    return EvidenceGate(set_to, doubts)(found, Question(text="q", threshold=requested))
+
+
+@pytest.mark.parametrize(("score", "passes"), [(0.7, True), (0.69, False)])
+def test_the_indexs_own_bar_decides_whatever_the_cosine(score: float, passes: bool) -> None:
+    evidence = make_evidence(score, bar=0.7)
+    assert isinstance(decided(SearchResult((FARTHER, FAR), evidence)), Proceed) is passes
+    assert isinstance(decided(SearchResult((NEAR,), evidence)), Proceed) is passes
+
+
+@pytest.mark.parametrize(("score", "proceeds", "doubtful"), [(0.7, True, False), (0.69, True, True), (0.2, True, True)])
+def test_between_the_two_bars_it_proceeds_and_doubts(score: float, proceeds: bool, doubtful: bool) -> None:
+    found = SearchResult((FAR,), replace(make_evidence(score, bar=0.7), doubt=0.2))
+    decision = decided(found)
+    assert isinstance(decision, Proceed) is proceeds
+    assert bool(getattr(decision, "doubt", "")) is doubtful
+    assert isinstance(decided(found, doubts=False), Decline) is doubtful
+    assert isinstance(decided(found, requested=0.32), Decline)  # what a person set knows no doubt
+
+
+def test_below_both_it_declines_and_a_doubt_says_what_was_needed() -> None:
+    evidence = make_evidence(0.1, bar=0.7)
+    assert isinstance(decided(SearchResult((FAR,), replace(evidence, doubt=0.2))), Decline)
+    needed = "the closest was 'Import permits > Fees' (cosine 0.31; evidence 0.10, 0.70 needed)"
+    found = SearchResult((FAR,), replace(evidence, doubt=0.1))
+    assert decided(found) == Proceed((FAR,), 1, found.evidence, f"doubtful: {needed}")
+
+
+@pytest.mark.parametrize("evidence", [None, make_evidence(9.0, bar=None)])
+@pytest.mark.parametrize(("cosine", "passes"), [(0.4, True), (0.39, False)])
+def test_a_cosine_of_40_decides_where_no_bar_was_measured(evidence: object, cosine: float, passes: bool) -> None:
+    found = SearchResult((make_hit(cosine=cosine), FARTHER), evidence)  # type: ignore[arg-type]
+    assert isinstance(decided(found), Proceed) is passes
+
+
+@pytest.mark.parametrize(
+    ("set_to", "requested", "passes"), [(0.31, None, True), (0.32, None, False), (0.9, 0.3, True), (-1, 0.5, False)]
+)
+def test_what_a_person_set_wins_over_the_bar_and_the_request_over_all(
+    set_to: float, requested: float | None, passes: bool
+) -> None:
+    evidence = make_evidence(0.0 if passes else 9.0, bar=5.0)
+    assert (
+        isinstance(decided(SearchResult((FARTHER, FAR), evidence), set_to=set_to, requested=requested), Proceed)
+        is passes
+    )
+
+
+@pytest.mark.parametrize(("set_to", "passed"), [(0.2, 3), (0.5, 1), (None, 1)])
+def test_those_that_reach_the_threshold_are_counted_and_all_go_on(set_to: float | None, passed: int) -> None:
+    found = SearchResult((FAR, NEAR, FARTHER))
+    assert decided(found, set_to=set_to) == Proceed(found.hits, passed)
+
+
+def test_a_decline_says_what_came_closest() -> None:
+    found = SearchResult((FARTHER, FAR))
+    closest = "the closest was 'Import permits > Fees' (cosine 0.31"
+    assert decided(found) == Decline(f"{closest}, 0.4 needed)")
+    assert decided(found, requested=0.5) == Decline(f"{closest}, 0.5 needed)")
+    measured = SearchResult(found.hits, make_evidence(-0.25, bar=0.5))
+    assert decided(measured) == Decline(f"{closest}; evidence -0.25, 0.50 needed)")
+    assert decided(SearchResult(())) == Decline("nothing was found")

@@ -1,0 +1,182 @@
+"""rag.find.refine.feedback: what readers' votes do to the order, and what they cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from fakes import make_hit
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
+from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.stored import DAY_S
+
+KNOBS = FeedbackKnobs()
+NOW = 1_700_000_000.0
+ASKED = np.zeros(8, np.float32)
+ASKED[0] = 1.0
+
+
+@dataclass(frozen=True)
+class FakeVote:
+    """A vote on a question at ``cosine`` to the one that is asked, ``age_days`` ago."""
+
+    helpful: bool
+    voter: str
+    cosine: float = 1.0
+    age_days: float = 0.0
+    vector: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        values = np.zeros(8)
+        values[:2] = self.cosine, np.sqrt(1 - self.cosine**2)
+        object.__setattr__(self, "vector", np.rint(127 * values / abs(values).max()).astype(np.int8).tobytes())
+
+    @property
+    def at(self) -> float:
+        return NOW - self.age_days * DAY_S
+
+
+def delta(*votes: FakeVote, knobs: FeedbackKnobs = KNOBS) -> float:
+    return adjustments({"id_1": votes}, ASKED, NOW, knobs).get("id_1", 0.0)
+
+
+def crowd(helpful: bool, count: int, **fields: float) -> tuple[FakeVote, ...]:
+    return tuple(FakeVote(helpful, f"v{n}", **fields) for n in range(count))
+
+
+SCORES = {1: 0.84, 2: 0.86, 3: 0.82}
+HITS = tuple(make_hit(number=number, cosine=score) for number, score in SCORES.items())
+
+
+@dataclass
+class Votes:
+    by_chunk: Mapping[str, Sequence[FakeVote]]
+    since: float = 0.0
+
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[FakeVote]]:
+        self.since = since
+        return {chunk_id: self.by_chunk[chunk_id] for chunk_id in chunk_ids if chunk_id in self.by_chunk}
+
+
+def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> tuple[Hit, ...]:
+    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)
+    return stage(hits, Question(text="q")).hits
+
+
+def test_the_seeds_example() -> None:
+    found = refined({"id_1": crowd(True, 5)})
+    assert [(hit.chunk.number, round(adjusted_score(hit), 6)) for hit in found] == [(1, 0.94), (2, 0.86), (3, 0.82)]
+    assert found[0].parts == {"dense": 0.84, "feedback": pytest.approx(0.10)}
+    assert found[1].parts == {"dense": 0.86}
+
+
+def test_it_orders_and_leaves_scores_as_they_are() -> None:
+    found = refined({"id_1": crowd(True, 5), "id_2": crowd(False, 5)})
+    assert [(hit.chunk.number, hit.score) for hit in found] == [(1, 0.84), (3, 0.82), (2, 0.86)]
+
+
+def test_one_angry_user_cannot_bury_a_document() -> None:
+    angry = [FakeVote(False, "one", age_days=n / 10) for n in range(100)]
+    assert delta(*angry) == pytest.approx(-0.03)
+    alone = replace(HITS[1], score=0.86)
+    others = tuple(replace(make_hit(number=n, cosine=0.82), score=0.82) for n in (5, 6))
+    assert [hit.chunk.number for hit in refined({"id_2": angry}, (alone, *others))] == [2, 5, 6]
+
+
+def test_one_happy_user_does_not_reach_the_maximum() -> None:
+    assert 0 < delta(FakeVote(True, "one")) < 0.05
+
+
+def test_at_most_up_and_at_most_down() -> None:
+    assert delta(*crowd(True, 100)) == pytest.approx(0.10)
+    assert delta(*crowd(False, 100)) == pytest.approx(-0.15)
+
+
+def test_evidence_grows_with_voices_and_voices_cancel() -> None:
+    ups = [delta(*crowd(True, count)) for count in range(6)]
+    downs = [delta(*crowd(False, count)) for count in range(6)]
+    assert ups == sorted(ups)
+    assert downs == sorted(downs, reverse=True)
+    assert ups[0] == 0
+    assert delta(FakeVote(True, "a"), FakeVote(False, "b")) == 0
+
+
+def test_similar_questions_only_and_more_the_more_alike() -> None:
+    deltas = [delta(*crowd(True, 2, cosine=cosine)) for cosine in (0.6, 0.74, 0.8, 0.9, 0.99)]
+    assert deltas[:2] == [0, 0]
+    assert 0 < deltas[2] < deltas[3] < deltas[4]
+
+
+def test_votes_fade() -> None:
+    fresh, month = (delta(FakeVote(False, "a", age_days=age)) for age in (0, 30))
+    assert month == pytest.approx(fresh / 2)
+
+
+def test_a_voters_latest_vote_counts_whatever_order_they_come_in() -> None:
+    votes = (FakeVote(False, "a", age_days=2), FakeVote(True, "a", age_days=1))
+    assert delta(*votes) == delta(*reversed(votes)) == delta(votes[1])
+
+
+def test_a_later_vote_on_another_question_leaves_this_one_alone() -> None:
+    vote = FakeVote(True, "a", age_days=1)
+    assert delta(vote, FakeVote(False, "a", cosine=0.2)) == delta(vote) > 0
+
+
+def test_a_past_success_is_tried_first_unless_somebody_disagrees() -> None:
+    knobs = replace(KNOBS, full_voices=1000.0)
+    assert delta(FakeVote(True, "a"), knobs=knobs) == pytest.approx(0.02, abs=0.001)
+    assert delta(FakeVote(True, "a", cosine=0.9), knobs=knobs) == pytest.approx(0.0, abs=0.001)
+    assert delta(FakeVote(True, "a"), FakeVote(False, "b"), knobs=knobs) == 0
+
+
+def test_votes_of_another_embedding_model_or_without_a_vector_do_not_count() -> None:
+    short, none = FakeVote(True, "a"), FakeVote(True, "b")
+    object.__setattr__(short, "vector", b"\x7f\x00")
+    object.__setattr__(none, "vector", b"")
+    assert delta(short, none) == 0
+
+
+def test_without_votes_nothing_is_embedded_and_nothing_moves() -> None:
+    def embed(text: str) -> np.ndarray:
+        raise AssertionError("embedded for nothing")
+
+    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)
+    assert stage(HITS, Question(text="q")) == RefinedHits(HITS)
+    assert stage((), Question(text="q")) == RefinedHits(())
+
+
+def test_only_votes_within_the_horizon_are_asked_for() -> None:
+    votes = Votes({"id_1": crowd(True, 1)})
+    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))
+    assert votes.since == NOW - 180 * DAY_S
+
+
+VOTES = st.lists(
+    st.builds(
+        FakeVote,
+        helpful=st.booleans(),
+        voter=st.sampled_from("abcdefghijkl"),
+        cosine=st.floats(-1, 1),
+        age_days=st.floats(-1, 400),
+    ),
+    max_size=30,
+)
+
+
+@given(VOTES)
+def test_bounded_idempotent_and_the_same_in_any_order(votes: list[FakeVote]) -> None:
+    value = delta(*votes)
+    assert -0.15 <= value <= 0.10
+    assert delta(*votes, *votes) == pytest.approx(value)
+    assert delta(*reversed(votes)) == pytest.approx(value)
+
+
+@given(VOTES)
+def test_one_more_voice_moves_a_chunk_by_little(votes: list[FakeVote]) -> None:
+    angry = FakeVote(False, "somebody new")
+    assert delta(*votes) - 0.06 <= delta(*votes, angry) <= delta(*votes) + 1e-9

@@ -1,0 +1,90 @@
+"""rag.find.retrieve.hybrid: what the fusion of both sides hands to the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from fakes import make_chunk
+from fakes_embedding import HashingEmbedder
+
+from knowledge.model.errors import IndexMismatch
+from knowledge.search.candidates import Candidates, Signal
+from rag.find.retrieve.hybrid import HybridRetriever
+from rag.values.answer import Chunk, SearchQuery, SearchResult, View, Where
+
+NUMBERS = [11, 12, 13, 14]
+COSINES = [0.7, 0.4, 0.1, 0.1]
+BM25 = [0.0, 8.0, 4.0, 4.0]
+PLAIN = "how do I find the right chunk"
+
+
+class TwoSided:
+    """An index that finds four chunks whatever is asked, within a lease only."""
+
+    def __init__(self, broken: Exception | None = None) -> None:
+        self.embedder = HashingEmbedder()
+        self.asked: list[tuple[str, int, Where | None]] = []
+        self.fetched: list[int] = []
+        self.late = False
+        self._broken = broken
+        self._open = False
+
+    @contextmanager
+    def lease(self) -> Iterator[TwoSided]:
+        self._open = True
+        yield self
+        self._open = False
+
+    def nearest(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[()]:
+        raise AssertionError("the sides are asked together")
+
+    def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
+        assert self._open
+        assert vector.tolist() == self.embedder.embed([text])[0].tolist()
+        if self._broken:
+            raise self._broken
+        self.asked.append((text, k, where))
+        return Candidates(
+            numbers=np.array(NUMBERS),
+            dense=Signal(np.array(COSINES, dtype=np.float32), 0.1, 0.1),
+            bm25=Signal(np.array(BM25, dtype=np.float32), 0.5, 0.5),
+            vectors=np.eye(4, dtype=np.float32),
+        )
+
+    def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
+        raise AssertionError("the sides are asked")
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        assert self._open
+        self.fetched = list(numbers)
+        return tuple(make_chunk(number=number) for number in self.fetched)
+
+
+def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
+    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text=PLAIN, top_k=3)).hits
+
+    assert [hit.chunk.number for hit in hits] == [12, 11, 13]  # 14 is as good as 13, and later
+    assert [hit.parts["fused"] for hit in hits] == pytest.approx([6.6, 3.9, 2.1], abs=1e-4)
+    assert [hit.parts["dense"] for hit in hits] == pytest.approx([0.4, 0.7, 0.1])
+    assert [hit.parts["bm25"] for hit in hits] == [8, 0, 4]
+    assert [hit.score for hit in hits] == pytest.approx([0.76, 0.49, 0.31], abs=1e-5)  # mean .1 + std .1 x fused
+    assert [hit.distance for hit in hits] == pytest.approx([0.24, 0.51, 0.69], abs=1e-5)
+    assert [hit.vector.tolist().index(1) for hit in hits if hit.vector is not None] == [1, 0, 2]
+
+
+@pytest.mark.parametrize(("top_k", "asked"), [(2, 20), (50, 50)])
+def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, asked: int) -> None:
+    index = TwoSided()
+
+    HybridRetriever(index, 0.7, 20)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))
+
+    assert index.asked == [(PLAIN, asked, {"year": {"$eq": 7}})]
+    assert index.fetched == [12, 11, 13, 14][:top_k]
+
+
+def test_an_index_without_bm25_says_so() -> None:
+    with pytest.raises(IndexMismatch, match="no BM25"):
+        HybridRetriever(TwoSided(IndexMismatch("no BM25")))(SearchQuery(text=PLAIN, top_k=1))

@@ -1,0 +1,93 @@
+"""rag.write.extractive: quotes with their citations, and what the documents do not mention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes import deadline, make_hit
+from fakes_evidence import make_evidence, matched
+
+from rag.answer.title_form import TitleForm
+from rag.find.pack.by_title import TitledPacker
+from rag.values.answer import Completion, Context, Hit, Question
+from rag.write.extractive import ExtractiveWriter
+
+PERMITS = make_hit(
+    "# Permits\n\nAn import permit takes five working days. The fee is **12.50 dollars** for each permit.\n\n"
+    "Ask the desk in the hall for the form, e.g. Ms. Tan or Mr. Lim.",
+    number=1,
+    title="Import permits",
+    section="Fees",
+    doc_id="permits",
+    cosine=0.8,
+)
+TEA = make_hit(
+    "Tea is served in the hall at four. Cakes come on Fridays only.", number=2, title="Tea", doc_id="tea", cosine=0.2
+)
+QUESTION = "How many days does an import permit take?"
+
+
+def context_of(question: str, *hits: Hit, unknown: tuple[str, ...] = ()) -> Context:
+    found = tuple(matched(hit, question) for hit in hits)
+    return replace(TitledPacker(8000, TitleForm(0.5, 3))(found), evidence=make_evidence(question, unknown=unknown))
+
+
+def completed(question: str, context: Context) -> Completion:
+    return ExtractiveWriter()(Question(text=question), context, deadline=deadline(0))
+
+
+def test_what_answers_with_its_citation() -> None:
+    context = context_of(QUESTION, PERMITS, TEA)
+    completion = completed(QUESTION, context)
+    assert completion.text.startswith("An import permit takes five working days. The fee is **12.50 dollars**")
+    assert [context.used[quote.passage].citation for quote in completion.quotes] == ["[Import permits > Fees]"]
+
+
+def test_it_says_that_it_is_no_model() -> None:
+    completion = completed(QUESTION, context_of(QUESTION, PERMITS))
+    assert (completion.model, completion.calls, completion.usage, completion.finish_reason, completion.degraded) == (
+        "extractive",
+        0,
+        None,
+        "stop",
+        False,
+    )
+
+
+def test_it_tells_which_passages_its_quotes_are_of() -> None:
+    question = "permit days cakes Fridays"
+    context = context_of(question, PERMITS, TEA)
+    completion = completed(question, context)
+    assert len(completion.quotes) == 2
+    for quote in completion.quotes:
+        assert quote.text in context.used[quote.passage].text
+    assert {quote.passage for quote in completion.quotes} == {0, 1}
+
+
+CODE = make_hit("To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```\n", title="Flux")
+
+
+@pytest.mark.parametrize("question", ["how to restart flux"])
+def test_code_comes_with_what_introduces_it(question: str) -> None:
+    assert completed(question, context_of(question, CODE)).text == (
+        "To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```"
+    )
+
+
+OHIO = "What does an import permit cost in Ohio?"
+
+
+def test_a_word_that_no_document_has_is_named_first() -> None:
+    weak = replace(PERMITS, score=0.3, parts={"dense": 0.3})
+    completion = completed(OHIO, context_of(OHIO, weak, unknown=("Ohio",)))
+    assert completion.note == "The documents do not mention Ohio. What comes closest:"
+    assert completion.text.startswith(f"{completion.note}\n\n")
+    assert len(completion.quotes) == 1
+
+
+@pytest.mark.parametrize("text", ["", "![picture](a.png)"])
+def test_what_holds_nothing_to_quote_gives_nothing(text: str) -> None:
+    hit = make_hit(text, title="")
+    assert completed("picture", context_of("picture", hit)).text == ""
+    assert completed("picture", TitledPacker(8000, TitleForm(0.5, 3))((hit,))).quotes == ()

@@ -1,0 +1,120 @@
+"""rag.write.quoting: the run that answers first, then what adds something, as the source has it."""
+
+from __future__ import annotations
+
+import numpy as np
+from fakes import make_hit
+from fakes_evidence import make_asked, matched
+
+from rag.values.answer import Passage, Quote
+from rag.write.quoting import excerpts
+
+
+def quoted(question: str, *texts: str) -> list[Quote]:
+    """The excerpts of passages of ``texts``, each a document of its own, the best first."""
+    passages = []
+    for number, text in enumerate(texts):
+        hit = make_hit(text, number=number, title="Guide", doc_id=str(number), cosine=0.6 - number / 100)
+        passages.append(Passage(hit=matched(hit, question), citation=f"[{number}]", text=text))
+    return list(excerpts(passages, make_asked(question).weights))
+
+
+def texts(question: str, *passages: str) -> list[str]:
+    return [excerpt.text for excerpt in quoted(question, *passages)]
+
+
+SAID = (
+    "whatever anybody in the queue may have been told by a cousin, a neighbour or the man who sells umbrellas, and "
+    "however loudly everybody else in front of the counter says otherwise"
+)
+"""Makes a sentence long enough to be quoted alone."""
+TEA = "Tea is served in the hall at four."
+PERMIT = f"A permit takes five working days, {SAID}."
+WAITING = "Nobody at all waits longer than that."
+DESK = "The desk for visitors closes at noon."
+TIMES = f"{TEA} {PERMIT} {WAITING} {DESK}"
+COST = "The permit costs forty dollars in fees."
+
+
+def test_the_sentence_that_answers_and_no_more() -> None:
+    assert texts("How many days does a permit take?", TIMES) == [PERMIT]
+
+
+def test_neighbours_that_answer_together_are_one_quote() -> None:
+    assert texts("permit days waits", TIMES) == [f"{PERMIT} {WAITING}"]
+
+
+def test_a_second_quote_adds_what_the_first_one_lacks() -> None:
+    assert texts("permit takes days dollars", TIMES, f"{TEA} {COST}") == [PERMIT, COST]
+
+
+def test_what_adds_nothing_is_not_quoted_again() -> None:
+    assert texts("How many days does a permit take?", TIMES, TIMES) == [PERMIT]
+
+
+def test_a_short_sentence_comes_with_what_goes_on_below_it() -> None:
+    text = f"{TEA} A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n{PERMIT}\n"
+    assert texts("green paper", text) == [
+        "A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n" + PERMIT
+    ]
+    assert texts("green paper", "A permit is a green paper.\n\n## Fees\n\nForty.\n") == ["A permit is a green paper."]
+
+
+LIST = "Intro.\n\nYou need for a permit:\n\n- the form\n- a photo of the llama\n- the fee\n"
+
+
+def test_a_short_list_is_quoted_whole_with_what_introduces_it() -> None:
+    whole = ["You need for a permit:\n\n- the form\n- a photo of the llama\n- the fee"]
+    assert texts("photo llama", LIST) == texts("need for a permit", LIST) == whole
+
+
+def test_of_a_long_list_one_item_is_quoted_and_never_its_beginning() -> None:
+    text = f"You need for a permit:\n\n- the form, {SAID}\n- a photo of the llama, {SAID}\n- the fee, {SAID}\n"
+    assert texts("permit photo llama", text) == [f"You need for a permit:\n- a photo of the llama, {SAID}"]
+
+
+def test_a_row_of_a_long_table_comes_with_its_header_and_ends_a_block() -> None:
+    table = f"| Zone | Fee |\n|---|---|\n| North | 40, {SAID} |\n| East | 50, {SAID} |\n| South | 60, {SAID} |\n"
+    (only,) = quoted("fee South", table)
+    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n| South | 60, {SAID} |", block=True)
+
+
+def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
+    others = f"  - wait, {SAID}\n  - pray, {SAID}\n"
+    nested = f"- To change the valve you either:\n{others}  - restart the flux\n    by force, {SAID}\n"
+    quote = f"- To change the valve you either:\n- restart the flux\n  by force, {SAID}"
+    assert texts("restart flux force", nested) == [quote]
+
+
+def test_what_stands_under_a_heading_is_about_it() -> None:
+    text = "## Starting a timer\n\nPress the green button.\n\n## Stopping\n\nPress the red button.\n"
+    assert texts("starting timer", text) == ["Press the green button."]
+
+
+def test_nothing_beyond_what_was_packed_is_quoted() -> None:
+    hit = matched(make_hit(TIMES), "desk closes permit")
+    packed = Passage(hit=hit, citation="[1]", text=TIMES[: TIMES.index(f" {DESK}")])
+    (excerpt,) = excerpts([packed], make_asked("desk closes permit").weights)
+    assert excerpt.text == PERMIT
+
+
+def test_brackets_and_markup_stay_as_they_are() -> None:
+    text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute."
+    assert texts("pip install", f"{text}\n") == [text]
+
+
+def test_passages_without_units_give_nothing() -> None:
+    assert quoted("anything", "") == []
+    assert excerpts([Passage(hit=make_hit(), citation="[1]", text=TIMES)], np.ones(1, np.float32)) == ()
+
+
+def test_nothing_is_quoted_of_what_is_outdated() -> None:
+    question = "permit days"
+    passages = [Passage(hit=matched(make_hit(TIMES), question), citation="[1]", text=TIMES)]
+    assert excerpts(passages, make_asked(question).weights, without={0}) == ()
+
+
+def test_what_introduces_something_is_not_quoted_without_it() -> None:
+    rows = "| Free | 60 |\n| Pro | 300 |"
+    text = f"How many requests a key may send depends on the plan:\n\n| Plan | Requests |\n|---|---|\n{rows}\n"
+    assert texts("how many requests may a key send", text) == [text.strip()]
