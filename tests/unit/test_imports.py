@@ -6,9 +6,12 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 ROOTS = ("functions/query", "layers/chroma", "documents", "tools")
@@ -18,8 +21,11 @@ LAW = (
     {"rag.values", "rag.text", "rag.version"},
     {"rag.errors"},
     {"rag.ports", "rag.config", "rag.ledger"},
+    {"rag.contract", "rag.adapters"},
+    {"rag.ask"},
+    {"rag.find"},
+    {"rag.write"},
     {"rag.answer"},
-    {"rag.stages", "rag.adapters"},
     {"rag.slots"},
     {"rag.pipeline", "rag.http"},
     {"rag.mcp"},
@@ -29,7 +35,15 @@ LAW = (
     {"telemetry", "snapshot"},
     {"routes"},
     {"app"},
-    {"runtime", "runtime.__main__"},
+    {"runtime"},
+)
+KNOWLEDGE_LAW = (
+    {"knowledge.model"},
+    {"knowledge.embedding", "knowledge.read"},
+    {"knowledge.cut"},
+    {"knowledge.engines", "knowledge.search"},
+    {"knowledge.open"},
+    {"knowledge.build"},
 )
 AWS = {"boto3", "botocore", "aws_lambda_powertools"}
 READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
@@ -55,14 +69,17 @@ def tree(name: str) -> ast.Module:
 
 
 @cache
-def imports(name: str) -> frozenset[str]:
-    """What ``name`` imports, wherever it stands: modules of ours in full, of others the dotted name."""
-    return _imported(tree(name))
+def imports(name: str, *, typing: bool = True) -> frozenset[str]:
+    """What ``name`` imports, wherever it stands: modules of ours in full, of others the dotted name.
+
+    ``typing`` says whether what only a type checker imports counts.
+    """
+    return imported(nodes(tree(name), typing=typing))
 
 
-def _imported(tree: ast.Module) -> frozenset[str]:
+def imported(parts: Iterator[ast.AST]) -> frozenset[str]:
     found = set()
-    for node in ast.walk(tree):
+    for node in parts:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -72,31 +89,41 @@ def _imported(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
+def nodes(node: ast.AST, *, typing: bool) -> Iterator[ast.AST]:
+    yield node
+    if isinstance(node, ast.If) and not typing and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from nodes(child, typing=typing)
+
+
 def room(name: str) -> str:
-    """``rag`` has rooms in it; beside it every package and module is one."""
-    return ".".join(name.split(".")[: 2 if name.startswith("rag.") else 1])
-
-
-def level(name: str) -> int | None:
-    return next((number for number, rooms in enumerate(LAW) if room(name) in rooms), None)
+    """``rag`` and ``knowledge`` have rooms in them; beside them every package and module is one."""
+    return ".".join(name.split(".")[: 2 if name.startswith(("rag.", "knowledge.")) else 1])
 
 
 def of(root: str) -> Iterator[str]:
     return (name for name, path in modules().items() if path.is_relative_to(REPOSITORY / root))
 
 
-def test_rooms_import_lower_rooms_only() -> None:
-    wrong = []
-    for name in of("functions/query"):
-        if name == "rag":
-            continue
-        own = level(name)
-        assert own is not None, f"{name} is in no room that the law knows"
-        for imported in imports(name):
-            other = level(imported)
-            if other is not None and other >= own and room(imported) != room(name):
-                wrong.append(f"{name} imports {imported}")
+@pytest.mark.parametrize(("root", "law"), [("functions/query", LAW), ("layers/chroma/knowledge", KNOWLEDGE_LAW)])
+def test_rooms_import_lower_rooms_only(root: str, law: Sequence[set[str]]) -> None:
+    levels = {name: level for level, rooms in enumerate(law) for name in rooms}
+    names = [name for name in of(root) if name not in {"rag", "knowledge"}]
+    assert [name for name in names if room(name) not in levels] == []
+    wrong = [
+        f"{name} imports {other}"
+        for name in names
+        for other in imports(name, typing=False)
+        if room(other) != room(name) and levels.get(room(other), -1) >= levels[room(name)]
+    ]
     assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    names = [*of("functions/query"), *of("layers/chroma/knowledge")]
+    graph = {name: imports(name, typing=False) & modules().keys() for name in names}
+    TopologicalSorter(graph).prepare()  # raises a CycleError that names them
 
 
 def test_layers_stand_alone_and_functions_need_no_tools() -> None:
@@ -116,7 +143,7 @@ def test_documents_stand_alone_and_neither_functions_nor_layers_import_them() ->
     wrong += [(name, found) for name in served for found in imports(name) & own]
     for path in sorted((REPOSITORY / "tests/documents").rglob("*.py")):
         rest = {"knowledge", "rag", "ragctl"}
-        found = {name.partition(".")[0] for name in _imported(ast.parse(path.read_text(encoding="utf-8")))}
+        found = {name.partition(".")[0] for name in imported(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))}
         wrong += [(path.name, name) for name in sorted(found & rest)]
     assert {"documents", "documents.crawl.robots"} <= own
     assert wrong == []

@@ -36,7 +36,9 @@ class VisitedPage:
         return replace(self, said=replace(self.said, links=()))
 
 
-def visit(url: str, *, client: Client, cache: Cache, world: World, hop: Callable[[str], str], first: bool) -> VisitedPage:
+def visit(
+    url: str, *, client: Client, cache: Cache, world: World, hop: Callable[[str], str], first: bool
+) -> VisitedPage:
     """Fetch ``url``. ``first`` is whether it is the address that was given, which may be a sitemap.
 
     Raises:

@@ -23,21 +23,11 @@ from rag.find.refine.rerank import LlmRerank
 from rag.ledger import Ledger
 from rag.ports import OnText, Remarks, Retriever, Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Route, Score
-from rag.values.answer import (
-    Answer,
-    Completion,
-    Context,
-    Deadline,
-    Decline,
-    Hit,
-    Proceed,
-    Question,
-    RefinedHits,
-    SearchQuery,
-)
-from rag.values.chat import STOPPED
+from rag.values.answer import Answer, Context, Decline, Hit, Proceed, RefinedHits
+from rag.values.chat import STOPPED, Completion, Deadline
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status, text_alone
+from rag.values.question import Question, SearchQuery
 from rag.values.stored import Turn
 
 

@@ -11,15 +11,14 @@ from aws_lambda_powertools.metrics import MetricUnit
 from rag.http import requests
 from rag.http.replies import (
     chunk_reply,
-    health_reply,
     passage_reply,
     query_reply,
     question_reply,
     rendered_chunk_reply,
     rendered_reply,
-    welcome_reply,
 )
 from rag.http.schema import FeedbackReply
+from rag.http.state_replies import health_reply, welcome_reply
 from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
 from rag.values.events import Event as Told
 from routes.call import HEADERS, Call, json_response

@@ -8,37 +8,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer.tree import Cite, Link, Tree
+from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.text.addresses import source_urls
-from rag.values.answer import Chunk, Hit
-
-OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
-"""Square brackets and both kinds of full-width ones, which some models write."""
-BRACKETS = "[\u3010\uff3b"
+from rag.text.labels import heading
+from rag.values.answer import Hit
 
 # gpt-oss adds the lines that it read: "\u3010id_3\u2020L1-L3\u3011".
 _ID = r"id_\d{1,9}(?:\u2020L[\dL-]{1,20})?"
 # What stands in round brackets right behind would make a link of it.
 _IDS = re.compile(rf"({OPEN}\s*{_ID}(?:\s*[,;]\s*{_ID})*\s*{CLOSE})(?:\([^()\s]*\))?", re.IGNORECASE)
 _NUMBER = re.compile(r"id_(\d+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class NamedSource:
-    """What one name of a mark means: any of ``hits``, as ``title`` and ``section``; ``raw`` is a mark of it alone."""
-
-    hits: tuple[Hit, ...]
-    raw: str
-    title: str
-    section: str
-
-
-@dataclass(frozen=True, slots=True)
-class MarkMeaning:
-    """What a mark means; ``removed`` of its names mean nothing. ``changed``: it cannot stay as it was written."""
-
-    named: tuple[NamedSource, ...]
-    removed: int = 0
-    changed: bool = False
 
 
 class CitationForm(ABC):
@@ -127,8 +106,3 @@ class IdForm(CitationForm):
 
     def chunk_id(self, hit: Hit) -> str | None:
         return hit.chunk.id
-
-
-def heading(chunk: Chunk) -> str:
-    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
-    return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

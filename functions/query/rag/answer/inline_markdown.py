@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import count, zip_longest
 
 from rag.answer import tree as t
-from rag.answer.forms import BRACKETS
 from rag.answer.held_addresses import BARE, linked
 from rag.answer.printers import plain
 from rag.answer.walk import trimmed
+from rag.contract.marks import BRACKETS
 
 _MEANT = re.compile(r"[\\`~\[\]|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\s)\*|\*(?!\s|\Z)|(?<![^\W_])_|_(?![^\W_])")
 """What could be more than text within a line."""

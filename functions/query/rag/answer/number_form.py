@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, MarkMeaning, NamedSource
+from rag.answer.forms import CitationForm
 from rag.answer.walk import mapped
+from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.values.answer import Hit
 
 # gpt-oss adds the lines that it read: "\u30101\u2020L1-L3\u3011".

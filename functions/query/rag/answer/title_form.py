@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answer.forms import BRACKETS, CLOSE, OPEN, CitationForm, MarkMeaning, NamedSource
+from rag.answer.forms import CitationForm
 from rag.answer.held_addresses import BARE
+from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 from rag.values.answer import Hit

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from rag.answer.forms import CitationForm
 from rag.contract.letters import letters
+from rag.contract.marks import Marks
 
 WORDS = 8
 """As many words on end count as repeated."""
@@ -35,10 +35,10 @@ class Leaks:
 
     runs: tuple[str, ...] = ()
     places: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    form: CitationForm | None = None
+    form: Marks | None = None
 
     @classmethod
-    def of(cls, instructions: str, decline: str = "", form: CitationForm | None = None) -> Leaks:
+    def of(cls, instructions: str, decline: str = "", form: Marks | None = None) -> Leaks:
         """Of each part of the template between its placeholders."""
         sentence = decline.partition(". ")[0]
         asked_for = letters(sentence)

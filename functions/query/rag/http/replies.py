@@ -1,8 +1,8 @@
-"""From an Answer, a health check or an error to the JSON that callers get."""
+"""From an Answer or an error to the JSON that callers get."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from knowledge.model.errors import (
@@ -25,8 +25,7 @@ from rag.errors import (
     StoreUnavailable,
 )
 from rag.http.citations_markdown import citations_markdown
-from rag.http.health_schema import HealthReply
-from rag.http.reader_schema import ChunkReply, ClosestReply, SuggestionsReply
+from rag.http.reader_schema import ChunkReply, ClosestReply
 from rag.http.schema import (
     CitationReply,
     ErrorReply,
@@ -38,8 +37,6 @@ from rag.http.schema import (
 )
 from rag.text.addresses import source_url
 from rag.values.answer import Answer, Citation, Completion, Hit, Reference
-from rag.values.health import Health
-from rag.values.welcome import Welcome
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
@@ -136,16 +133,6 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
         "metadata": _metadata(answer) if debug else {},
     }
     return QuestionReply.model_validate(fields).model_dump(mode="json")
-
-
-def health_reply(health: Health) -> dict[str, Any]:
-    """The body of ``GET /api/health``."""
-    return HealthReply.model_validate(health).model_dump(mode="json")
-
-
-def welcome_reply(welcome: Welcome) -> dict[str, Any]:
-    """The body of ``GET /api/suggestions``."""
-    return SuggestionsReply.model_validate(asdict(welcome) | {"questions": list(welcome.questions)}).model_dump()
 
 
 def _closest(hit: Hit) -> dict[str, Any]:

@@ -1,6 +1,8 @@
-"""``[Title > Section]`` labels, as contexts show them."""
+"""Labels, as contexts show them: ``[Title > Section]``, or a chunk's heading."""
 
 from __future__ import annotations
+
+from knowledge.model.values import Chunk
 
 _SEPARATOR = " > "
 ARROW = "\u203a"
@@ -19,3 +21,8 @@ def make_label(title: str, section: str) -> str:
     """``"[Title > Section]"``, or ``"[Title]"`` where there is no section."""
     path = [safe(title), *(safe(part) for part in section.split(_SEPARATOR) if part.strip())]
     return f"[{_SEPARATOR.join(path)}]"
+
+
+def heading(chunk: Chunk) -> str:
+    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
+    return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from knowledge.engines.collection import Collection
+from knowledge.model.engine import VectorEngine
 from knowledge.model.values import TokenEmbedder, View
 from knowledge.search.candidates import Sides, best_rows
 from knowledge.search.late_interaction import LateInteractionSearch
@@ -43,16 +43,16 @@ def calibrate(
     late_search = LateInteractionSearch.open(
         data, Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows), embedder
     )
-    exact = cast(Collection, _Exact(vectors, rows))  # a look without filters asks it for nothing else
+    exact = cast(VectorEngine, _Exact(vectors, rows))  # a search without filters asks it for nothing else
     questions = background()
-    looks = [late_search.search(exact, [View(text)], k=1, where=None) for text in questions]
-    observed = [look.evidence.signals for look in looks if look.evidence is not None]
+    found = [late_search.search(exact, [View(text)], k=1, where=None) for text in questions]
+    observed = [one.evidence.signals for one in found if one.evidence is not None]
     return Calibration.of(observed).record(len(observed))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Exact:
-    """What of a collection a look without filters asks for: the nearest chunks, here by comparing all."""
+    """What of an engine a search without filters asks for: the nearest chunks, here by comparing all."""
 
     vectors: Matrix
     numbers: NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.engines.collection import Collection
+from knowledge.model.engine import VectorEngine
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.manifest import Manifest
 from knowledge.model.values import Where
@@ -108,14 +108,12 @@ class Sides:
         columns = Columns(data / COLUMNS_FOLDER, rows=len(numbers)) if has_columns else None
         return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers, columns=columns)
 
-    def candidates(
-        self, collection: Collection, text: str, vector: Vector, *, k: int, where: Where | None
-    ) -> Candidates:
+    def candidates(self, engine: VectorEngine, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:
         """See ``Index.candidates``."""
         if vector.shape != (self.vectors.dimensions,) or not np.isfinite(vector).all():
             raise SearchFailed("The question's vector is not one that this index can be searched with")
         bm25 = self.lexical.scores(text)
-        rows = self.pool(collection, vector, bm25, self.allowed(collection, where), k=k)
+        rows = self.pool(engine, vector, bm25, self.allowed(engine, where), k=k)
         vectors = self.vectors.rows(rows)
         return Candidates(
             numbers=self.numbers[rows],
@@ -125,18 +123,18 @@ class Sides:
         )
 
     def allowed(
-        self, collection: Collection, where: Where | None, *, within: NDArray[np.int64] | None = None
+        self, engine: VectorEngine, where: Where | None, *, within: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64] | None:
         """The rows, ascending, that ``where`` admits of those ``within``; None stands for all."""
         if not where:
             return within
         rows = self.columns.rows(where) if self.columns else None
-        rows = self._rows(collection.ids(where)) if rows is None else rows
+        rows = self._rows(engine.ids(where)) if rows is None else rows
         return rows if within is None else np.intersect1d(rows, within, assume_unique=True)
 
     def pool(
         self,
-        collection: Collection,
+        engine: VectorEngine,
         vector: Vector,
         bm25: NDArray[np.float32],
         allowed: NDArray[np.int64] | None,
@@ -150,21 +148,21 @@ class Sides:
         Chroma finds enough that the filter admits.
         """
         if allowed is None:
-            nearest = self._rows(collection.nearest(vector, k=k))
+            nearest = self._rows(engine.nearest(vector, k=k))
             matching = np.flatnonzero(bm25)
         elif len(allowed) <= 2 * k:
             return allowed
         else:
-            nearest = self._nearest_of(collection, vector, allowed, k)
+            nearest = self._nearest_of(engine, vector, allowed, k)
             matching = allowed[bm25[allowed] > 0]
         return np.union1d(nearest, best_rows(bm25[matching], matching, k))
 
     def _nearest_of(
-        self, collection: Collection, vector: Vector, allowed: NDArray[np.int64], k: int
+        self, engine: VectorEngine, vector: Vector, allowed: NDArray[np.int64], k: int
     ) -> NDArray[np.int64]:
         if len(allowed) > max(FLAT_ROWS, len(self.numbers) // 4):
             more = math.ceil(1.5 * k * len(self.numbers) / len(allowed))
-            nearest = self._rows(collection.nearest(vector, k=more))
+            nearest = self._rows(engine.nearest(vector, k=more))
             nearest = nearest[np.isin(nearest, allowed, assume_unique=True)]
             if len(nearest) >= k:
                 return nearest

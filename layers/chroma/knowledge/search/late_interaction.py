@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.cut.embedding_text import embed_text, question_text
-from knowledge.engines.collection import Collection
 from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.engine import VectorEngine
 from knowledge.model.values import Chunk, Evidence, Match, TokenEmbedder, View, Where
 from knowledge.search.bearing import support
 from knowledge.search.candidates import LEAST_STD, Sides
@@ -107,7 +107,7 @@ class LateInteractionSearch:
         words = Words(data / LEXICAL_FOLDER, sides.lexical, embedder.has)
         return cls(sides, codes, windows, words, embedder, calibration)
 
-    def search(self, collection: Collection, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
+    def search(self, engine: VectorEngine, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
         """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
         In a conversation it is read with the turns before it and without: nobody says which questions lean on them. The
@@ -119,9 +119,9 @@ class LateInteractionSearch:
         views = [replace(view, text=question_text(view.text)) for view in views]
         views += self._respelt(views[0])
         asked = self._ask(views)
-        allowed = self._sides.allowed(collection, where)
-        blend = Blend(views, [self._sides.allowed(collection, view.where, within=allowed) for view in views])
-        pool = self._pool(collection, asked, blend)
+        allowed = self._sides.allowed(engine, where)
+        blend = Blend(views, [self._sides.allowed(engine, view.where, within=allowed) for view in views])
+        pool = self._pool(engine, asked, blend)
         vectors = self._sides.vectors.rows(pool)
         scores = {text: self._score(one, pool, vectors) for text, one in asked.items()}
 
@@ -207,12 +207,12 @@ class LateInteractionSearch:
             for text, weight in weights.items()
         }
 
-    def _pool(self, collection: Collection, asked: Mapping[str, EncodedText], blend: Blend) -> NDArray[np.int64]:
+    def _pool(self, engine: VectorEngine, asked: Mapping[str, EncodedText], blend: Blend) -> NDArray[np.int64]:
         """The rows, ascending, that any view finds on either side."""
         found = []
         for view, admitted in zip(blend.views, blend.admitted, strict=True):
             one = asked[view.text]
-            found.append(self._sides.pool(collection, one.question.asked.vector, one.bm25, admitted, k=POOL))
+            found.append(self._sides.pool(engine, one.question.asked.vector, one.bm25, admitted, k=POOL))
         return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
 
     def _score(self, asked: EncodedText, rows: NDArray[np.int64], vectors: Matrix) -> TextScores:

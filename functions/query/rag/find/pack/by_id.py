@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.answer.forms import CLOSE, OPEN, heading
+from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.by_mark import MarkPacker
+from rag.text.labels import heading
 from rag.values.answer import Chunk
 
 _BLANK = re.compile(r"[\s>]+")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.answer.forms import CLOSE, OPEN
+from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.by_mark import MarkPacker
 from rag.values.answer import Chunk
 

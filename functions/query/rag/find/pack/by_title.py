@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from rag.answer.forms import CLOSE, OPEN, CitationForm
+from rag.contract.marks import CLOSE, OPEN, Marks
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.text.labels import ARROW, make_label
 from rag.values.answer import Context, Hit, Passage
@@ -28,7 +28,7 @@ class TitledPacker:
     """
 
     max_chars: int
-    form: CitationForm
+    form: Marks
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rag.answer.forms import CLOSE, OPEN
+from rag.contract.marks import CLOSE, OPEN
 from rag.find.refine.feedback import adjusted_score
 from rag.ledger import Ledger
 from rag.ports import ChatModel
