@@ -65,7 +65,7 @@ def differences(actual: object, expected: object, where: str = "$") -> Iterator[
                 yield f"{where} is {actual!r}, was {expected!r}"
 
 
-_CLOSEST = re.compile(r"(?<=closest was )'.*?'(?= \()")
+_CLOSEST = re.compile(r"(?<=closest was )'.*?'(?= \()|(?<=The closest: ).*?(?= Confidence )")
 """Which chunk is closest to a question about nothing: at a cosine of .08 the processor decides."""
 
 

@@ -247,6 +247,15 @@ def test_ask_for_people_shows_answer_citations_and_confidence(run: Run, index: P
     assert "Confidence " in out
 
 
+def test_ask_says_why_it_declines_and_the_figures_when_asked_for_them(run: Run, index: Path) -> None:
+    _, out, _ = run("ask", OUT_OF_SCOPE, "--index", index)
+    assert "What was found is too far from the question. The closest: " in out
+    assert "cosine" not in out
+
+    _, out, _ = run("ask", OUT_OF_SCOPE, "--index", index, "--explain")
+    assert "(cosine " in out
+
+
 def test_a_question_that_cannot_be_admitted_is_bad_usage(run: Run, index: Path) -> None:
     assert json_of(run("ask", " ", "--index", index, "--json"), status=2)["code"] == "empty_query"
     assert json_of(run("ask", "x" * 1001, "--index", index, "--json"), status=2) == {

@@ -14,10 +14,15 @@ from ragctl.options import IndexDir, Json, Profile, read_settings
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from rag.values.answer import Answer
+
 
 def ask(
     text: Annotated[str, typer.Argument(help="The question.")],
     *,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also what was done on the way, with the figures that decided.")
+    ] = False,
     profile: Profile = None,
     index: IndexDir = None,
     as_json: Json = False,
@@ -32,22 +37,30 @@ def ask(
 
     question = parse_query(json.dumps({"query": text}))
     deadline = Deadline.after(settings.request_deadline_s, time.monotonic)
-    reply = query_reply(build_application(settings).pipeline.run(question, deadline=deadline))
+    answer = build_application(settings).pipeline.run(question, deadline=deadline)
+    reply = query_reply(answer)
     if as_json:
         emit_json(reply)
     else:
-        show(*_for_people(reply))
+        show(*_for_people(reply, too_far=_too_far(answer), explain=explain))
 
 
-def _for_people(reply: dict[str, Any]) -> list[RenderableType]:
+def _too_far(answer: Answer) -> str:
+    """What came closest, where the gate declined for what was found; ``""`` for every other answer."""
+    replied = answer.routing is not None and answer.routing.action == "return"  # to what is no question
+    if not answer.refused or answer.completion is not None or replied or not answer.closest:
+        return ""
+    chunk = answer.closest[0].chunk
+    closest = " > ".join(part for part in (chunk.title, chunk.section) if part)
+    return f"What was found is too far from the question. The closest: {closest}"
+
+
+def _for_people(reply: dict[str, Any], *, too_far: str, explain: bool) -> list[RenderableType]:
     from rich.console import NewLine
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(reply["answer"])]
-    if reply["refused"] and not reply["metadata"]["model"] and reply["metadata"]["trail"]:
-        reason = reply["metadata"]["trail"][-1]
-        said = reason.casefold() == reply["confidence"]["reason"].casefold()  # of a greeting, below
-        lines += [] if said else [Text(f"{reason[:1].upper()}{reason[1:]}.", style="dim")]
+    lines += [Text(too_far, style="dim")] if too_far else []
     if reply["citations"]:
         lines += [NewLine(), Text("Citations", style="bold")]
     for number, citation in enumerate(reply["citations"], start=1):
@@ -66,4 +79,5 @@ def _for_people(reply: dict[str, Any]) -> list[RenderableType]:
     ]
     if metadata["degraded"]:
         facts.append("degraded: the LLM could not be reached")
-    return [*lines, Text(", ".join(facts), style="dim")]
+    trail = [Text(f"  {step}", style="dim") for step in metadata["trail"]] if explain else []
+    return [*lines, Text(", ".join(facts), style="dim"), *trail]

@@ -41,7 +41,7 @@ _CITATION = {
     "chunkId": "id_42",
     "support": "supported",
 }
-_CONFIDENCE = {"level": "High", "score": 84.7, "reason": "10 relevant sources with 1 citation", "raw": None}
+_CONFIDENCE = {"level": "High", "score": 84.7, "reason": "best match 76%, 1 source cited", "raw": None}
 _SOURCE = {"title": _TITLE, "org": "", "url": _URL, "section": _SECTION, "references": [1]}
 
 _REFERENCE = {

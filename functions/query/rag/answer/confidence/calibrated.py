@@ -99,9 +99,9 @@ def _probability(log_odds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedConfidence:
-    """The chance as score (0..100) and level; the profile's own formula ``raw`` gives the reason, where it agrees.
+    """The chance as score (0..100) and level; the reason tells the best cosine and how many sources are cited.
 
-    Where nothing is known of the tokens of what was found, ``raw`` alone.
+    Where nothing is known of the tokens of what was found, the profile's own formula ``raw`` alone.
     """
 
     raw: Score
@@ -116,10 +116,8 @@ class CalibratedConfidence:
         if absent or found.doubt:
             likely = min(likely, MOST_UNMENTIONED if said.quoted else MOST_DOUBTFUL)
         level = level_of(100 * likely)
-        reason = own.reason
-        if own.level != level:  # its words would contradict the level
-            sources = f"{len(said.citations)} source{'s' * (len(said.citations) != 1)} cited"
-            reason = f"best match {max(hit.parts['dense'] for hit in found.hits):.0%}, {sources}"
+        sources = f"{len(said.citations)} source{'s' * (len(said.citations) != 1)} cited"
+        reason = f"best match {max(hit.parts['dense'] for hit in found.hits):.0%}, {sources}"
         if absent:
             reason = f"{reason}, no mention of {' or '.join(absent)}"
         return Confidence(level, round(100 * likely, 1), reason, own.score)

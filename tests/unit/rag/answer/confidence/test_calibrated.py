@@ -77,7 +77,7 @@ def test_what_is_cited_decides_of_quotes() -> None:
     right, wrong = (judged(question, good, other, cited=(one,)) for one in (good, other))
     assert (right.level, wrong.level) == ("High", "Low")
     assert right.score > 75 > 50 > wrong.score
-    assert (right.raw, right.reason) == (61.0, "3 relevant sources")
+    assert (right.raw, right.reason) == (61.0, "best match 60%, 1 source cited")
 
 
 def test_what_is_stated_decides_of_what_a_model_wrote() -> None:
