@@ -84,7 +84,7 @@ def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**clean, "STORE_WAIT_S": "60", **variables},  # as in functional/harness.py
+        env={**clean, "RAG_PROFILE": "waypoint", "STORE_WAIT_S": "60", **variables},  # as in functional/harness.py
         start_new_session=True,
     )
 

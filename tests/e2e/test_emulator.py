@@ -25,6 +25,9 @@ EVENTS = {
 NOWHERE = {"LLM_BASE_URL": "http://192.0.2.1/v1", "LLM_MAX_RETRIES": "0"}
 """An LLM at an address that is reserved for documentation (RFC 5737)."""
 
+WAYPOINT = {"Profile": "waypoint"}
+"""What the build that the tests make is for."""
+
 OF_THE_SERVER = {"connection", "content-length", "date", "server", "x-amzn-requestid"}
 """Headers that come from HTTP or from API Gateway's part, not from the function."""
 
@@ -40,7 +43,7 @@ def _emulator() -> None:
 def emulated() -> Iterator[dict[str, Invocation]]:
     """Every sample event, invoked one after the other in one environment; the first in the dict is the cold one."""
     before = _fingerprint()
-    with Session(built()) as session:
+    with Session(built(), parameters=WAYPOINT) as session:
         yield {name: session.invoke(event) for name, event in EVENTS.items()}
     assert _fingerprint() == before, "the function changed what was built"
 
@@ -215,7 +218,7 @@ def test_no_client_of_others_is_imported_before_the_first_request(inside: dict[s
 
 def test_a_session_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # for the processes that the session starts
-    with Session(built()) as session:
+    with Session(built(), parameters=WAYPOINT) as session:
         assert session.invoke(EVENTS["health"]).body["statusCode"] == 200
         assert [path.name[:11] for path in tmp_path.iterdir()] == ["lambda-tmp-"]
     assert list(tmp_path.iterdir()) == []
@@ -225,7 +228,7 @@ def test_a_session_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_llm_that_cannot_be_reached_is_503() -> None:
-    with Session(built(), environment=NOWHERE) as session:
+    with Session(built(), parameters=WAYPOINT, environment=NOWHERE) as session:
         first, second = (session.invoke(EVENTS["query"]) for _ in range(2))
         declined = session.invoke(EVENTS["query_out_of_scope"])
     for invocation in (first, second):
@@ -236,7 +239,7 @@ def test_an_llm_that_cannot_be_reached_is_503() -> None:
 
 
 def test_the_extractive_engine_takes_over_where_it_may(local: Server) -> None:
-    with Session(built(), environment={**NOWHERE, "LLM_FALLBACK": "extractive"}) as session:
+    with Session(built(), parameters=WAYPOINT, environment={**NOWHERE, "LLM_FALLBACK": "extractive"}) as session:
         body = json.loads(session.invoke(EVENTS["query"]).body["body"])
     assert body["metadata"]["degraded"] is True
     assert body["metadata"]["model"] == "extractive"
@@ -244,7 +247,7 @@ def test_the_extractive_engine_takes_over_where_it_may(local: Server) -> None:
 
 
 def test_a_secret_that_cannot_be_read_stops_neither_the_start_nor_health() -> None:
-    with Session(built(), environment={"LLM_SECRET_NAME": "rag/llm-key"}) as session:
+    with Session(built(), parameters=WAYPOINT, environment={"LLM_SECRET_NAME": "rag/llm-key"}) as session:
         health = session.invoke(EVENTS["health"])
         asked = session.invoke(EVENTS["query"])
     assert health.body["statusCode"] == 200
@@ -255,7 +258,10 @@ def test_a_secret_that_cannot_be_read_stops_neither_the_start_nor_health() -> No
 
 
 def test_two_environments_of_one_network_run_beside_each_other() -> None:
-    with Session(built(), network=True) as one, Session(built(), network=True) as other:
+    with (
+        Session(built(), parameters=WAYPOINT, network=True) as one,
+        Session(built(), parameters=WAYPOINT, network=True) as other,
+    ):
         assert [session.invoke(EVENTS["health"]).body["statusCode"] for session in (one, other)] == [200, 200]
 
 
@@ -265,7 +271,7 @@ def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
         Session(
             built(),
             environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
-            parameters={"LogLevel": "DEBUG"},
+            parameters={**WAYPOINT, "LogLevel": "DEBUG"},
             network=True,
         ) as session,
     ):
@@ -285,7 +291,10 @@ def test_the_llm_s_answer_comes_back() -> None:
     with (
         LlmServer([reply(text, model="served")]) as server,
         Session(
-            built(), environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"}, network=True
+            built(),
+            parameters=WAYPOINT,
+            environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
+            network=True,
         ) as session,
     ):
         first, second = (session.invoke(EVENTS["query"]) for _ in range(2))

@@ -37,7 +37,7 @@ def test_the_built_function_passes_every_check(dynamodb: str, capsys: pytest.Cap
     account = Account()
     region = {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
     environment = {"TABLE_NAME": TABLE, "TABLE_ENDPOINT": dynamodb, **region}
-    with Session(built(), environment=environment, network=True) as session:
+    with Session(built(), parameters={"Profile": "waypoint"}, environment=environment, network=True) as session:
 
         def handle(event: Json) -> Any:
             invocation = session.invoke(event)

@@ -133,7 +133,7 @@ def test_a_rewriting_counts_although_the_search_failed(serve: Serve, monkeypatch
     def broken(*_: object, **__: object) -> None:
         raise SearchFailed("broken")
 
-    monkeypatch.setattr(Index, "look", broken)
+    monkeypatch.setattr(Index, "search", broken)
     failed = api.ask(FOLLOW_UP, sessionId=session)
     assert (failed.status, kinds(server)) == (500, ["answer", "reframe"])
     assert used(failed) == (1, 0, 12, 5)

@@ -34,7 +34,8 @@ def test_ragctl_evaluate_prints_the_lines_that_are_shown(waypoint_index: Path, t
     """Figures aside, which move a little with the processor, and so does which answer is the worst."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     questions = README_PATH.parent / MEASURED.split()[-1]
-    command = [sys.executable, "-c", RAGCTL, *MEASURED.split()[1:-1], str(questions), "--index", str(waypoint_index)]
+    command = [sys.executable, "-c", RAGCTL, *MEASURED.split()[1:-1], str(questions)]
+    command += ["--profile", "waypoint", "--index", str(waypoint_index)]
     said = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     printed = _lines(said.replace(str(waypoint_index), ".index/waypoint"))
     table, _, _ = MEASURE.partition("Look at these first\n 1.")

@@ -74,7 +74,6 @@ def program(tmp_path_factory: pytest.TempPathFactory, deploy: Deploy) -> dict[st
         "HOME": "/nonexistent",
         "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in ("functions/query", "layers/chroma")),
         "INDEX_URI": "/nonexistent",
-        "RAG_PROFILE": "waypoint",
         "STORE_PATH": "store.sqlite",
         "POWERTOOLS_METRICS_NAMESPACE": "RagService/stack",  # as in the template
     }

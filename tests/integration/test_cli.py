@@ -62,7 +62,7 @@ def index(knowledge_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     target = tmp_path_factory.mktemp("index") / "waypoint"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INDEX_URI", "")
-        assert cli.run(["ingest", str(knowledge_base), "--index", str(target), "--json"]) == 0
+        assert cli.run(["ingest", str(knowledge_base), "--profile", "waypoint", "--index", str(target), "--json"]) == 0
     return target
 
 

@@ -46,7 +46,10 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in DOCUMENTS.items():
         (folder / "docs").mkdir(exist_ok=True)
         (folder / "docs" / name).write_text(text, encoding="utf-8")
-    assert cli.run(["ingest", str(folder / "docs"), "--index", str(folder / "index"), "--json"]) == 0
+    assert (
+        cli.run(["ingest", str(folder / "docs"), "--profile", "waypoint", "--index", str(folder / "index"), "--json"])
+        == 0
+    )
     return folder / "index"
 
 

@@ -201,18 +201,18 @@ def test_the_only_index_that_there_is_answers_and_says_so(run: Run, pages: Path)
 
     status, out, err = run("ask", "new sole price")
     assert (status, "clockify, extractive" in out) == (0, True)
-    assert err == "Note: there is no index .index/waypoint; .index/clockify is used\n"
+    assert err == "Note: there is no index .index/house; .index/clockify is used\n"
     run("ingest", pages, "--json")  # no index but its own is made anew
-    assert read_body(Path(".index/waypoint"))["made"]["profile"] == "waypoint"
+    assert read_body(Path(".index/house"))["made"]["profile"] == "house"
     status, out, err = run("ask", "new sole price")
-    assert (status, "waypoint, extractive" in out, err) == (0, True, "")
+    assert (status, "house, extractive" in out, err) == (0, True, "")
 
 
 def test_documents_are_listed_and_removed(run: Run, pages: Path) -> None:
     run("ingest", pages, "--index", "mine", "--json")
 
     listed = run("ls", "--index", "mine", "--json")
-    assert (len(listed["documents"]), listed["profile"], listed["paths"]) == (10, "waypoint", [str(pages)])
+    assert (len(listed["documents"]), listed["profile"], listed["paths"]) == (10, "house", [str(pages)])
     (found,) = run("ls", "VOUCH", "--index", "mine", "--json")["documents"]
     assert found == {
         "title": "Vouchers", "path": "drafts/Vouchers.md", "docId": "drafts/Vouchers",

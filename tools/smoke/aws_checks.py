@@ -58,7 +58,7 @@ def metrics_visible(stack: Stack) -> str:
     namespace = variables.get("POWERTOOLS_METRICS_NAMESPACE") or NAMESPACE
     dimensions = [
         {"Name": "service", "Value": variables.get("POWERTOOLS_SERVICE_NAME") or "query"},
-        {"Name": "profile", "Value": variables.get("RAG_PROFILE") or "waypoint"},
+        {"Name": "profile", "Value": variables.get("RAG_PROFILE") or "house"},
     ]
 
     def look() -> float | None:

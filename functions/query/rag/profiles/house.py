@@ -23,7 +23,7 @@ DECLINE = "I could not find an answer to that in the documents."
 class Knobs(EvidenceKnobs):
     """The numbers of a profile that follows no seed. Scores are plain cosines, -1..1."""
 
-    max_query_chars: int = OURS.max_query_chars(2000)
+    max_query_chars: int = OURS.max_query_chars(1000)
     top_k: int = OURS.chunks(10, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
     recency_width: float = OURS.share(0.02, "RECENCY_WIDTH", "Scores that are closer than this go by date.")
     context_tokens: int = OURS.tokens(6000, "MAX_CONTEXT_TOKENS", "Context budget.", least=50, most=1_000_000)
