@@ -271,15 +271,6 @@ def test_a_missing_key_is_asked_for_kept_for_the_session_and_forgotten(page: Pag
     expect(page.get_by_label("This service asks for an API key")).to_be_visible()
 
 
-def test_stop_ends_the_request(page: Page, dripping: Callable[..., tuple[Server, LlmServer]]) -> None:
-    server, _ = dripping("The licence costs", threading.Event(), " nothing")
-    put(opened(page, server), QUESTION)
-    expect(last(page).locator(".arriving")).to_contain_text("The licence")
-    page.get_by_role("button", name="Stop").click()
-    expect(last(page).locator(".broke")).to_contain_text("Stopped here.")
-    expect(last(page).locator(".answer")).to_contain_text("The licence")
-
-
 def test_copy_takes_the_sources_along(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     put(opened(page, stand_in), QUESTION)

@@ -21,7 +21,7 @@ from ragctl import cli
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
-MAX_ASKED, MAX_FAR = by_night((100, 50), (300, 300))
+MAX_ASKED, MAX_FAR = 100, 50
 
 
 @dataclass(frozen=True)

@@ -56,14 +56,6 @@ def test_without_a_model_a_follow_up_is_searched_for_with_the_turns_before(api: 
     assert alone["choices"][0]["message"]["content"] != after["choices"][0]["message"]["content"]
 
 
-def test_a_change_of_the_subject_is_answered_as_if_nothing_had_been_said(api: Api) -> None:
-    before = (("user", "What does it cost to change an ocean booking?"), ("assistant", "SGD 50."))
-    alone = chat(api, ("user", IN_SCOPE)).json
-    after = chat(api, *before, ("user", IN_SCOPE)).json
-    assert after["choices"][0]["message"] == alone["choices"][0]["message"]
-    assert after["confidence"] == alone["confidence"]
-
-
 def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
     with LlmServer([drip("You need ", "three papers [Nowhere].")]) as server:
         told = chat(with_llm(server), ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})

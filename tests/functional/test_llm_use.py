@@ -87,14 +87,6 @@ def test_a_conversation_is_answered_anew_whatever_is_cached(serve: Serve) -> Non
     assert not cached(api.ask(FOLLOW_UP)), "what was written in it is for it alone"
 
 
-def test_where_nobody_is_asked_nothing_is_counted(serve: Serve) -> None:
-    api, server = serve()
-    declined = api.ask(TOMATOES)
-    assert declined.json["refused"]
-    assert server.requests == []
-    assert used(declined) == (0, 0, 0, 0)
-
-
 def test_a_re_ranking_that_failed_counts_with_its_retries(serve: Serve) -> None:
     api, server = serve(FAILS, FAILS, FAILS, LLM_MAX_RETRIES="2", RERANK_TIMEOUT_S="60")
     answer = api.ask(MEALS)
@@ -137,10 +129,3 @@ def test_a_rewriting_counts_although_the_search_failed(serve: Serve, monkeypatch
     failed = api.ask(FOLLOW_UP, sessionId=session)
     assert (failed.status, kinds(server)) == (500, ["answer", "reframe"])
     assert used(failed) == (1, 0, 12, 5)
-
-
-def test_a_refused_request_used_nothing(serve: Serve) -> None:
-    api, _ = serve()
-    refused = api.ask("")
-    assert refused.status == 400
-    assert not any("LlmCalls" in line for line in refused.metrics)

@@ -86,12 +86,6 @@ def test_the_published_paths_are_the_routes(api: Api) -> None:
     assert published == {(route.method, re.sub("<(.*)>", r"{\1}", route.path)) for route in api.app.ROUTES}
 
 
-def test_the_published_schema_would_notice_a_wrong_type(answer: Reply) -> None:
-    body = {**answer.json, "refused": "no"}
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(body, schema_of("QueryReply"))
-
-
 def test_an_answer_says_who_wrote_it_from_what(answer: Reply) -> None:
     body = answer.json
     metadata = body["metadata"]

@@ -139,7 +139,7 @@ class Service(RuleBasedStateMachine):
 def test_what_is_answered_is_what_was_published_last() -> None:
     Service.steps = 0
     few = settings(
-        max_examples=by_night(3, 60), stateful_step_count=by_night(25, 40), suppress_health_check=list(HealthCheck)
+        max_examples=by_night(5, 60), stateful_step_count=by_night(25, 40), suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(Service, settings=few)
     tally("questions, votes and forgettings in any order", cases=Service.steps, failures=0)

@@ -89,12 +89,6 @@ def test_evaluate_finds_records_of_a_title_alone_and_tells_what_it_could_not_rea
     assert "failed" not in run("evaluate", *flat(files), "--mode", "bm25", "--json")
 
 
-def test_evaluate_measures_the_modes_that_were_asked_for(run: Run, files: dict[str, Path]) -> None:
-    told = run("evaluate", *flat(files), "--mode", "bm25", "--mode", "dense", "--json")
-
-    assert list(told["metrics"]) == ["bm25", "dense"]
-
-
 def test_evaluate_for_people_is_a_table(run: Run, files: dict[str, Path]) -> None:
     status, out, _ = run("evaluate", *flat(files))
 

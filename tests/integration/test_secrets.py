@@ -298,8 +298,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("secrets") / "index"
     text = "An import permit takes five working days. " * 3
     document = Document(doc_id="p", title="Import permits", text=text, digest="0" * 64, path="p.md")
-    with real_model.few_background_questions():
-        ingest([document], target=target, embedder=real_model.model())
+    ingest([document], target=target, embedder=real_model.model())
     return target
 
 
