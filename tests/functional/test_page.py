@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
+
+from knowledge.model.manifest import dumps, loads
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -97,6 +101,25 @@ def test_the_sample_questions_are_answered(api: Api) -> None:
     assert 3 <= len(questions) <= 6
     assert len(set(questions)) == len(questions)
     assert [api.ask(question).json["refused"] for question in questions] == [False] * len(questions)
+
+
+def test_the_page_begins_with_its_owners_words_and_the_name_of_the_documents_site(
+    start: Start, waypoint_index: Path, tmp_path: Path
+) -> None:
+    assert start().call(get("/api/suggestions")).json["name"] == "Waypoint"
+    named = tmp_path / "index"
+    shutil.copytree(waypoint_index, named)
+    made = loads((named / "manifest.json").read_bytes())
+    titled = dumps(replace(made, made=replace(made.made, title="Harbour Bikes")))
+    (named / "manifest.json").write_text(titled, encoding="utf-8")
+    words = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_GREETING="Ask away.").call(
+        get("/api/suggestions")
+    )
+    told = {name: words.json[name] for name in ("name", "greeting", "disclaimer")}
+    assert told == {"name": "Harbour Bikes", "greeting": "Ask away.", "disclaimer": ""}
+    own = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_NAME="Bo", ASSISTANT_DISCLAIMER="No advice.")
+    told = own.call(get("/api/suggestions")).json
+    assert (told["name"], told["disclaimer"]) == ("Bo", "No advice.")
 
 
 def test_a_rendered_answer_has_chips_where_its_marks_stand(api: Api) -> None:
