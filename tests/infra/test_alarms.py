@@ -65,6 +65,7 @@ def replies(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Reply
         starting(real_model.sample_index("waypoint", tmp_path_factory)) as start,
     ):
         api = start(
+            RAG_PROFILE="house",  # the template's default
             POWERTOOLS_METRICS_NAMESPACE=told["POWERTOOLS_METRICS_NAMESPACE"],
             LLM_BASE_URL=server.url,
             LLM_API_KEY=API_KEY,
