@@ -38,7 +38,7 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
         typer.BadParameter: there is no such profile.
     """
     from rag.config.settings import Settings, load
-    from rag.profiles import PROFILES
+    from rag.profiles import PROFILES, require
 
     if profile is not None:
         if profile not in PROFILES:
@@ -49,7 +49,9 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
             raise typer.BadParameter("it is empty; name a folder", param_hint="--index")
         os.environ["INDEX_URI"] = index
     _follow_index(making=making)
-    return load(Settings)
+    settings = load(Settings)
+    require(settings.profile)
+    return settings
 
 
 def _follow_index(*, making: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +58,16 @@ def test_bad_usage_with_json_is_an_object_on_stdout(arguments: list[str], capsys
     assert error["code"] == "usage"
     assert "\n" not in error["error"]
     assert err == ""
+
+
+def test_a_profile_that_there_is_not_makes_no_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RAG_PROFILE", "nosuch")
+    (tmp_path / "page.md").write_text("# Fees\n\nFive dollars.\n", encoding="utf-8")
+    assert cli.run(["ingest", str(tmp_path / "page.md"), "--index", str(tmp_path / "index")]) == 1
+    assert "There is no profile 'nosuch'; RAG_PROFILE is one of clockify, gacounts, house" in capsys.readouterr().err
+    assert not (tmp_path / "index").exists()
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

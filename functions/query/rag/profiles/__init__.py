@@ -1,7 +1,7 @@
 """The systems by name, each as numbers (Knobs) and a shape (build): every module of this package is one.
 
-A profile has ``Knobs`` (an ``EvidenceKnobs``), ``build(knobs, inputs)``, a first line ``Name: what it is`` and, where
-it follows a seed, ``SEED``. Nothing lists it: its name is its file's, and its prompts are in ``prompts/<name>/``.
+A profile has ``Knobs`` (an ``EvidenceKnobs``), ``build(knobs, dependencies)``, a first line ``Name: what it is`` and,
+where it follows a seed, ``SEED``. Nothing lists it: its name is its file's, and its prompts are in ``prompts/<name>/``.
 """
 
 from __future__ import annotations
@@ -64,9 +64,17 @@ def profile_named(name: str) -> Profile[Any]:
     """The profile of that name.
 
     Raises:
+        ConfigurationError: there is none.
+    """
+    require(name)
+    return PROFILES[name]
+
+
+def require(name: str) -> None:
+    """Nothing, where there is a profile of that name; it is not imported.
+
+    Raises:
         ConfigurationError: there is none; the message names those that there are.
     """
-    try:
-        return PROFILES[name]
-    except KeyError:
-        raise ConfigurationError(f"There is no profile {name!r}; RAG_PROFILE is one of {', '.join(PROFILES)}") from None
+    if name not in PROFILES:
+        raise ConfigurationError(f"There is no profile {name!r}; RAG_PROFILE is one of {', '.join(PROFILES)}")
