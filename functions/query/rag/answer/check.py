@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import fmean
 from typing import Literal
 
@@ -21,7 +22,7 @@ from rag.answer.idle_citations import KeptCitations, without_idle
 from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
 from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, verdict_of
-from rag.answer.walk import all_nodes, joined, mapped
+from rag.answer.walk import all_nodes, joined, leaves, mapped
 from rag.ports import Index
 from rag.values import answer as values
 from rag.values.answer import ChunkSupport, Claim, Context, Support
@@ -154,7 +155,7 @@ class _Changes:
         yield self._changed(node, verdict, last=last) if verdict else node
 
     def _changed(self, node: t.Statement, verdict: Verdict, *, last: bool) -> t.Statement:
-        children = tuple(_nearest(child, verdict.bearings) for child in node.children)
+        children = leaves(node.children, partial(_nearest, bearings=verdict.bearings))
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
             children = cited_to(children, cite if last else None, instead=verdict.wrong)
@@ -171,6 +172,4 @@ class _Changes:
 
 def _nearest(node: t.Inline, bearings: Mapping[int, ChunkSupport]) -> t.Inline:
     """A citation that may mean several chunks, of the one that bears its statement out best."""
-    if isinstance(node, t.Styled | t.Link):
-        return replace(node, children=tuple(_nearest(child, bearings) for child in node.children))
     return replace(node, chunk=best_of(node, bearings)) if isinstance(node, t.Cite) else node

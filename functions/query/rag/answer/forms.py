@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rag.answer.tree import Cite, Link, Tree
 from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
@@ -80,29 +81,58 @@ class CitationForm(ABC):
 
 
 @dataclass(frozen=True)
-class IdForm(CitationForm):
-    """``[id_3]``, ``[id_3, id_5]``: chunks by their ids."""
+class ChunkForm(CitationForm):
+    """Marks that name chunks one by one, by numbers: ``marks`` finds one, ``number`` the numbers in it."""
 
     opens: str = BRACKETS
     draws_on: float | None = None
 
+    marks: ClassVar[re.Pattern[str]]
+    number: ClassVar[re.Pattern[str]]
+    apart: ClassVar[bool]
+    """Whether a mark of several chunks is shown as one mark each."""
+
+    @abstractmethod
+    def by_number(self, hits: Sequence[Hit]) -> Mapping[int, Hit]:
+        """Each of ``hits``, all that the writer saw in their order, by the number that names it."""
+
+    @abstractmethod
+    def mark(self, number: int) -> str:
+        """The mark of one chunk."""
+
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        mark = _IDS.match(text, start, end)
+        mark = self.marks.match(text, start, end)
         return (mark.end(), mark[1]) if mark else None
 
     def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
-        known = {hit.chunk.number: hit for hit in hits}
-        numbers = [int(number) for number in _NUMBER.findall(mark)]
+        known = self.by_number(hits)
+        numbers = [int(number) for number in self.number.findall(mark)]
         found = dict.fromkeys(number for number in numbers if number in known)
         removed = sum(number not in known for number in numbers)
-        return MarkMeaning(tuple(self.named(known[one], f"[id_{one}]") for one in found), removed, removed > 0)
+        changed = removed > 0 or (self.apart and len(found) > 1)
+        return MarkMeaning(tuple(self.named(known[one], self.mark(one)) for one in found), removed, changed)
 
     def source(self, hit: Hit) -> Hashable:
         """The chunk itself."""
         return hit.chunk.number
 
-    def named(self, hit: Hit, mark: str) -> NamedSource:
-        return NamedSource((hit,), mark, heading(hit.chunk), hit.chunk.section)
-
     def chunk_id(self, hit: Hit) -> str | None:
         return hit.chunk.id
+
+
+@dataclass(frozen=True)
+class IdForm(ChunkForm):
+    """``[id_3]``, ``[id_3, id_5]``: chunks by their ids."""
+
+    marks = _IDS
+    number = _NUMBER
+    apart = False
+
+    def by_number(self, hits: Sequence[Hit]) -> Mapping[int, Hit]:
+        return {hit.chunk.number: hit for hit in hits}
+
+    def mark(self, number: int) -> str:
+        return f"[id_{number}]"
+
+    def named(self, hit: Hit, mark: str) -> NamedSource:
+        return NamedSource((hit,), mark, heading(hit.chunk), hit.chunk.section)

@@ -55,6 +55,16 @@ def all_nodes(blocks: Iterable[t.Block]) -> Iterator[t.Inline]:
     return (node for run in runs(blocks) for node in nodes(run))
 
 
+def leaves(run: t.Run, change: Callable[[t.Inline], t.Inline]) -> t.Run:
+    """``run`` with each node in it that holds no other as ``change`` makes it."""
+    return tuple(
+        replace(node, children=leaves(node.children, change))
+        if isinstance(node, t.Styled | t.Link | t.Statement)
+        else change(node)
+        for node in run
+    )
+
+
 def joined(run: Iterable[t.Inline]) -> t.Run:
     """``run`` with neighbouring texts as one, and without empty ones."""
     found: list[t.Inline] = []

@@ -19,7 +19,7 @@ class NumberPacker(MarkPacker):
     """
 
     # A line may end within it, in a quotation too.
-    looks_like = re.compile(rf"{OPEN}[\s>]*\d{{1,3}}(?:[\s>]*[,;\u2013-][\s>]*\d{{1,3}})*[\s>]*{CLOSE}")
+    looks_like = re.compile(rf"{OPEN}[\s>]*\d{{1,3}}(?:[\s>]*[,;][\s>]*\d{{1,3}})*[\s>]*{CLOSE}")
 
     def mark(self, place: int, chunk: Chunk) -> str:
         return f"[{place}]"
