@@ -23,11 +23,9 @@ def check_build(settings: Settings, path: Path = BUILT) -> None:
     if not path.is_file():
         return
     built = json.loads(path.read_text(encoding="utf-8"))
-    if settings.profile == DEFAULT_PROFILE:  # it is for any documents
-        built = {**built, "PROFILE": DEFAULT_PROFILE}
     here = {"PROFILE": settings.profile, "ARCH": MACHINES.get(platform.machine(), platform.machine())}
     for name, parameter in (("PROFILE", "Profile"), ("ARCH", "Architecture")):
-        if built[name] != here[name]:
+        if here[name] not in (built[name], DEFAULT_PROFILE):  # that one is for any documents
             raise ConfigurationError(
                 f"The function was built with {name}={built[name]}, and is deployed with {parameter}={here[name]}."
                 f" Run: make build {name}={here[name]}"

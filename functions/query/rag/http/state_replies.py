@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from rag.http.health_schema import HealthReply
@@ -18,4 +17,4 @@ def health_reply(health: Health) -> dict[str, Any]:
 
 def welcome_reply(welcome: Welcome) -> dict[str, Any]:
     """The body of ``GET /api/suggestions``."""
-    return SuggestionsReply.model_validate(asdict(welcome) | {"questions": list(welcome.questions)}).model_dump()
+    return SuggestionsReply.model_validate(welcome).model_dump(mode="json")
