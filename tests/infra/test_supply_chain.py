@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -10,14 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import artefacts
 import pytest
 import real_model
 from faults.tally import tally
 from functional.harness import SETTINGS
 
 ROOT = Path(__file__).parents[2]
-BUILT = ROOT / ".aws-sam"
 LOCKS = sorted([*(ROOT / "requirements").glob("*.txt"), *(ROOT / "tools" / "bench").rglob("requirements.txt")])
 _PINNED = re.compile(r"[A-Za-z0-9][\w.\-\[\],]*==[^ ;]+")
 
@@ -53,38 +50,6 @@ def test_what_is_installed_is_pinned_with_its_hashes(lock: Path) -> None:
     tally("pinned packages", cases=len(wanted), failures=len(loose))
     assert wanted
     assert loose == []
-
-
-@pytest.mark.build
-def test_the_bill_of_materials_names_what_the_layer_holds() -> None:
-    artefacts.require_build()
-    bills = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in BUILT.glob("chroma-*.cdx.json")}
-    assert "chroma-x86_64.cdx.json" in bills
-    pinned = set()
-    for lock in ("chroma.txt", "query.txt"):
-        text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
-        pinned |= {
-            (canonical(name), version) for name, version in re.findall(r"^([\w.-]+)==([^ ;]+)", text, re.MULTILINE)
-        }
-    for bill in bills.values():
-        packages = {
-            (canonical(part["name"]), part["version"]) for part in bill["components"] if part["type"] == "library"
-        }
-        # A pin may be for another system or Python than Lambda's; nothing may be there that is not pinned.
-        assert packages <= pinned
-        assert {"chromadb", "onnxruntime", "openai", "aws-lambda-powertools"} <= {name for name, _ in packages}
-        unlicensed = {part["name"] for part in bill["components"] if not part.get("licenses")}
-        assert len(unlicensed) < 5
-        [model] = [part for part in bill["components"] if part["type"] == "machine-learning-model"]
-        told = json.loads((artefacts.LIBRARIES / "model" / "model.json").read_text(encoding="utf-8"))
-        assert {part["name"]: part["hashes"][0]["content"] for part in model["components"]} == {
-            name: hashlib.sha256((artefacts.LIBRARIES / "model" / name).read_bytes()).hexdigest()
-            for name in told["files"]
-        }
-
-
-def canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def opened(tmp_path: Path, index: Path) -> list[list[str]]:
