@@ -80,7 +80,7 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
     """
     request = APIGatewayProxyEvent(as_request(event))
     stream = getattr(context, "response_stream", None)
-    with request_telemetry(context, request.raw_event["requestContext"].get("requestId")):
+    with request_telemetry(context, (request.raw_event.get("requestContext") or {}).get("requestId")):
         deadline = _deadline(context.get_remaining_time_in_millis() / 1000, can_stream=stream is not None)
         response = dispatch(Call(request, service, deadline, stream))
     return None if stream is not None and stream.opened else response.to_proxy()
