@@ -233,7 +233,7 @@ with mock_aws():
     import app
     replies = [app.lambda_handler(post(body), Context())["statusCode"]
                for body in ({{"query": {IN_SCOPE + " " + MARKER!r}}}, {{"query": {OUT_OF_SCOPE + " " + MARKER!r}}})]
-print(json.dumps({{"replies": replies, "level": app.logger.log_level, "table": app.service.stores.table is not None}}))
+print(json.dumps({{"replies": replies, "level": app.logger.log_level, "table": app.service.stores is not None}}))
 """
     with LlmServer([reply(f"Yes, {MARKER}.")]) as server:
         done = run_apart(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rag.answer.statements import Unit
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
-from rag.ports import ChatModel
+from rag.ports.models import ChatModel
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates

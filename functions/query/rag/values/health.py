@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +19,9 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmState:
-    """Who writes, and what went wrong last; None after a success."""
+    """Who writes (a vendor of chat models, or "extractive"), and what went wrong last; None after a success."""
 
-    engine: Literal["openai", "extractive"]
+    engine: str
     model: str
     last_error: str | None
 

@@ -13,8 +13,6 @@ from knowledge.embedding import MiniLM
 from knowledge.model.errors import IndexUnavailable
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
-from rag.adapters.embedding.openai_embed import OpenAiEmbedder
-from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.answer.read import warm as warm_reading
 from rag.ask.admit.remarks import Remarks
@@ -23,6 +21,7 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.pipeline import Pipeline
+from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, Seed
@@ -55,10 +54,10 @@ class Application:
     knobs: EvidenceKnobs
     pipeline: Pipeline
     index: LiveIndex
-    chat: OpenAiChat | None
+    chat: ChatModel | None
     chats: Chats
     stores: OpenStores | None
-    remote: OpenAiEmbedder | None
+    remote: RemoteEmbedder | None
     suggestions: Suggestions
 
     def health(self) -> Health:
@@ -78,7 +77,7 @@ class Application:
             )
         llm = LlmState(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
-            llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
+            llm = LlmState(engine=self.chats.vendor, model=self.chat.model, last_error=self.chat.last_error)
         return Health(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
 
     def welcome(self) -> Welcome:
@@ -163,7 +162,7 @@ class Application:
         if self.stores:
             self.stores.renew()
         if self.remote:
-            self.remote.reset()
+            self.remote.renew()
         if self.settings.reads_secrets:
             renew_secrets()
 

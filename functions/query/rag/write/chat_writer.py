@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rag.ask.conversation.history import format_history, history_section
 from rag.errors import LlmUnavailable
-from rag.ports import ChatModel, Writer
+from rag.ports.models import ChatModel, Writer
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
@@ -44,7 +44,7 @@ class ChatWriter:
         history: Sequence[Turn] = (),
         on_text: OnText | None = None,
     ) -> Completion:
-        """See ``rag.ports.Writer``."""
+        """See ``rag.ports.models.Writer``."""
         turns = [(turn.asked, turn.answer) for turn in history]
         passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
         fence = fence_for(self.new_mark, self.system_prompt, passages, said, question.text, question.understood)
@@ -77,7 +77,7 @@ class FallbackWriter:
         history: Sequence[Turn] = (),
         on_text: OnText | None = None,
     ) -> Completion:
-        """See ``rag.ports.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
+        """See ``rag.ports.models.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
             return self.writer(question, context, deadline=deadline, history=history, on_text=on_text)
         except LlmUnavailable as exc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.ports import Writer
+from rag.ports.models import Writer
 from rag.values.answer import Completion, Context, Deadline, Question
 from rag.values.chat import OnText
 from rag.values.stored import Turn
@@ -27,6 +27,6 @@ class DoubtfulWriter:
         history: Sequence[Turn] = (),
         on_text: OnText | None = None,
     ) -> Completion:
-        """See ``rag.ports.Writer``."""
+        """See ``rag.ports.models.Writer``."""
         write = self.quotes if context.doubtful else self.writer
         return write(question, context, deadline=deadline, history=history, on_text=on_text)

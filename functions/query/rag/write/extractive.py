@@ -39,7 +39,7 @@ class ExtractiveWriter:
         history: Sequence[Turn] = (),
         on_text: OnText | None = None,
     ) -> Completion:
-        """See ``rag.ports.Writer``; uses no network, no deadline and no history, and is done at once."""
+        """See ``rag.ports.models.Writer``; uses no network, no deadline and no history, and is done at once."""
         outdated = outdated_passages(context.used, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()

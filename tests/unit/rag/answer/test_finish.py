@@ -19,7 +19,7 @@ from rag.find.pack.by_id import IdPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 from rag.ledger import Ledger
-from rag.ports import Index
+from rag.ports.index import Index
 from rag.values.answer import Completion, Context, Quote
 
 DECLINE = "I don't know based on the MD."

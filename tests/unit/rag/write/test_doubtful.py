@@ -9,8 +9,8 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_evidence, matched
 
-from rag.ports import OnText
 from rag.values.answer import Completion, Context, Deadline, Passage, Question
+from rag.values.chat import OnText
 from rag.values.stored import Turn
 from rag.write.doubtful import DoubtfulWriter
 from rag.write.extractive import DOUBT, ExtractiveWriter

@@ -9,7 +9,7 @@ from rag.ask.conversation.history import format_history
 from rag.contract.decline import begins_with_decline
 from rag.contract.leak import Leaks
 from rag.ledger import Ledger
-from rag.ports import ChatModel
+from rag.ports.models import ChatModel
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.stems import content_stems

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.refine.feedback import adjusted_score
 from rag.ledger import Ledger
-from rag.ports import ChatModel
+from rag.ports.models import ChatModel
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates

@@ -19,7 +19,8 @@ from rag.ask.conversation.conversation import Conversation
 from rag.ask.conversation.reframe import Reframe
 from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine
 from rag.find.refine.rerank import LlmRerank
-from rag.ports import ChatModel, FeedbackStore, LayeredAnswers, Memory
+from rag.ports.models import ChatModel
+from rag.ports.stores import FeedbackStore, LayeredAnswers, Memory
 
 
 def new_mark() -> str:
