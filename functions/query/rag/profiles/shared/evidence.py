@@ -34,7 +34,7 @@ from rag.slots import Gate, QueryStage, Refine, Remarks, Score
 from rag.write.doubtful import DoubtfulWriter
 from rag.write.extractive import ExtractiveWriter
 
-UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70.0, medium=ESCALATE_BELOW)
+UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70, medium=ESCALATE_BELOW)
 """The confidence of an index that was not calibrated, such as a Chroma folder of somebody else's: Clockify's."""
 
 type Threshold = Literal["auto"] | Annotated[float, Field(ge=-1, le=1)]
