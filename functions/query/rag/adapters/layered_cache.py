@@ -44,7 +44,6 @@ class LayeredCache:
     ) -> None:
         self._l2 = l2
         self._clock = clock
-        self._max_age_s = max_age_s
         self._lock = threading.Lock()
         self._evictions = 0
         self._l1: TLRUCache[str, _Entry] = TLRUCache(

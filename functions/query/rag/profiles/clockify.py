@@ -12,7 +12,7 @@ from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source
 from rag.find.gate.evidence import UNMEASURED_BAR
 from rag.find.gate.thresholds import Coverage
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.refine.mmr import Mmr
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline

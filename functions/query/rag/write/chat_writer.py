@@ -1,4 +1,4 @@
-"""Generation: from a packed context to a completion, by a chat model or by the engine of last resort."""
+"""Generation: from a packed context to a completion, by a chat model or by the engine that stands in for it."""
 
 from __future__ import annotations
 
@@ -87,3 +87,24 @@ class FallbackWriter:
                 raise
             spent = exc.spent
             return replace(completion, degraded=True, calls=spent.calls, retries=spent.retries, denied=spent.denied)
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulWriter:
+    """Lets ``quotes`` write where the context is doubtful, else ``writer``: no call for what is likely declined."""
+
+    writer: Writer
+    quotes: Writer
+
+    def __call__(
+        self,
+        question: Question,
+        context: Context,
+        *,
+        deadline: Deadline,
+        history: Sequence[Turn] = (),
+        on_text: OnText | None = None,
+    ) -> Completion:
+        """See ``rag.ports.models.Writer``."""
+        write = self.quotes if context.doubtful else self.writer
+        return write(question, context, deadline=deadline, history=history, on_text=on_text)

@@ -15,7 +15,7 @@ from rag.answer.growing import read_answer
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.contract.leak import Leaks
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 from rag.ledger import Ledger

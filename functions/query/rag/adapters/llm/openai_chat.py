@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.adapters.llm.backoff import backoff_s
-from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
+from rag.adapters.llm.openai_call import ChatEndpoint
+from rag.adapters.llm.openai_client import ModelNotFound, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, Listener
 from rag.adapters.model_config import ChatConfig
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
@@ -64,14 +65,7 @@ class OpenAiChat:
         self._last_error: str | None = None
         self._sleep = sleep
         self._random = random
-        self._endpoint = ChatEndpoint(
-            base_url=config.base_url,
-            api_key=config.api_key,
-            connect_timeout_s=config.connect_timeout_s,
-            temperature=config.temperature,
-            max_tokens=config.max_tokens,
-            wall_clock=wall_clock,
-        )
+        self._endpoint = ChatEndpoint(config, wall_clock=wall_clock)
 
     @property
     def model(self) -> str:

@@ -31,7 +31,7 @@ from rag.ports.models import Writer
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
 from rag.slots import Gate, QueryStage, Refine, Remarks, Score
-from rag.write.doubtful import DoubtfulWriter
+from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import ExtractiveWriter
 
 UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70, medium=ESCALATE_BELOW)
