@@ -7,8 +7,8 @@ from rag.adapters.secrets import llm_key
 from rag.adapters.vendors import chat_model, chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
+from rag.contract.decider import new_mark
 from rag.ports.models import ChatModel, Writer
-from rag.profiles.shared.optional_stages import new_mark
 from rag.profiles.shared.service_knobs import ServiceKnobs
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
