@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Required, TypedDict, Unpack
 
 from rag.values.answer import Completion, Context, Deadline, Embedder, Message, Question
 from rag.values.chat import OnText
@@ -59,21 +59,21 @@ class RemoteEmbedder(Remote, Embedder, Protocol):
         ...
 
 
+class Writing(TypedDict, total=False):
+    """How a writer is asked: until when, after which turns, and who hears a model's text as it comes."""
+
+    deadline: Required[Deadline]
+    history: Sequence[Turn]
+    on_text: OnText | None
+
+
 class Writer(Protocol):
     """Writes the answer to a question from a context."""
 
-    def __call__(
-        self,
-        question: Question,
-        context: Context,
-        *,
-        deadline: Deadline,
-        history: Sequence[Turn] = (),
-        on_text: OnText | None = None,
-    ) -> Completion:
+    def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
         """The completion; its text is ``""`` where the context holds nothing to answer with.
 
-        A model's text goes to ``on_text`` as it comes; what needs no waiting does not.
+        What needs no waiting does not go to ``on_text``.
 
         Raises:
             LlmUnavailable: the model cannot be reached, or not in time, or gives no completion.
