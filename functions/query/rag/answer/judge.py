@@ -14,6 +14,7 @@ from rag.answer.statements import Unit
 from rag.contract.decider import Decider
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
+from rag.text.labels import path_of
 from rag.values.answer import Context, Passage, Statement, Support
 
 NEEDS_S = 1.0
@@ -88,9 +89,7 @@ def parse_verdicts(text: str, count: int) -> tuple[Support, ...] | None:
 
 def _text(passage: Passage) -> str:
     """A passage as the writer saw it, below its title on one line."""
-    chunk = passage.hit.chunk
-    title = " > ".join(part for part in (chunk.title, chunk.section) if part)
-    return f"{' '.join(title.split())}\n{passage.text.strip()}"
+    return f"{path_of(passage.hit.chunk)}\n{passage.text.strip()}"
 
 
 def _line(unit: Unit) -> str:

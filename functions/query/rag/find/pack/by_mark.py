@@ -11,7 +11,7 @@ from typing import ClassVar
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.find.pack.tokens import budget_bytes, cut_to, size
-from rag.text.labels import heading
+from rag.text.labels import heading, path_of
 from rag.values.answer import Chunk, Context, Hit, Passage
 
 _BLANK = re.compile(r"[\s>]+")
@@ -106,7 +106,7 @@ class NumberPacker(MarkPacker):
         return f"[{place}]"
 
     def title(self, chunk: Chunk) -> str:
-        return " ".join(" > ".join(filter(None, (chunk.title, chunk.section))).split())
+        return path_of(chunk)
 
     def marks_in_code(self, found: str, chunks: Sequence[Chunk]) -> bool:
         return False

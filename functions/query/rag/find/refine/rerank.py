@@ -9,6 +9,7 @@ from rag.contract.decider import Decider
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.refine.feedback import adjusted_score
 from rag.ledger import Ledger
+from rag.text.labels import path_of
 from rag.values.answer import Hit, Question, RefinedHits
 
 TOP = 3
@@ -49,8 +50,7 @@ def number_passages(hits: tuple[Hit, ...]) -> str:
     """
     blocks = []
     for number, hit in enumerate(hits, start=1):
-        title = " > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part)
-        shown = f"{' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
+        shown = f"{path_of(hit.chunk)}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
         blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', shown)}")
     return "\n\n".join(blocks)
 
