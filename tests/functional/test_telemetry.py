@@ -233,7 +233,7 @@ with mock_aws():
     import app, telemetry
     replies = [app.lambda_handler(post(body), Context())["statusCode"]
                for body in ({{"query": {IN_SCOPE + " " + MARKER!r}}}, {{"query": {OUT_OF_SCOPE + " " + MARKER!r}}})]
-stored = app.service.stores.table is not None
+stored = app.service.stores is not None
 print(json.dumps({{"replies": replies, "level": telemetry.logger.log_level, "table": stored}}))
 """
     with LlmServer([reply(f"Yes, {MARKER}.")]) as server:

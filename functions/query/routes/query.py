@@ -17,7 +17,6 @@ from rag.http.replies import (
     rendered_reply,
 )
 from rag.http.schema import FeedbackReply
-from rag.http.state_replies import health_reply, welcome_reply
 from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
 from rag.values.events import Event as Told
 from routes.call import HEADERS, Call, Response, json_response
@@ -67,12 +66,12 @@ def get_chunk(call: Call, chunk_id: str) -> Response:
 
 def get_suggestions(call: Call) -> Response:
     """What a page begins with, for somebody who does not know the index."""
-    return json_response(HTTPStatus.OK, welcome_reply(call.service.welcome()))
+    return json_response(HTTPStatus.OK, call.service.welcome().model_dump(mode="json"))
 
 
 def get_health(call: Call) -> Response:
     """Is there an index, and who writes?"""
-    return json_response(HTTPStatus.OK, health_reply(call.service.health()))
+    return json_response(HTTPStatus.OK, call.service.health().model_dump(mode="json"))
 
 
 def _refusal(failure: Failure) -> Response:
