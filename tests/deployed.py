@@ -19,7 +19,7 @@ import boto3  # type: ignore[import-untyped]
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from emulator.template import read_template
-from ragctl.gateway import http_response, rest_event
+from serve.gateway import http_response, rest_event
 
 TEMPLATE = Path(__file__).resolve().parents[1] / "infra" / "template.yaml"
 REGION = "eu-central-1"

@@ -17,7 +17,7 @@ from langchain_openai import ChatOpenAI
 from mcp import Client
 
 from emulator.session import Session, built
-from ragctl.wsgi import Gateway, StartResponse
+from serve.wsgi import Gateway, StartResponse
 
 pytestmark = pytest.mark.build
 

@@ -48,9 +48,9 @@ def serve(
 
     with suppress(KeyboardInterrupt), closing(Scratch()) as folder:
         from app import lambda_handler
-        from ragctl.jobs import IngestJobs, with_ingest
-        from ragctl.server import serve_forever
-        from ragctl.wsgi import Gateway
+        from serve.jobs import IngestJobs, with_ingest
+        from serve.server import serve_forever
+        from serve.wsgi import Gateway
 
         jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, folder.path)
         application = Gateway(

@@ -15,7 +15,7 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask
 
-from ragctl.wsgi import DISCARD_BYTES, MAX_BODY_BYTES, Gateway
+from serve.wsgi import DISCARD_BYTES, MAX_BODY_BYTES, Gateway
 
 THREADS = 32
 """Requests that are answered at once; most of their time is waiting for an LLM."""

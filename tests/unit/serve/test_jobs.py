@@ -1,4 +1,4 @@
-"""ragctl.jobs: ingest jobs of the local server, through the handler that it puts in front of the function."""
+"""serve.jobs: ingest jobs of the local server, through the handler that it puts in front of the function."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from filelock import FileLock
 
 from knowledge.build.lock import LOCK_NAME
-from ragctl import jobs as module
-from ragctl.jobs import IngestJobs, with_ingest
+from serve import jobs as module
+from serve.jobs import IngestJobs, with_ingest
 
 
 def jobs(tmp_path: Path, *sources: str) -> IngestJobs:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragctl.gateway import MalformedResponse, http_response, rest_event
+from serve.gateway import MalformedResponse, http_response, rest_event
 
 AT = datetime(2026, 11, 20, 9, 58, 42, 250_000, tzinfo=UTC)
 

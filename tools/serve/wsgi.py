@@ -17,7 +17,7 @@ from waitress.channel import ClientDisconnected
 
 from rag.errors import ClientGone
 from rag.http.sites import OTHER_SITE, is_from_another_site
-from ragctl.gateway import HttpResponse, MalformedResponse, http_response, rest_event
+from serve.gateway import HttpResponse, MalformedResponse, http_response, rest_event
 
 if TYPE_CHECKING:
     from routes.streams import ResponseStream

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rag.config.settings import Settings
-from ragctl import wsgi
-from ragctl.wsgi import Gateway, LocalContext
+from serve import wsgi
+from serve.wsgi import Gateway, LocalContext
 
 LIMIT = wsgi.MAX_BODY_BYTES
 
