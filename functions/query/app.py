@@ -92,7 +92,7 @@ def _answered_by(route: Route) -> Handle:
 
 
 @app.not_found
-def not_found(error: NotFoundError) -> Response[str]:
+def not_found(_error: NotFoundError) -> Response[str]:
     """404, or 405 where the path exists with another method; JSON as everywhere."""
     method, path = app.current_event.http_method, app.current_event.path
     allowed = sorted(route.method for route in ROUTES if route.is_for(path))

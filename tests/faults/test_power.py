@@ -19,13 +19,13 @@ def synced(path: Path) -> None:
 
 def careless(folder: Path) -> None:
     (folder / "new").write_bytes(b"newer")
-    os.replace(folder / "new", folder / "file")
+    (folder / "new").replace(folder / "file")
 
 
 def half_careful(folder: Path) -> None:
     (folder / "new").write_bytes(b"newer")
     synced(folder / "new")
-    os.replace(folder / "new", folder / "file")
+    (folder / "new").replace(folder / "file")
 
 
 def careful(folder: Path) -> None:

@@ -14,7 +14,6 @@ from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
 
-from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
@@ -218,7 +217,7 @@ def test_an_interrupted_write_leaves_the_old_manifest(
 
     arguments = ("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
     with monkeypatch.context() as patch:
-        patch.setattr(write.os, "replace", stop)
+        patch.setattr("os.replace", stop)
         status, out, _ = run(*arguments)
 
     said = json.loads(out)

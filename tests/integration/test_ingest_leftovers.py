@@ -59,12 +59,12 @@ def documents(word: str) -> list[Document]:
 
 
 def refuse_like_numpy(*_: object, **__: object) -> None:
-    with open("/dev/full", "wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:
         np.zeros(100_000).tofile(full)
 
 
 def refuse_like_the_system(*_: object, **__: object) -> None:
-    with open("/dev/full", "wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:
         full.write(b"x")
 
 

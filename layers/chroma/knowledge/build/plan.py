@@ -72,8 +72,10 @@ class Plan:
     emptied: tuple[Failure, ...] = ()
 
     def without(self, errors: Mapping[str, str], previous: Previous) -> Plan:
-        """The plan with the documents of these doc_ids, each with what is wrong with it, as they were before, if they
-        were there."""
+        """The plan with the documents of these doc_ids as they were before, if they were there.
+
+        ``errors`` tells of each doc_id what is wrong with it.
+        """
         paths = {source.doc_id: source.path for source in self.sources}
         again = [doc_id for doc_id in errors if doc_id in previous.sources and doc_id not in self.kept]
         return replace(
@@ -122,11 +124,11 @@ def plan(
     sources: list[Source] = []
     errors: dict[str, Failure] = {}
     next_number = previous.next_number
-    for given, document, pieces in zip(
+    for given, document, cut in zip(
         documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), stored), strict=True
     ):
-        if owner := theirs.get(document.doc_id):
-            pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now"
+        owner = theirs.get(document.doc_id)
+        pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now" if owner else cut
         if isinstance(pieces, str):
             errors[document.doc_id] = Failure(document.path, pieces)
             continue

@@ -99,8 +99,11 @@ def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, kn
 
 
 def _precedence(voice: _Voice) -> tuple[float, bool, float]:
-    """Of one voter's votes the latest counts; of two in one second the one against (doubt lowers, it never raises),
-    then the one on the more similar question, so that the order in which they are read does not matter."""
+    """Of one voter's votes the latest counts.
+
+    Of two in one second it is the one against (doubt lowers, it never raises), then the one on the more similar
+    question, so that the order in which they are read does not matter.
+    """
     return voice.at, not voice.helpful, voice.weight
 
 
