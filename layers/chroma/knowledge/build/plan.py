@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
@@ -114,9 +114,7 @@ def plan(
     Raises:
         SourceUnreadable: two documents have the same doc_id.
     """
-    free: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for key, numbers in previous.numbers.items():
-        free[key] = sorted(numbers, reverse=True)
+    free = _free(previous)
     stored = list(_distinct(map(_storable, documents)))
     theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
@@ -132,19 +130,11 @@ def plan(
         if isinstance(pieces, str):
             errors[document.doc_id] = Failure(document.path, pieces)
             continue
-        for index, piece in enumerate(pieces):
-            if known := free[document.doc_id, piece.text]:
-                number = known.pop()
-            else:
-                number, next_number = next_number, next_number + 1
-            chunks.append(_chunk(document, number, piece, index, len(pieces)))
+        made, next_number = _numbered(document, pieces, free, next_number)
+        chunks += made
         sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(pieces)))
     read = {source.doc_id for source in sources}
-    stays = [
-        source
-        for source in previous.sources.values()
-        if source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
-    ]
+    stays = [source for source in previous.sources.values() if _stays(source, errors, read, lost)]
     there = read | {source.doc_id for source in stays}
     others = (source for source in previous.sources.values() if source.doc_id not in there)
     held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in chunks})
@@ -157,6 +147,31 @@ def plan(
         failed=tuple(errors.values()),
         emptied=said,
     )
+
+
+def _free(previous: Previous) -> dict[tuple[str, str], list[int]]:
+    free: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for key, numbers in previous.numbers.items():
+        free[key] = sorted(numbers, reverse=True)
+    return free
+
+
+def _numbered(
+    document: Document, pieces: Sequence[Piece], free: Mapping[tuple[str, str], list[int]], next_number: int
+) -> tuple[list[Chunk], int]:
+    """The chunks of ``document``, which take what is ``free`` of its numbers, and the next number."""
+    chunks = []
+    for index, piece in enumerate(pieces):
+        if known := free[document.doc_id, piece.text]:
+            number = known.pop()
+        else:
+            number, next_number = next_number, next_number + 1
+        chunks.append(_chunk(document, number, piece, index, len(pieces)))
+    return chunks, next_number
+
+
+def _stays(source: Source, errors: Container[str], read: Container[str], lost: Collection[str]) -> bool:
+    return source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
 
 
 def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
