@@ -71,7 +71,9 @@ def index(made: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     """Twenty questions that the pages answer, one of them far from their words, and four that they do not."""
-    lines = [{"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts]
+    lines: list[dict[str, object]] = [
+        {"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts
+    ]
     lines += [{"question": SLOPPY, "expected": "Returns"}]
     lines += [{"question": text, "answerable": False} for text in FAR]
     return questions(tmp_path / "asked.jsonl", lines)
