@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 from knowledge.build.keeping import held_by, is_below, owned_elsewhere
 from knowledge.build.reading import KnownReadings
+from knowledge.build.stored import chunk_of, storable
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.seed import split_seed
@@ -115,7 +115,7 @@ def plan(
         SourceUnreadable: two documents have the same doc_id.
     """
     free = _free(previous)
-    stored = list(_distinct(map(_storable, documents)))
+    stored = list(_distinct(map(storable, documents)))
     theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     chunks: list[Chunk] = []
@@ -166,7 +166,7 @@ def _numbered(
             number = known.pop()
         else:
             number, next_number = next_number, next_number + 1
-        chunks.append(_chunk(document, number, piece, index, len(pieces)))
+        chunks.append(chunk_of(document, number, piece, index, len(pieces)))
     return chunks, next_number
 
 
@@ -217,47 +217,3 @@ def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cu
         )
     except Exception as exc:  # noqa: BLE001 - the other documents go on
         return f"cannot be cut into chunks: {unexpected(exc)}"
-
-
-def _chunk(document: Document, number: int, piece: Piece, index: int, count: int) -> Chunk:
-    return Chunk(
-        number=number,
-        text=piece.text,
-        title=document.title,
-        section=piece.section,
-        doc_id=document.doc_id,
-        category=document.category,
-        source_org=document.source_org,
-        source_urls=document.source_urls,
-        source_type=document.source_type,
-        jurisdiction=document.jurisdiction,
-        last_updated=document.last_updated,
-        dated=document.dated,
-        chunk_index=index,
-        chunk_count=count,
-        path=document.path,
-        url=_address(document, piece.anchor),
-        extra=document.extra,
-    )
-
-
-def _address(document: Document, anchor: str) -> str:
-    """The section's own address, where it is known how its site makes them."""
-    known = document.url and document.anchors and "#" not in document.url
-    return f"{document.url}#{quote(anchor)}" if known and anchor else document.url
-
-
-def _storable(document: Document) -> Document:
-    """The document without lone surrogates (JSON escapes and odd file names give them): they are not UTF-8."""
-    texts = {f.name: getattr(document, f.name) for f in fields(document) if f.name != "digest"}
-    changed: dict[str, Any] = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
-    return replace(
-        document,
-        **changed,
-        source_urls=tuple(map(_utf8, document.source_urls)),
-        extra={_utf8(key): _utf8(value) if isinstance(value, str) else value for key, value in document.extra.items()},
-    )
-
-
-def _utf8(text: str) -> str:
-    return text.encode(errors="replace").decode()
