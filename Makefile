@@ -4,6 +4,8 @@ PROFILE ?= waypoint
 PORT ?= 3000
 # Test processes; 0 runs the tests in one.
 JOBS ?= auto
+# The least share of lines, in %, that the tests run of the functions, knowledge and documents.
+COVERED := 90
 
 # The first Python that runs and is new enough; choose another with `make run PYTHON=python3.13`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.14; do $$p -c $(NEW_ENOUGH) >/dev/null 2>&1 && echo $$p && break; done)
@@ -79,6 +81,10 @@ PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 
 test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
 	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)
+ifdef COVERAGE
+	@printf 'Lines covered of tools, in %%: '; $(PY) -m coverage report --include='tools/*' --format=total
+	@printf 'Of everything else, at least $(COVERED): '; $(PY) -m coverage report --omit='tools/*' --format=total --fail-under=$(COVERED)
+endif
 
 test-fast: $(DEV_DONE) $(MODEL_DONE) ## Unit and functional tests, without a build, the emulator and what takes seconds a test
 	@$(PYTEST) -m 'not build and not slow' tests/unit tests/documents tests/functional tests/budget tests/infra

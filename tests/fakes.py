@@ -222,8 +222,9 @@ class FakeChat(Unconnected):
             raise step
         self.last_error = None
         made = step if isinstance(step, Completion) else Completion(text=step, model=self.model, finish_reason="stop")
-        for word in re.findall(r"\S+\s*", made.text) if on_text else ():
-            on_text(word)
+        if on_text:
+            for word in re.findall(r"\S+\s*", made.text):
+                on_text(word)
         return made
 
 
@@ -327,4 +328,4 @@ def make_services(
 
 
 def _embed(text: str) -> np.ndarray:
-    return HashingEmbedder().embed([text])[0]
+    return HashingEmbedder().embed([text])[0]  # type: ignore[no-any-return]

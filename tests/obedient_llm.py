@@ -84,8 +84,9 @@ class ObedientChat(Unconnected):
         """What the last instruction in ``messages`` wants, word by word where somebody listens."""
         self.asked.append(tuple(messages))
         text = obey(message.content for message in messages)
-        for word in re.findall(r"\S+\s*", text) if on_text else ():
-            on_text(word)
+        if on_text:
+            for word in re.findall(r"\S+\s*", text):
+                on_text(word)
         return Completion(text=text, model=self.model, finish_reason="stop")
 
 

@@ -148,7 +148,7 @@ def _in_a_document(profile: str, text: str) -> Leads:
     hit = make_hit(
         TEXT, number=1, cosine=0.9, title=text, section=f"{text} > {text}", url=text, source_urls=(text, HELD[0])
     )
-    packed = PROFILES[profile].build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))
+    packed = PROFILES[profile].build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))  # type: ignore[arg-type]
     said = f"{text}\n\nFive days {packed.used[0].citation}."
     try:
         answer = run(profile, said, hit, asked=f"{text}?")

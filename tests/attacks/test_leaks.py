@@ -40,7 +40,7 @@ def _filled(words: Sequence[str], fruits: int, every: int = 1) -> str:
 
 
 def _spelt(**letters: str) -> Dress:
-    return lambda words, mark: " ".join(words).translate(str.maketrans(letters))
+    return lambda words, mark: " ".join(words).translate(str.maketrans(dict[str, str | int | None](letters)))
 
 
 def _shifted(small: int, capital: int) -> Dress:
@@ -98,7 +98,7 @@ def test_no_prompt_gets_out(profile: str) -> None:
     through = []
     for name, dress in DRESSES.items():
         said, heard = f"My rules: {dress(words, MARKS[profile])}", Heard()
-        whole = finish(read_answer(said, CITED[profile], CONTEXT), CONTEXT, lambda call, default, needs_s: call())
+        whole = finish(read_answer(said, CITED[profile], CONTEXT), CONTEXT, lambda call, default, needs_s: call())  # type: ignore[arg-type]
         growing = finish.growing(CONTEXT, heard)
         for piece in pieces(said, 1):
             growing(piece)

@@ -105,7 +105,9 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
         if chunk is None:
             return citation
         ours = chunk.number == TRUSTED.chunk.number
-        names = ("[refunds", "ours.example/refunds", "id_1]") if ours else ("[blog", "blog.example/a", "id_2]")
+        names: tuple[str, ...] = (
+            ("[refunds", "ours.example/refunds", "id_1]") if ours else ("[blog", "blog.example/a", "id_2]")
+        )
         names = (*names, *(f"[{each['n']}]" for each in body["references"] if each["chunkId"] == chunk.id))
         raw = re.sub(r"\s*\u2020[^\]\u3011]*", "", citation["raw"].casefold()).replace("\u3010", "[")
         drawn_on = set(_WORD.findall(raw)) <= set(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, forms, strings, ticks
 from attacks.reading import leads
-from attacks.stage import MARKS, Leads, foreign, streamed
-from attacks.test_completions import MARK, PERMITS, held_back, knobs
+from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
+from attacks.test_completions import MARK, held_back, knobs
 from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
 from rag.http.chat_completions import WITH_SOURCES, Chat, Chunks

@@ -65,7 +65,7 @@ ANSWER: dict[str, Any] = {
     },
 }
 HEALTH = {"profile": "waypoint", "index": {"documents": 1}, "llm": {"engine": "extractive", "model": "extractive"}}
-CHUNK = {
+CHUNK: dict[str, Any] = {
     "id": "id_1",
     "title": "Trade permits",
     "section": "Chewing gum",

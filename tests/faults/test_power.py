@@ -19,13 +19,13 @@ def synced(path: Path) -> None:
 
 def careless(folder: Path) -> None:
     (folder / "new").write_bytes(b"newer")
-    os.replace(folder / "new", folder / "file")
+    (folder / "new").replace(folder / "file")
 
 
 def half_careful(folder: Path) -> None:
     (folder / "new").write_bytes(b"newer")
     synced(folder / "new")
-    os.replace(folder / "new", folder / "file")
+    (folder / "new").replace(folder / "file")
 
 
 def careful(folder: Path) -> None:
@@ -64,6 +64,6 @@ def test_a_folder_and_what_is_removed_from_it_may_each_be_lost(tmp_path: Path) -
     volume.close()
     left = [volume.moments[-1].left(way) for way in MANY]
     assert {frozenset(tree) for tree in left} == {
-        frozenset(names) | more for names in ([], ["gone"]) for more in ({"made", "made/file"}, {"made"}, frozenset())
+        frozenset(names) | more for names in ([], ["gone"]) for more in ({"made", "made/file"}, {"made"}, set[str]())
     }
     assert {tree["made/file"] for tree in left if "made/file" in tree} == {b"lost"}

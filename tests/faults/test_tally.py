@@ -12,8 +12,9 @@ TESTS = Path(__file__).parents[1]
 
 
 def report(*properties: tuple[str, object], nodeid: str = "a::b", failed: bool = False) -> pytest.TestReport:
-    outcome = "failed" if failed else "passed"
-    return pytest.TestReport(nodeid, ("a", 1, "b"), {}, outcome, None, "call", user_properties=properties)
+    return pytest.TestReport(
+        nodeid, ("a", 1, "b"), {}, "failed" if failed else "passed", None, "call", user_properties=properties
+    )
 
 
 def test_cases_and_failures_add_up_by_kind() -> None:

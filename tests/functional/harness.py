@@ -149,8 +149,7 @@ class Api:
     def close(self) -> None:
         """Give back the index, the stores' connections and the modules."""
         self.app.service.index.handle.close()
-        if stores := self.app.service.stores:
-            stores.renew()
+        self.app.service.renew()
         forget()
 
 

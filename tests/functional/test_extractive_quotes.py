@@ -97,7 +97,7 @@ def test_a_foreign_folder_without_texts_declines(tmp_path: Path, embedder: MiniL
     client = chromadb.PersistentClient(str(tmp_path))
     vectors = embedder.embed([text]).tolist()
     client.create_collection("waypoint_kb").add(ids=["a"], embeddings=vectors, metadatas=[{"title": "Fees"}])
-    client.close()
+    client.close()  # type: ignore[attr-defined]
     with starting(tmp_path) as start:
         assert is_a_decline(start().ask(text).json)
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -274,7 +275,7 @@ def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None
     store = tmp_path / "s.sqlite"
     env = gacounts(store)
     fresh(**env).ask(COLORS)
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         assert connection.execute("UPDATE answers SET body = '{\"half'").rowcount == 1
     api = fresh(**env)
     reply = api.ask(COLORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from functional.gacounts_service import lines, served
@@ -33,7 +34,7 @@ def test_the_newer_guide_s_deadline_is_the_answer(api: Api, question: str) -> No
 
 def test_so_it_is_in_the_conversation(api: Api) -> None:
     """The turns before "And the deadline?" as the sample's dialogue has them."""
-    session: dict[str, str] = {}
+    session: dict[str, Any] = {}
     for turn in lines("dialogue.jsonl"):
         body = api.ask(turn["question"], **session).json
         session = {"sessionId": body["sessionId"]}

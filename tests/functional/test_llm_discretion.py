@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import real_model
@@ -21,7 +22,7 @@ PROMPT = "knowledge base"
 MARKER = "XQZZY-4711"
 
 
-def stream_event(asked: str) -> object:
+def stream_event(asked: str) -> dict[str, Any]:
     return {"error": {"message": asked, "code": "told_code"}}
 
 

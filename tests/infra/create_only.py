@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-not-found, unused-ignore]
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 
 def create_only(kind: str) -> list[str]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from pydantic import BaseModel
+
 import app
 from rag.adapters.dynamodb.items import Key, Row, marshal_row
 from rag.adapters.dynamodb.table import IAM_ACTIONS
@@ -89,7 +91,7 @@ def emitted(output: str) -> list[dict[str, Any]]:
 
 def environment() -> list[str]:
     """The variables that the settings and the profiles' numbers are read from."""
-    models = [Settings, *(profile.knobs for profile in PROFILES.values())]
+    models: list[type[BaseModel]] = [Settings, *(profile.knobs for profile in PROFILES.values())]
     return sorted({name for model in models for field in model.model_fields.values() for name in variables(field)})
 
 

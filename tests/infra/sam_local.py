@@ -31,4 +31,4 @@ def environment(folder: str, template: str, command: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    json.dump({command: environment(*sys.argv[1:3], command) for command in COMMANDS}, sys.stdout)
+    json.dump({command: environment(*sys.argv[1:3], command) for command in COMMANDS}, sys.stdout)  # type: ignore[call-arg]

@@ -11,6 +11,7 @@ import copy
 import json
 import logging
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,7 +36,7 @@ def transform(template: dict[str, Any], *, parameters: dict[str, Any], sources: 
 if __name__ == "__main__":
     logging.disable()
     request = json.load(sys.stdin)
-    with open(request["template"], encoding="utf-8") as file:
+    with Path(request["template"]).open(encoding="utf-8") as file:
         source = yaml_parse(file.read())
     with contextlib.redirect_stdout(sys.stderr):
         done = [transform(source, **variant) for variant in request["variants"]]

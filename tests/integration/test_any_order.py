@@ -106,7 +106,7 @@ class Service(RuleBasedStateMachine):
     @rule(topic=topics, session=sessions)
     def ask(self, topic: str, session: str) -> None:
         reply = self.api.ask(QUESTIONS[topic], sessionId=session)
-        assert reply.status == 200, reply.body
+        assert reply.status == 200, reply.json
         body: dict[str, Any] = reply.json
         shown = {*re.findall(r"zq\d+x", str(body))}
         assert shown <= set(self.published.values()), "an edition that is not published is shown"

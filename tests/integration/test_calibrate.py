@@ -14,7 +14,6 @@ from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
 
-from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
@@ -72,7 +71,9 @@ def index(made: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     """Twenty questions that the pages answer, one of them far from their words, and four that they do not."""
-    lines = [{"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts]
+    lines: list[dict[str, object]] = [
+        {"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts
+    ]
     lines += [{"question": SLOPPY, "expected": "Returns"}]
     lines += [{"question": text, "answerable": False} for text in FAR]
     return questions(tmp_path / "asked.jsonl", lines)
@@ -218,7 +219,7 @@ def test_an_interrupted_write_leaves_the_old_manifest(
 
     arguments = ("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
     with monkeypatch.context() as patch:
-        patch.setattr(write.os, "replace", stop)
+        patch.setattr("os.replace", stop)
         status, out, _ = run(*arguments)
 
     said = json.loads(out)

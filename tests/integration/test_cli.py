@@ -396,7 +396,12 @@ def ragctl(*arguments: str | Path, **variables: str) -> subprocess.CompletedProc
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     program = Path(sys.executable).with_name("ragctl")
     return subprocess.run(
-        [program, *map(str, arguments)], capture_output=True, text=True, env={**clean, **variables}, timeout=600
+        [program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**clean, **variables},
+        timeout=600,
+        check=False,
     )
 
 

@@ -457,7 +457,7 @@ def test_a_handle_follows_the_folder(folder: Path) -> None:
 def test_twenty_swaps_under_load_leak_nothing(folder: Path) -> None:
     def held() -> tuple[int, int]:
         gc.collect()
-        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+        return len([*Path("/proc/self/fd").iterdir()]), len([*Path("/proc/self/task").iterdir()])
 
     handle = IndexHandle(lambda: opened(folder))
     done = threading.Event()

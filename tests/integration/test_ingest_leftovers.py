@@ -19,7 +19,7 @@ from command_line import runner
 from fakes_embedding import HashingEmbedder
 from local_server import serving
 
-from knowledge.build import unwritten, write
+from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexNotWritten, KnowledgeError
 from knowledge.model.values import Document
@@ -59,12 +59,12 @@ def documents(word: str) -> list[Document]:
 
 
 def refuse_like_numpy(*_: object, **__: object) -> None:
-    with open("/dev/full", "wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:
         np.zeros(100_000).tofile(full)
 
 
 def refuse_like_the_system(*_: object, **__: object) -> None:
-    with open("/dev/full", "wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:
         full.write(b"x")
 
 
@@ -106,7 +106,7 @@ def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
         raise KnowledgeError("Error in compaction")
 
     monkeypatch.setattr(write, "write_texts", fail)
-    monkeypatch.setattr(unwritten.shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4096))
 
     with pytest.raises(IndexNotWritten, match="could not be written: the disk is full"):
         ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())

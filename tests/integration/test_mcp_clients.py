@@ -41,10 +41,10 @@ def connect(request: pytest.FixtureRequest, server: Server, index: Path) -> Call
 
     def make(mode: str) -> Any:
         if request.param == "http":
-            return Client(f"http://{server.address}/mcp", mode=mode)  # type: ignore[arg-type]
+            return Client(f"http://{server.address}/mcp", mode=mode)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
         started = StdioServerParameters(command=str(PROGRAM), args=["mcp", "--index", str(index)], env=clean)
-        return Client(stdio_client(started, errlog=sys.stderr), mode=mode)  # type: ignore[arg-type]
+        return Client(stdio_client(started, errlog=sys.stderr), mode=mode)
 
     return make
 

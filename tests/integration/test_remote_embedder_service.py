@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,9 @@ def embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmSer
         yield server
 
 
-def service(embedder: LlmServer, tmp_path: Path) -> Application:
+@pytest.fixture
+def service(embedder: LlmServer, tmp_path: Path) -> Iterator[Callable[[], Application]]:
+    """Makes services; their connections are closed at the end."""
     variables = {
         "RAG_PROFILE": "gacounts",
         "INDEX_URI": str(tmp_path / "index"),
@@ -49,7 +52,14 @@ def service(embedder: LlmServer, tmp_path: Path) -> Application:
         "EMBED_API_KEY": "sk-test-0123456789",
         "EMBED_BASE_URL": embedder.url,
     }
-    return build_application(load(Settings, variables))
+    with ExitStack() as stack:
+
+        def make() -> Application:
+            made = build_application(load(Settings, variables))
+            stack.callback(made.renew)
+            return made
+
+        yield make
 
 
 def ask(service: Application, text: str = QUESTION) -> Answer:
@@ -57,7 +67,7 @@ def ask(service: Application, text: str = QUESTION) -> Answer:
 
 
 def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
-    embedder: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    embedder: LlmServer, service: Callable[[], Application], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a shared layer that answers only once the embedder has been asked
     travels: list[bool] = []
@@ -71,7 +81,7 @@ def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
         return read(self, key)
 
     monkeypatch.setattr(SqliteAnswerCache, "get", read_meanwhile)
-    of = service(embedder, tmp_path)
+    of = service()
 
     # When a question is asked
     answer = ask(of)
@@ -82,8 +92,8 @@ def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
     assert embedder.embedded_texts.count(EMBEDDED) == 1
 
 
-def test_a_cached_answer_needs_no_embedder(embedder: LlmServer, tmp_path: Path) -> None:
-    of = service(embedder, tmp_path)
+def test_a_cached_answer_needs_no_embedder(embedder: LlmServer, service: Callable[[], Application]) -> None:
+    of = service()
     first = ask(of)
     sent = embedder.embedded_texts
 
@@ -93,11 +103,13 @@ def test_a_cached_answer_needs_no_embedder(embedder: LlmServer, tmp_path: Path) 
     assert embedder.embedded_texts == sent
 
 
-def test_another_process_finds_the_answer_although_the_embedder_is_gone(embedder: LlmServer, tmp_path: Path) -> None:
-    ask(service(embedder, tmp_path))
+def test_another_process_finds_the_answer_although_the_embedder_is_gone(
+    embedder: LlmServer, service: Callable[[], Application]
+) -> None:
+    ask(service())
     embedder.__exit__(None, None, None)
 
-    answer = ask(service(embedder, tmp_path))
+    answer = ask(service())
 
     assert answer.cached
     assert answer.text.startswith("Demurrage is 90 dollars")

@@ -46,11 +46,15 @@ def running(double: RuntimeApiDouble, handler: str) -> Iterator[list[int | BaseE
     """The loop in a thread; it ends when the double has no events any more."""
     ended: list[int | BaseException] = []
 
+    api = RuntimeApi(double.address)
+
     def work() -> None:
         try:
-            ended.append(run(RuntimeApi(double.address), handler))
+            ended.append(run(api, handler))
         except RuntimeApiError as error:
             ended.append(error)
+        finally:
+            api._connection.close()
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -182,8 +182,9 @@ def _reads_environment(node: ast.AST) -> bool:
     names = {"environ", "environb", "getenv", "getenvb", "putenv"}
     if isinstance(node, ast.ImportFrom):
         return node.module == "os" and any(alias.name in names for alias in node.names)
-    of_os = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
-    return of_os and node.attr in names
+    if not isinstance(node, ast.Attribute) or node.attr not in names:
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == "os"
 
 
 def test_modules_are_small_and_say_what_they_are_for() -> None:

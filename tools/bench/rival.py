@@ -65,8 +65,10 @@ def rival(index: Path) -> Iterator[Rival]:
 
 
 def _write_corpus(index_folder: Path, folder: Path) -> None:
-    """What is embedded and searched of each chunk, and its vector, each text once; the vectors last, so that what was
-    interrupted is written again."""
+    """What is embedded and searched of each chunk, and its vector, each text once.
+
+    The vectors are written last, so that what was interrupted is written again.
+    """
     found: dict[str, Vector] = {}
     with (
         closing(prepare(index_folder)) as prepared,

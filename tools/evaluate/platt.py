@@ -35,7 +35,7 @@ class Quality:
 
 def fit(log_odds: Floats, right: Floats, shipped: Odds = SHIPPED) -> Odds:
     """Slope (>= 0) and shift that make answers with ``log_odds`` likeliest to be ``right`` (1 or 0)."""
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.optimize import minimize
 
     prior, precision = np.array(shipped), np.array(PRECISION)
 

@@ -73,7 +73,7 @@ class Bound:
     @property
     def surely(self) -> float:
         """See the class."""
-        from scipy.special import betaincinv  # type: ignore[import-untyped]
+        from scipy.special import betaincinv
 
         return float(betaincinv(self.place, self.count + 1 - self.place, CONFIDENCE))
 

@@ -49,8 +49,11 @@ def usage() -> Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What is deployed. ``llm`` tells whether a model writes; ``hits`` (0..1) is the share of questions that the answer
-    cache answers; ``log_days`` is how long logs are kept; ``alarms`` tells whether there are any."""
+    """What is deployed.
+
+    ``llm`` tells whether a model writes; ``hits`` (0..1) is the share of questions that the answer cache answers;
+    ``log_days`` is how long logs are kept; ``alarms`` tells whether there are any.
+    """
 
     profile: str
     memory_mb: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -112,7 +113,8 @@ def evaluate(
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
     heads = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
-    _one_kind({name for name, value in heads.items() if value is not None}, kinds)
+    _one_kind(_given(heads), kinds)
+    drawn_by = seed or 0
     if questions is not None:
         measure_questions(
             questions,
@@ -120,7 +122,7 @@ def evaluate(
             compare=compare,
             fail_under=fail_under or [],
             limit=limit,
-            seed=seed or 0,
+            seed=drawn_by,
             fresh=fresh,
             profile=profile,
             index=index,
@@ -129,7 +131,7 @@ def evaluate(
     elif drafts is not None:
         if out is None:
             raise typer.BadParameter("--make-questions needs --out, the file to write")
-        make_questions(drafts, out, seed=seed or 0, profile=profile, index=index, as_json=as_json)
+        make_questions(drafts, out, seed=drawn_by, profile=profile, index=index, as_json=as_json)
     elif corpus is not None and queries is not None and qrels is not None:
         measure_corpus(
             corpus=corpus, queries=queries, qrels=qrels, modes=mode or [], profile=profile, index=index, as_json=as_json
@@ -137,6 +139,10 @@ def evaluate(
     else:
         missing = [name for name, value in judged.items() if value is None]
         raise typer.BadParameter(f"--corpus, --queries and --qrels go together; not given: {', '.join(missing)}")
+
+
+def _given(options: Mapping[str, object]) -> set[str]:
+    return {name for name, value in options.items() if value is not None}
 
 
 def _one_kind(chosen: set[str], kinds: dict[str, dict[str, object]]) -> None:

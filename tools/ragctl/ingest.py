@@ -110,17 +110,10 @@ def ingest(
         raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
     asked = _as_last_time(asked, settings, context)
     _check_base_url(asked.base_url)
-    for pattern in (*asked.include, *asked.exclude):
-        _check_pattern(pattern)
+    _check_patterns(*asked.include, *asked.exclude)
     job = _Job(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
-        from knowledge.open.source import folder_of
-        from ragctl.watching import watch as keep_watching
-
-        local = [Path(path) for path in asked.paths if not is_address(path)]
-        if not local:
-            raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-        keep_watching(local, job.run, index=folder_of(settings.index_place))
+        _keep_watching(asked, settings, job)
     else:
         done = job.run()
         if done.emptied or (done.failed and (strict or not done.read)):
@@ -143,13 +136,24 @@ def _check_base_url(url: str) -> None:
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
 
 
-def _check_pattern(pattern: str) -> None:
+def _check_patterns(*patterns: str) -> None:
     from pathspec import GitIgnoreSpec
 
-    try:
-        GitIgnoreSpec.from_lines([pattern])
-    except ValueError as exc:
-        raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
+    for pattern in patterns:
+        try:
+            GitIgnoreSpec.from_lines([pattern])
+        except ValueError as exc:
+            raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
+
+
+def _keep_watching(asked: IngestRequest, settings: Settings, job: _Job) -> None:
+    from knowledge.open.source import folder_of
+    from ragctl.watching import watch
+
+    local = [Path(path) for path in asked.paths if not is_address(path)]
+    if not local:
+        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
+    watch(local, job.run, index=folder_of(settings.index_place))
 
 
 def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:

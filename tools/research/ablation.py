@@ -1,6 +1,6 @@
-"""What each constant of ``knowledge.search.late_interaction`` does: nDCG@10 on public question sets, with bootstrap
-intervals.
+"""What each constant of ``knowledge.search.late_interaction`` does.
 
+It is told as nDCG@10 on public question sets, with bootstrap intervals.
 ``python -m research.ablation DATA`` reads ``DATA/<set>/{corpus,queries}.jsonl`` and ``qrels.tsv`` and prints the table
 of docs/retrieval.md. It runs the formula on plain arrays (all cosines exact, no Chroma), a passage in its chunks as
 ingest cuts them, with one constant changed at a time. The first run reads every chunk with the model: some minutes.

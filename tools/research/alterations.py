@@ -175,7 +175,7 @@ def opposite(statement: str, _: Source, generator: random.Random) -> str | None:
 
 
 def quantifier(statement: str, _: Source, generator: random.Random) -> str | None:
-    """ "only" or "must" put in, taken out or exchanged."""
+    """An "only" or a "must" put in, taken out or exchanged."""
     changed = _changed(statement, _QUANTIFIED, _QUANTIFIERS.get, generator)
     if changed is not None:
         return changed.replace("  ", " ")

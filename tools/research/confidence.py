@@ -56,6 +56,7 @@ class Recorder:
     none: Confidence = field(default_factory=lambda: Confidence("Low", 0.0, ""))
 
     def __call__(self, said: ConfidenceInput, found: Proceed) -> Confidence:
+        """Keep the signals; the confidence does not matter here."""
         self.values = signals(said, found)
         return self.none
 
@@ -117,6 +118,7 @@ def told(cases: Sequence[Case], model: str, weights: Floats) -> str:
 
 
 def main(data: Path, cache: Path) -> None:
+    """Fit and print the weights of each model."""
     sets = {name: list(cases_of(data, cache, name)) for name in SETS}
     for model, shipped in WEIGHTS.items():
         used = [name for name in SETS if model == "quoted" or not name.startswith("covid")]

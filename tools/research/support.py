@@ -98,7 +98,7 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
     )
 
 
-def _signals(index: Index, item: Item, model: MiniLM) -> Mapping[str, float]:
+def _signals(index: Index, item: Item, _: MiniLM) -> Mapping[str, float]:
     """The signals of the product itself; ``Index.support`` makes chances of them."""
     looker = index._late_search
     assert looker is not None  # noqa: S101 - a fresh index has it

@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
@@ -101,5 +100,5 @@ def serve_forever(application: Gateway, listener: socket.socket, *, ready: Calla
     server.run()
 
 
-def _end(number: int, frame: Any) -> None:
+def _end(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt

@@ -53,7 +53,7 @@ def restore_logged(stack: Stack) -> str:
 
 
 def metrics_visible(stack: Stack) -> str:
-    """The answers of this examination are counted. (ListMetrics would know a new metric only 15 minutes later.)"""
+    """The answers of this examination are counted; ListMetrics would know a new metric only 15 minutes later."""
     variables = stack.configuration().get("Environment", {}).get("Variables", {})
     namespace = variables.get("POWERTOOLS_METRICS_NAMESPACE") or NAMESPACE
     dimensions = [

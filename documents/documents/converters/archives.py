@@ -104,8 +104,10 @@ class _Seen(Exception):
 
 
 def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
-    """Whether ``entry``, whatever its name, is read as XML up to its root element. No name is trusted, for mammoth
-    follows the relations between parts."""
+    """Whether ``entry``, whatever its name, is read as XML up to its root element.
+
+    No name is trusted, for mammoth follows the relations between parts.
+    """
 
     def root(_name: str, _attributes: object) -> None:
         raise _Seen

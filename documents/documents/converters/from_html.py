@@ -121,8 +121,11 @@ def _main_part(page: BeautifulSoup) -> Tag:
 
 
 def _is_read(button: Tag) -> bool:
-    """Whether the words on a button are part of the text: of a sentence ("Click the [Start] button"), or all of a
-    heading, which opens what is below it. Others only serve the page."""
+    """Whether the words on a button are part of the text.
+
+    They are in a sentence ("Click the [Start] button"), and where they are all of a heading, which opens what is below
+    it. Others only serve the page.
+    """
     inner, beside = button, _has_words_beside(button)
     while inner.parent is not None and inner.parent.name in _INLINE:
         inner = inner.parent

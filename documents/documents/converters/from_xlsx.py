@@ -106,7 +106,7 @@ def _shown(cell: Any) -> str:
 
 def _number(value: float, style: str) -> str:
     """As its format shows it: the decimals and the percent sign; thousands are not parted."""
-    pattern = _NOT_SHOWN.sub("", style.split(";")[0])
+    pattern = _NOT_SHOWN.sub("", style.split(";", maxsplit=1)[0])
     percent = "%" in pattern
     number = value * 100 if percent else value
     decimals = _DECIMALS.search(pattern)

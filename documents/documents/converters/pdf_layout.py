@@ -68,7 +68,7 @@ def title(pages: Sequence[Sequence[Line]], own: str) -> str:
     if own and _letters(own) in _letters("".join(line.text for line in first)):
         return own
     body = body_size([line for page in pages for line in page])
-    largest = max((line.size for line in first if any(char.isalpha() for char in line.text)), default=0.0)
+    largest = max((line.size for line in first if any(map(str.isalpha, line.text))), default=0.0)
     runs = groupby(first, key=lambda line: line.size == largest)
     found = next((" ".join(line.text for line in run) for largest_size, run in runs if largest_size), "")
     return found if largest >= HEADING_SCALE * body and _is_name(found) else own

@@ -35,10 +35,8 @@ def markdown(rows: Sequence[Row]) -> str:
     kept = [row for row in rows if any(cell.strip() for cell in row)]
     if not kept:
         return ""
-    width = max(map(len, kept))
-    filled = [column for column in range(width) if any(column < len(row) and row[column].strip() for row in kept)]
-    grid = [[one_line(row[column]) if column < len(row) else "" for column in filled] for row in kept]
-    if len(filled) == 1:
+    grid = _filled_columns(kept)
+    if len(grid[0]) == 1:
         return "\n".join(f"- {literal(cell)}" for (cell,) in grid)
     first = _header_row(grid)
     notes = [literal(_joined(row)) for row in grid[:first]]
@@ -47,6 +45,12 @@ def markdown(rows: Sequence[Row]) -> str:
     if sum(len(name) for row in rest for name, cell in zip(header, row, strict=True) if cell) > MAX_WRITTEN_CHARS:
         raise Unconvertible(f"becomes more than {MAX_WRITTEN_CHARS >> 20} MiB of text: shorten its header")
     return "\n\n".join([*notes, records(header, rest) if rest else literal(_joined(header))])
+
+
+def _filled_columns(rows: Sequence[Row]) -> list[list[str]]:
+    width = max(map(len, rows))
+    filled = [column for column in range(width) if any(column < len(row) and row[column].strip() for row in rows)]
+    return [[one_line(row[column]) if column < len(row) else "" for column in filled] for row in rows]
 
 
 @dataclass

@@ -110,7 +110,7 @@ class _Code(CodeBlock):
 
 
 def _role(
-    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Sequence[str] = ()
+    name: str, _raw: str, text: str, _line: int, _inliner: Any, _options: Any = None, _content: Sequence[str] = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """The title of a reference, else its target: ``:ref:`Words <label>```, ``:class:`~package.Name```."""
     text = nodes.unescape(text)

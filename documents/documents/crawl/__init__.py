@@ -89,5 +89,5 @@ def _lost(failed: tuple[Failure, ...]) -> frozenset[str]:
     return frozenset(path_name(failure.path, ".html") for failure in failed)
 
 
-def _silent(done: int, total: int | None) -> None:
+def _silent(_done: int, _total: int | None) -> None:
     return None

@@ -81,11 +81,13 @@ class Client:
         url: str,
         *,
         hop: Callable[[str], str] = lambda target: target,
-        conditions: Callable[[str], Mapping[str, str]] = lambda url: {},
+        conditions: Callable[[str], Mapping[str, str]] = lambda _: {},
         max_bytes: int | None = None,
     ) -> Reply:
-        """Fetch ``url``; ``hop`` says where a redirect's target is read (and raises when it is not), ``conditions``
-        what headers an address gets.
+        """Fetch ``url``.
+
+        ``hop`` says where a redirect's target is read (and raises when it is not), ``conditions`` what headers an
+        address gets.
 
         Raises:
             Trouble: there is no usable reply.

@@ -69,9 +69,11 @@ def _part(text: str, part: str, lines: str) -> str:
     if (first or last) and all(not number or (number.isdecimal() and len(number) < 9) for number in (first, last)):
         end = last if last or ":" in part or numbers else first
         return "\n".join(text.split("\n")[max(int(first or 1) - 1, 0) : int(end) if end else None])
-    if part:
-        name = re.escape(part)
-        start = re.search(rf"^.*(?:ANCHOR:\s*{name}|\[start:\s*{name}\]).*\n", text, re.MULTILINE)
-        stop = re.search(rf"^.*(?:ANCHOR_END:\s*{name}|\[end:\s*{name}\]).*", text, re.MULTILINE)
-        text = text[start.end() if start else 0 : stop.start() if stop else len(text)] if start else ""
-    return _MARKER.sub("", text)
+    return _MARKER.sub("", _anchored(text, re.escape(part)) if part else text)
+
+
+def _anchored(text: str, name: str) -> str:
+    """What is between the comments that mark the anchor ``name`` (a pattern)."""
+    start = re.search(rf"^.*(?:ANCHOR:\s*{name}|\[start:\s*{name}\]).*\n", text, re.MULTILINE)
+    stop = re.search(rf"^.*(?:ANCHOR_END:\s*{name}|\[end:\s*{name}\]).*", text, re.MULTILINE)
+    return text[start.end() : stop.start() if stop else len(text)] if start else ""

@@ -111,9 +111,9 @@ def _tag(
 
 def _leaf(name: str, rest: str, surroundings: Surroundings) -> str:
     if name in _ADDRESS:
-        return rest.split()[0] if rest else ""
+        return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
-        file = unquoted(rest.split()[0]) if rest else ""
+        file = unquoted(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := surroundings.included(file)):
             return taken
         named, _ = parameters(rest)

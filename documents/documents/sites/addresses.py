@@ -73,21 +73,21 @@ def _end(site: Site) -> str:
     return "" if site.kind == "docusaurus" and site.config.get("trailingSlash") is not True else "/"
 
 
-def _plain(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _plain(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     stated = said(meta, "permalink", "url")
     return stated if stated.startswith("/") else folder_or(page, _ANY, "")
 
 
-def _mkdocs(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _mkdocs(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     pretty = setting(site.config, "use_directory_urls", default=True) is not False
     return folder_or(page, _README, "/" if pretty else ".html")
 
 
-def _mdbook(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _mdbook(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     return "" if page.as_posix() == "SUMMARY.md" else folder_or(page, _README, ".html")
 
 
-def _nuxt(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _nuxt(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     stated = said(meta, "path")
     if stated.startswith("/"):
         return stated
@@ -95,11 +95,11 @@ def _nuxt(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     return made.rstrip("/") or "/"
 
 
-def _vitepress(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _vitepress(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     return folder_or(page, _INDEX, "" if site.config.get("cleanUrls") is True else ".html")
 
 
-def _sphinx(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _sphinx(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     return folder_or(page, _INDEX, ".html") if page.stem != "index" or page.parent.name else directory(page.parent)
 
 

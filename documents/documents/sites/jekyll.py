@@ -79,8 +79,8 @@ def _default(site: Site, path: PurePosixPath, kind: str) -> str:
     """The ``permalink`` that the configuration's ``defaults`` give pages of this kind in this place."""
     found = ""
     defaults = setting(site.config, "defaults")
-    for entry in defaults if isinstance(defaults, list) else ():
-        entry = entry if isinstance(entry, dict) else {}
+    for stated in defaults if isinstance(defaults, list) else ():
+        entry = stated if isinstance(stated, dict) else {}
         place, wanted = text(entry, "scope", "path").strip("/"), text(entry, "scope", "type")
         if wanted in ("", kind) and (not place or path.is_relative_to(place)):
             found = text(entry, "values", "permalink") or found

@@ -11,8 +11,11 @@ _NUXT = re.compile(r"\d+\.[a-z]")
 
 
 def kind_of(root: Path) -> str:
-    """``hugo`` for ``_index.md``, ``jekyll`` for ``_posts`` and ``_docs``, ``mdbook`` for ``SUMMARY.md``, ``nuxt`` for
-    folders like ``1.guide``, ``sphinx`` for a tree of contents in ``index.rst``; else ``""``."""
+    """The kind of site that names show; ``""`` where none does.
+
+    ``hugo`` for ``_index.md``, ``jekyll`` for ``_posts`` and ``_docs``, ``mdbook`` for ``SUMMARY.md``, ``nuxt`` for
+    folders like ``1.guide``, ``sphinx`` for a tree of contents in ``index.rst``.
+    """
     folders = [root, *_folders(root)]
     if any((folder / "_index.md").is_file() for folder in folders):
         return "hugo"

@@ -134,8 +134,10 @@ class LlmError(RagError):
 
 
 class LlmFailed(LlmError):
-    """One call was refused, or its answer cannot be read. A chat model asks the next model then, and is unavailable
-    where no one is left."""
+    """One call was refused, or its answer cannot be read.
+
+    A chat model asks the next model then, and is unavailable where no one is left.
+    """
 
 
 class LlmUnavailable(LlmError):

@@ -1,4 +1,4 @@
-"""The pipeline: slots in a fixed order, each timed in one place: run(question) = finish(generate(prepare(question)))"""
+"""The pipeline: run(question) = finish(generate(prepare(question)))."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _post_query_for_events(call: Call) -> Response:
     events = Events(
         begin=b"",
         told=lambda told: _told(told, rendered=rendered),
-        end=lambda answer, said: event((rendered_reply if rendered else query_reply)(answer), "answer"),
+        end=lambda answer, _: event((rendered_reply if rendered else query_reply)(answer), "answer"),
         failure=lambda failure: event(failure.body, "error"),
         refusal=_refusal,
     )

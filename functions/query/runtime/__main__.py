@@ -12,7 +12,7 @@ def main() -> int:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     first = [task, f"/opt/python/lib/{version}/site-packages", "/opt/python"]
     last = [os.environ.get("LAMBDA_RUNTIME_DIR", "/var/runtime")]  # boto3, and the hooks' registry
-    here = os.path.dirname(os.path.abspath(__file__))  # Python puts a script's folder first
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (as Python puts a script's folder first)
     sys.path[:] = [*first, *(path for path in sys.path if path not in {*first, *last, here}), *last]
 
     from runtime import logs

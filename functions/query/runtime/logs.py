@@ -15,6 +15,7 @@ class JsonLine(logging.Formatter):
     """A record as one line, with the names that Lambda reads: timestamp and level."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The line, without a line's end."""
         told = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname,

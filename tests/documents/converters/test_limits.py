@@ -85,7 +85,7 @@ def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(parser: WorkSheetParser, row: object) -> object:
         count[0] += 1
-        return parse(parser, row)
+        return parse(parser, row)  # type: ignore[arg-type]
 
     monkeypatch.setattr(WorkSheetParser, "parse_row", counted)
     return count

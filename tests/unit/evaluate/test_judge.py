@@ -84,7 +84,7 @@ def test_right_is_the_gold_or_without_one_the_expected_document() -> None:
 
 def test_gold_in_a_citation_mark_is_not_said() -> None:
     result = told("q", "See [0]", cites=["supported"])
-    result.reply["citations"][0]["raw"] = "[0]"  # type: ignore[index]
+    result.reply["citations"][0]["raw"] = "[0]"
 
     assert one({"answer": "0", "answerable": True}, result).contained is False
 

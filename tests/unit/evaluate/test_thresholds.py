@@ -65,4 +65,4 @@ def test_good_is_what_keeps_most_of_the_others_out() -> None:
     assert Errors(0.5, None, 0.2).good
     assert not Errors(0, 0.51, 0.0).good
     assert not Errors(0, 0.1, 0.21).good
-    assert (Errors(0.1, 0.4, 0.2).loss, Errors(0.1, None, 0.2).loss) == (pytest.approx(0.4), pytest.approx(0.3))
+    assert (Errors(0.1, 0.4, 0.2).loss, Errors(0.1, None, 0.2).loss) == (pytest.approx(0.4), pytest.approx(0.3))  # type: ignore[comparison-overlap]

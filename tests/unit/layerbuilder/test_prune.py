@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -111,7 +110,7 @@ def test_metadata_and_legal_texts_stay_and_the_installer_s_papers_go(tmp_path: P
 def test_a_link_is_unlinked_and_what_it_names_stays(tmp_path: Path) -> None:
     outside = layer(tmp_path / "outside", {"a.txt": 5})
     root = layer(tmp_path / "layer", {"keep.py": 1})
-    os.symlink(outside, root / "linked")
+    (root / "linked").symlink_to(outside)
     prune(root, rules(tmp_path, remove("linked"), NO_STUB))
     assert not (root / "linked").is_symlink()
     assert (outside / "a.txt").read_bytes() == b"xxxxx"
@@ -119,7 +118,7 @@ def test_a_link_is_unlinked_and_what_it_names_stays(tmp_path: Path) -> None:
 
 def test_tree_bytes_counts_what_a_link_names(tmp_path: Path) -> None:
     root = layer(tmp_path / "layer", {"a.so": 30, "b/c.so": 12})
-    os.symlink(root / "a.so", root / "again.so")
+    (root / "again.so").symlink_to(root / "a.so")
     assert tree_bytes(root) == 72
 
 

@@ -52,7 +52,7 @@ def test_a_package_weighs_what_its_code_libraries_and_metadata_weigh(build: Path
 
 def test_a_link_weighs_what_it_names(tmp_path: Path) -> None:
     put(tmp_path, {"python/a/x.so": 10})
-    os.symlink(tmp_path / "python" / "a" / "x.so", tmp_path / "python" / "a" / "y.so")
+    (tmp_path / "python/a/y.so").symlink_to(tmp_path / "python/a/x.so")
     assert sizes.weigh(tmp_path).total() == 20
 
 

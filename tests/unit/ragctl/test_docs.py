@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from ragctl.docs import openapi
+from ragctl.openapi import openapi
 
 BODY = {"413": "body_too_large", "415": "unsupported_media_type"}
 QUERY = "invalid_json invalid_query empty_query query_too_long unsafe_query invalid_parameter"

@@ -57,7 +57,7 @@ def request(
         **headers,
     }
     got: list[Any] = []
-    chunks = Gateway(function, clock=lambda: 100.0)(asked, lambda status, headers: got.extend((status, dict(headers))))
+    chunks = Gateway(function, clock=lambda: 100.0)(asked, lambda status, headers: got.extend((status, dict(headers))))  # type: ignore[arg-type, return-value]
     return Got(got[0], got[1], b"".join(chunks), log.getvalue())
 
 

@@ -28,8 +28,11 @@ def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackLog:
-    """``embed`` gives a question's unit vector in the index's own space; ``now`` gives Unix seconds; ``cache`` is
-    where an answer that somebody votes against is evicted from."""
+    """Keeps votes on answers.
+
+    ``embed`` gives a question's unit vector in the index's own space; ``now`` gives Unix seconds; ``cache`` is where an
+    answer that somebody votes against is evicted from.
+    """
 
     store: FeedbackStore
     cache: AnswerCache | None

@@ -167,8 +167,10 @@ class GrowingAnswer:
         listen(Delta(new))
 
     def _may_tell(self, words: str, text: str) -> bool:
-        """Whether ``words`` (of the last blocks; ``text`` is all) are neither the decline, nor may become it, nor a
-        leak."""
+        """Whether ``words`` are neither the decline, nor may become it, nor a leak.
+
+        They are those of the last blocks; ``text`` is all.
+        """
         self._silent = self._silent or self._leaks(words[-2 * TAIL :]) or self._leaks(text[-TAIL:])
         if not self._told:
             self._silent = self._silent or begins_with_decline(words, self._decline)

@@ -62,9 +62,9 @@ class Element:
 
 
 VOID: Mapping[str, Callable[[Tag, int], Node]] = {
-    "br": lambda tag, line: t.Break(hard=True),
-    "hr": lambda tag, line: t.Ruler(line=line),
-    "img": lambda tag, line: t.Text(tag.attributes.get("alt", "")),
+    "br": lambda _tag, _line: t.Break(hard=True),
+    "hr": lambda _, line: t.Ruler(line=line),
+    "img": lambda tag, _: t.Text(tag.attributes.get("alt", "")),
 }
 """What holds nothing, and what it is in a line."""
 

@@ -42,26 +42,38 @@ def without_idle(
     """
     held, idle = {id(cite) for unit in left for cite in written(unit)}, dict[int, t.Cite]()
     for unit, one in zip(units, borne, strict=True):
-        best = max((bearing.chance for bearing in one.each), default=0.0)
-        for cite in written(unit):
-            bears = _chance(cite, one) >= PARTIAL or _grade(one.own or 0.0) > _grade(best)
-            recited = unit.cites and (one.own or 0.0) < PARTIAL and best >= SUPPORTED  # its place is another one's
-            if bears or recited:
-                held.add(id(cite))
-            else:
-                idle[id(cite)] = cite
-        drawn = [cite for cite in unit.cites if not cite.written]  # found by the words of what they stand behind
-        idle |= {id(cite): cite for cite in drawn if _chance(cite, one) < PARTIAL}
-    every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
-    stray = {id(cite): cite for cite in every if id(cite) not in held | idle.keys()}
-    if stray and not left:
-        chunks = dict.fromkeys(number for cite in stray.values() for number in cite.among)
-        all_borne = index.support([Claim(unit.claim, ()) for unit in units], list(chunks))
-        idle |= {key: cite for key, cite in stray.items() if all(_chance(cite, one) < PARTIAL for one in all_borne)}
+        here = _idle(unit, one)
+        idle |= here
+        held |= {id(cite) for cite in written(unit)} - here.keys()
+    if not left:
+        every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
+        stray = [cite for cite in every if id(cite) not in held | idle.keys()]
+        idle |= {id(cite): cite for cite in _idle_everywhere(stray, units, index)}
     gone = idle.keys() - held
     if not gone:
         return KeptCitations(tree)
     return KeptCitations(mapped(tree, lambda run: _without(run, gone)), sum(idle[key].written for key in gone))
+
+
+def _idle(unit: Unit, one: SupportVerdict) -> dict[int, t.Cite]:
+    drawn = [cite for cite in unit.cites if not cite.written]  # found by the words of what they stand behind
+    idle = [cite for cite in written(unit) if not _is_needed(cite, unit, one)]
+    idle += [cite for cite in drawn if _chance(cite, one) < PARTIAL]
+    return {id(cite): cite for cite in idle}
+
+
+def _is_needed(cite: t.Cite, unit: Unit, one: SupportVerdict) -> bool:
+    own, best = one.own or 0.0, max((bearing.chance for bearing in one.each), default=0.0)
+    bears = _chance(cite, one) >= PARTIAL or _grade(own) > _grade(best)
+    return bears or (bool(unit.cites) and own < PARTIAL and best >= SUPPORTED)  # the latter: its place is another one's
+
+
+def _idle_everywhere(stray: Sequence[t.Cite], units: Sequence[Unit], index: OpenIndex) -> list[t.Cite]:
+    if not stray:
+        return []
+    chunks = dict.fromkeys(number for cite in stray for number in cite.among)
+    borne = index.support([Claim(unit.claim, ()) for unit in units], list(chunks))
+    return [cite for cite in stray if all(_chance(cite, one) < PARTIAL for one in borne)]
 
 
 def written(unit: Unit) -> list[t.Cite]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag.answer.forms import CitationForm
 
@@ -79,7 +79,7 @@ def _inline(state: StateCore) -> None:
                 state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def _marking(form: CitationForm):  # type: ignore[no-untyped-def]  # markdown-it's own type is of its rules alone
+def _marking(form: CitationForm) -> Any:  # markdown-it's own type is of its rules alone
     def mark(state: StateInline, silent: bool) -> bool:
         if state.src[state.pos] not in form.opens:
             return False

@@ -35,8 +35,11 @@ def escalated(answer: Answer) -> Routing | None:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceRouter:
-    """Where nothing was found the knowledge base lacks something. A person should answer what the model declined, what
-    cites no source that was found, and what is below ``escalate_below`` (0..100). The rest goes back as it is."""
+    """Where an answer goes.
+
+    Where nothing was found the knowledge base lacks something. A person should answer what the model declined, what
+    cites no source that was found, and what is below ``escalate_below`` (0..100). The rest goes back as it is.
+    """
 
     escalate_below: float = ESCALATE_BELOW
 

@@ -18,8 +18,11 @@ class ClosestReply(Reply):
 
 
 class RenderedReply(QueryReply):
-    """An answer as a page shows it. ``rendered`` is the answer as nodes, each a string or an object with ``tag`` and
-    ``children``, one a block; ``closest`` is empty unless it is a decline."""
+    """An answer as a page shows it.
+
+    ``rendered`` is the answer as nodes, each a string or an object with ``tag`` and ``children``, one a block;
+    ``closest`` is empty unless it is a decline.
+    """
 
     rendered: list[Any]
     closest: list[ClosestReply]
@@ -60,8 +63,11 @@ class RenderedChunkReply(ChunkReply):
 
 
 class SuggestionsReply(Reply):
-    """What a page begins with: questions that the index answers, up to six, and the words of whoever runs it, each
-    ``""`` where it gave none. ``name`` is who answers."""
+    """What a page begins with.
+
+    Questions that the index answers, up to six, and the words of whoever runs it, each ``""`` where it gave none.
+    ``name`` is who answers.
+    """
 
     questions: list[str]
     name: str

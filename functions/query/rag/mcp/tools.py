@@ -109,10 +109,10 @@ class _Tool:
 def server(knowledge: Knowledge, *, profile: str, tell: Callable[[Exception], str]) -> Server:
     """The MCP server over ``knowledge``; ``tell`` words an error for the caller."""
     methods: dict[str, Method] = {
-        "tools/list": lambda params: {"tools": _tools()},
+        "tools/list": lambda _: {"tools": _tools()},
         "tools/call": lambda params: _call(knowledge, params, tell),
-        "resources/list": lambda params: {"resources": []},
-        "resources/templates/list": lambda params: {"resourceTemplates": [_TEMPLATE]},
+        "resources/list": lambda _: {"resources": []},
+        "resources/templates/list": lambda _: {"resourceTemplates": [_TEMPLATE]},
         "resources/read": lambda params: _read(knowledge, params, tell),
     }
     info = {"name": "serverless-rag", "title": f"Documents ({profile})", "version": VERSION}

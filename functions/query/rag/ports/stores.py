@@ -79,8 +79,10 @@ class FeedbackStore(Protocol):
         ...
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Whether votes against responses of this cache key stand that were given at ``since`` or later: one of a
-        session, or those of anonymous voters on responses of ``HOURS_AGAINST`` different hours."""
+        """Whether votes against responses of this cache key stand that were given at ``since`` or later.
+
+        One of a session does, or those of anonymous voters on responses of ``HOURS_AGAINST`` different hours.
+        """
         ...
 
 

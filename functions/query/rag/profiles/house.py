@@ -45,6 +45,7 @@ class Knobs(EvidenceKnobs):
 
     @property
     def prompt_words(self) -> Mapping[str, str]:
+        """What is put in the place of the prompt's ``{about}``."""
         name = self.assistant_name
         return {"about": f"You are the assistant of {name}. " if name else ""}
 

@@ -66,6 +66,10 @@ def same_source(name: str) -> str:
     return bare.casefold()
 
 
+def _is_seen(address: str) -> bool:
+    return address != "" and address.isprintable() and not {" ", "\\"} & set(address)
+
+
 def address_key(address: str) -> str | None:
     """Equal for two spellings of one address; None for what no link may lead to.
 
@@ -74,7 +78,7 @@ def address_key(address: str) -> str | None:
     and in escapes of characters that need none. Nothing else is overlooked: the host, a user before it, the path and
     the query are the same to the letter. What holds a blank, a backslash or a character that is not seen is none.
     """
-    if not address or not address.isprintable() or {" ", "\\"} & set(address):
+    if not _is_seen(address):
         return None
     if address[:4].lower() == "www.":
         address = f"//{address}"

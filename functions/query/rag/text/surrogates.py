@@ -1,4 +1,4 @@
-"""Lone surrogates: legal in JSON (``"\\ud800"``), but no encoder takes them."""
+r"""Lone surrogates: legal in JSON (``"\ud800"``), but no encoder takes them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain
 
 from rag.find.pack.tokens import cut_to
 from rag.text.stems import content_stems, stems
@@ -25,20 +26,24 @@ def paragraphs(passages: Sequence[Passage], question: str, without: Container[in
 
     Of equals the better ranked one; nothing of the passages at the places ``without``.
     """
-    places = (place for place in range(len(passages)) if place not in without)
-    found = [excerpt for place in places for excerpt in _split(passages[place].text, place)]
+    read = [_split(passage.text, place) for place, passage in enumerate(passages) if place not in without]
+    found = [*chain.from_iterable(read)]
     words = [set(stems(excerpt.text)) for excerpt in found]
-    frequency = Counter(stem for held in words for stem in held)
+    frequency = Counter(chain.from_iterable(words))
     left = {stem: math.log(1 + len(found) / frequency[stem]) for stem in content_stems(question) if frequency[stem]}
     chosen: list[int] = []
     for _ in range(2):
-        gains = [sum(weight for stem, weight in left.items() if stem in held) for held in words]
+        gains = [_gain(held, left) for held in words]
         best = max(range(len(found)), key=lambda i: (gains[i], -i), default=None)
         if best is None or (chosen and not gains[best]):
             break
         chosen.append(best)
         left = {stem: weight for stem, weight in left.items() if stem not in words[best]}
     return tuple(found[i] for i in chosen)
+
+
+def _gain(held: Container[str], left: Mapping[str, float]) -> float:
+    return sum(weight for stem, weight in left.items() if stem in held)
 
 
 def _split(text: str, place: int) -> Iterator[Quote]:

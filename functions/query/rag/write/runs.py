@@ -82,8 +82,10 @@ class Units:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """Runs from unit ``first`` to unit ``last``, both included; ``chars`` of each with its lead, what it ``covers``
-    (shape (runs, m)) and what it is ``worth``."""
+    """Runs from unit ``first`` to unit ``last``, both included.
+
+    ``chars`` counts those of each with its lead; it ``covers`` (shape (runs, m)) so much and is ``worth`` so much.
+    """
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 from knowledge.build.keeping import held_by, is_below, owned_elsewhere
 from knowledge.build.reading import KnownReadings
+from knowledge.build.stored import chunk_of, storable
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.seed import split_seed
@@ -72,8 +72,10 @@ class Plan:
     emptied: tuple[Failure, ...] = ()
 
     def without(self, errors: Mapping[str, str], previous: Previous) -> Plan:
-        """The plan with the documents of these doc_ids, each with what is wrong with it, as they were before, if they
-        were there."""
+        """The plan with the documents of these doc_ids as they were before, if they were there.
+
+        ``errors`` tells of each doc_id what is wrong with it.
+        """
         paths = {source.doc_id: source.path for source in self.sources}
         again = [doc_id for doc_id in errors if doc_id in previous.sources and doc_id not in self.kept]
         return replace(
@@ -112,37 +114,27 @@ def plan(
     Raises:
         SourceUnreadable: two documents have the same doc_id.
     """
-    free: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for key, numbers in previous.numbers.items():
-        free[key] = sorted(numbers, reverse=True)
-    stored = list(_distinct(map(_storable, documents)))
+    free = _free(previous)
+    stored = list(_distinct(map(storable, documents)))
     theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     chunks: list[Chunk] = []
     sources: list[Source] = []
     errors: dict[str, Failure] = {}
     next_number = previous.next_number
-    for given, document, pieces in zip(
+    for given, document, cut in zip(
         documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), stored), strict=True
     ):
-        if owner := theirs.get(document.doc_id):
-            pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now"
+        owner = theirs.get(document.doc_id)
+        pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now" if owner else cut
         if isinstance(pieces, str):
             errors[document.doc_id] = Failure(document.path, pieces)
             continue
-        for index, piece in enumerate(pieces):
-            if known := free[document.doc_id, piece.text]:
-                number = known.pop()
-            else:
-                number, next_number = next_number, next_number + 1
-            chunks.append(_chunk(document, number, piece, index, len(pieces)))
+        made, next_number = _numbered(document, pieces, free, next_number)
+        chunks += made
         sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(pieces)))
     read = {source.doc_id for source in sources}
-    stays = [
-        source
-        for source in previous.sources.values()
-        if source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
-    ]
+    stays = [source for source in previous.sources.values() if _stays(source, errors, read, lost)]
     there = read | {source.doc_id for source in stays}
     others = (source for source in previous.sources.values() if source.doc_id not in there)
     held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in chunks})
@@ -155,6 +147,31 @@ def plan(
         failed=tuple(errors.values()),
         emptied=said,
     )
+
+
+def _free(previous: Previous) -> dict[tuple[str, str], list[int]]:
+    free: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for key, numbers in previous.numbers.items():
+        free[key] = sorted(numbers, reverse=True)
+    return free
+
+
+def _numbered(
+    document: Document, pieces: Sequence[Piece], free: Mapping[tuple[str, str], list[int]], next_number: int
+) -> tuple[list[Chunk], int]:
+    """The chunks of ``document``, which take what is ``free`` of its numbers, and the next number."""
+    chunks = []
+    for index, piece in enumerate(pieces):
+        if known := free[document.doc_id, piece.text]:
+            number = known.pop()
+        else:
+            number, next_number = next_number, next_number + 1
+        chunks.append(chunk_of(document, number, piece, index, len(pieces)))
+    return chunks, next_number
+
+
+def _stays(source: Source, errors: Container[str], read: Container[str], lost: Collection[str]) -> bool:
+    return source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
 
 
 def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
@@ -200,47 +217,3 @@ def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cu
         )
     except Exception as exc:  # noqa: BLE001 - the other documents go on
         return f"cannot be cut into chunks: {unexpected(exc)}"
-
-
-def _chunk(document: Document, number: int, piece: Piece, index: int, count: int) -> Chunk:
-    return Chunk(
-        number=number,
-        text=piece.text,
-        title=document.title,
-        section=piece.section,
-        doc_id=document.doc_id,
-        category=document.category,
-        source_org=document.source_org,
-        source_urls=document.source_urls,
-        source_type=document.source_type,
-        jurisdiction=document.jurisdiction,
-        last_updated=document.last_updated,
-        dated=document.dated,
-        chunk_index=index,
-        chunk_count=count,
-        path=document.path,
-        url=_address(document, piece.anchor),
-        extra=document.extra,
-    )
-
-
-def _address(document: Document, anchor: str) -> str:
-    """The section's own address, where it is known how its site makes them."""
-    known = document.url and document.anchors and "#" not in document.url
-    return f"{document.url}#{quote(anchor)}" if known and anchor else document.url
-
-
-def _storable(document: Document) -> Document:
-    """The document without lone surrogates (JSON escapes and odd file names give them): they are not UTF-8."""
-    texts = {f.name: getattr(document, f.name) for f in fields(document) if f.name != "digest"}
-    changed: dict[str, Any] = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
-    return replace(
-        document,
-        **changed,
-        source_urls=tuple(map(_utf8, document.source_urls)),
-        extra={_utf8(key): _utf8(value) if isinstance(value, str) else value for key, value in document.extra.items()},
-    )
-
-
-def _utf8(text: str) -> str:
-    return text.encode(errors="replace").decode()

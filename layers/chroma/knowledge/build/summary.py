@@ -55,6 +55,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
+        """Since it was made."""
         return time.perf_counter() - self._started
 
 

@@ -5,7 +5,6 @@ A process that is killed at any moment leaves the index that there was, and so d
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import sqlite3
@@ -177,5 +176,5 @@ def switch(target: Path, manifest: Manifest) -> None:
     with telling_unwritten(target):
         new.write_text(dumps(manifest), encoding="utf-8")
         flush(new)
-        os.replace(new, target / MANIFEST_NAME)
+        new.replace(target / MANIFEST_NAME)
     flush_names(target)

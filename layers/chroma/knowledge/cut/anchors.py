@@ -111,7 +111,7 @@ def _with_underscore(slug: str, used: dict[str, int]) -> str:
 
 
 def _with_number(slug: str, used: dict[str, int]) -> str:
-    """docutils names a heading without a free name "id1", "id2"."""
+    """What docutils names a heading without a free name: "id1", "id2"."""
     count = 1
     while not slug or slug in used:
         slug, count = f"id{count}", count + 1

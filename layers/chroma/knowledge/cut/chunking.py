@@ -161,7 +161,8 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
     heading = source.text[section.start : section.body].strip()
     own = _has_own_text(source, section)
     whole = carried + source.text[section.start : _end(deeper[-1] if deeper else section)].strip()
-    if (own or any(_has_text(source, part) for part in deeper)) and len(whole) <= max_chars:
+    says = own or any(map(partial(_has_text, source), deeper))
+    if says and len(whole) <= max_chars:
         yield Piece(label, whole, section.anchor)
         deeper, carried = [], ""
     elif own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from knowledge.cut.boundaries import CODE, LINES, Source, Unit
@@ -43,6 +43,10 @@ class _Draft:
         self.end, self.closer = unit.end, unit.closer
         self.heading_only = self.heading_only and unit.kind == "heading"
 
+    def waits_for(self, unit: Unit) -> bool:
+        """Whether a heading goes with the beginning of ``unit``."""
+        return self.heading_only and unit.kind not in _WHOLE
+
 
 class Packer:
     """Packs units of ``source`` into texts of at most ``max_chars`` with at most ``overlap`` characters repeated."""
@@ -69,10 +73,8 @@ class Packer:
                 draft.add(unit)
                 continue
             fits_alone = len(unit) <= self.max_chars
-            if draft and fits_alone and not (draft.heading_only and unit.kind not in _WHOLE):
-                if self._says_something(draft):
-                    yield self._text(draft)
-                    floor = draft.floor
+            if draft and fits_alone and not draft.waits_for(unit):
+                floor = yield from self._finished(draft, floor)
                 draft = None
             if fits_alone and draft is None:
                 draft = self._begin(unit, prefix, floor)
@@ -81,18 +83,26 @@ class Packer:
                 todo += reversed(self.source.parts(unit))
                 continue
             else:
-                if draft and not (draft.heading_only and self._room(draft, unit) > self.max_chars // 4):
-                    if self._says_something(draft):
-                        yield self._text(draft)
-                        floor = draft.floor
+                if draft and not self._takes_part(draft, unit):
+                    floor = yield from self._finished(draft, floor)
                     draft = None
                 draft = draft or self._begin(unit, prefix, floor)
                 head, rest = self.source.at_word(unit, self._room(draft, unit))
                 draft.add(head)
                 todo += rest
             prefix = ""
-        if draft and self._says_something(draft):
-            yield self._text(draft)
+        if draft:
+            yield from self._finished(draft, floor)
+
+    def _finished(self, draft: _Draft, floor: int) -> Generator[str, None, int]:
+        """The text of ``draft``, if it says something; returns the floor of what follows."""
+        if not self._says_something(draft):
+            return floor
+        yield self._text(draft)
+        return draft.floor
+
+    def _takes_part(self, draft: _Draft, unit: Unit) -> bool:
+        return draft.heading_only and self._room(draft, unit) > self.max_chars // 4
 
     def _says_something(self, draft: _Draft) -> bool:
         """False for an overlap followed by marks alone, such as the empty line of a quote in Markdown."""

@@ -45,12 +45,12 @@ type OnFiles = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a read found. What ``failed`` names is not among the documents; ``warnings`` are caveats about those that
-    are, and links that were not followed.
+    """What a read found.
 
-    ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be read: what an
-    index holds of them, or of what is below them, is as good as it was. ``emptied`` are files without text and folders
-    without files, by path: perhaps only for a moment. ``skipped`` counts the files that nobody asked
+    What ``failed`` names is not among the documents; ``warnings`` are caveats about those that are, and links that were
+    not followed. ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be
+    read: what an index holds of them, or of what is below them, is as good as it was. ``emptied`` are files without
+    text and folders without files, by path: perhaps only for a moment. ``skipped`` counts the files that nobody asked
     for by suffix, ``left_out`` the documents that are not to be read by the reason. ``site_title`` is what their site
     is called, where a caller knows it.
     """

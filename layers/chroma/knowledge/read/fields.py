@@ -80,23 +80,7 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
     own: dict[str, object] = {}
     for key, value in meta.items():
         own.setdefault(_name(str(key)), value)
-    texts: dict[str, str] = {}
-    aliased: dict[str, str] = {}
-    urls: tuple[str, ...] = ()
-    extra: dict[str, Scalar] = {}
-    for key, value in meta.items():
-        name = _name(str(key))
-        if name == "source_urls":
-            urls = _urls(value)
-        elif name in _TEXTS:
-            texts[name] = _text(value)
-        elif name == "id":
-            aliased["doc_id"] = _text(value)
-        elif name not in _NOT_EXTRA and (scalar := _scalar(value)) is not None:
-            extra[str(key).strip()] = scalar
-            if name in _ALIASES:
-                aliased.setdefault(_ALIASES[name], _text(value))
-    known = aliased | {name: text for name, text in texts.items() if text}
+    known, urls, extra = _sorted(meta)
     source = known.get("source_org", "")
     if is_web(source):  # "source: https://..." names a page, not an organisation
         known["source_org"] = ""
@@ -115,6 +99,27 @@ def fields(meta: Mapping[Any, Any]) -> Fields:
         publish=next(filter(None, (_text(joined.get(name)) for name in _PUBLISHED)), ""),
         extra=extra,
     )
+
+
+def _sorted(meta: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...], dict[str, Scalar]]:
+    """The texts by their field, the addresses of sources, and what has no field."""
+    texts: dict[str, str] = {}
+    aliased: dict[str, str] = {}
+    urls: tuple[str, ...] = ()
+    extra: dict[str, Scalar] = {}
+    for key, value in meta.items():
+        name = _name(str(key))
+        if name == "source_urls":
+            urls = _urls(value)
+        elif name in _TEXTS:
+            texts[name] = _text(value)
+        elif name == "id":
+            aliased["doc_id"] = _text(value)
+        elif name not in _NOT_EXTRA and (scalar := _scalar(value)) is not None:
+            extra[str(key).strip()] = scalar
+            if name in _ALIASES:
+                aliased.setdefault(_ALIASES[name], _text(value))
+    return aliased | {name: text for name, text in texts.items() if text}, urls, extra
 
 
 def left_out(stated: Fields, today: date) -> str:

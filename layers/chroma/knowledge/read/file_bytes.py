@@ -23,7 +23,7 @@ def file_bytes(path: Path) -> bytes:
             if not stat.S_ISREG(before.st_mode):
                 raise ValueError("is not a regular file")
             data = file.read()
-            after = os.stat(path)
+            after = path.stat()
             if _moment(before) == _moment(after) and len(data) == after.st_size:
                 return data
     raise OSError("it changes while it is read; run the command again when it is written")

@@ -200,15 +200,23 @@ def _single(
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             body = loading.site.as_read(body, found, meta)
-    title = fields.title or ("" if plain else _first_heading(body)) or title_of(_place(found))
+    title = _title(found, fields, "" if plain else body)
     if not plain:
         body = with_preamble(fields, body)
     if not body.strip():
         return LeftOut(shown, "has front matter but no text" if text.strip() else "holds no text", empty=True)
-    url = found.url or (loading.site.address(found, meta) if loading.site else "") or fields.url
+    url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*caveats, problem) if problem else caveats
     return Entry(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
+
+
+def _title(found: FoundFile, fields: Fields, markdown: str) -> str:
+    return fields.title or _first_heading(markdown) or title_of(_place(found))
+
+
+def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:
+    return found.url or (site.address(found, meta) if site else "")
 
 
 def _place(found: FoundFile) -> str:

@@ -114,4 +114,6 @@ def of_programs(folder: Path, beside: Sequence[str]) -> str:
         return "templates"
     marks = BUILD_OUTPUT.get(folder.name, ())
     by_name = "" in marks or not set(marks).isdisjoint(beside)
-    return "build output" if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS) else ""
+    if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS):  # noqa: PTH110 (Path's raises)
+        return "build output"
+    return ""

@@ -80,7 +80,9 @@ class Sides:
         number_of: Callable[[str], int] = number_in,
         columns: Columns | None = None,
     ) -> None:
-        """``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids; ``columns``
+        """Check that the parts belong together.
+
+        ``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids; ``columns``
         answer filters in Chroma's place.
 
         Raises:

@@ -152,9 +152,11 @@ def _among(wanted: Iterable[Scalar]) -> Callable[[Scalar], bool]:
 
 
 def _as_stored(value: Scalar) -> Mapping[type, Scalar]:
-    """``value`` as Chroma 1.5.9 compares it with stored values of each type that it compares it with at all: text with
-    text, booleans with booleans, numbers with numbers. Of a fraction whole numbers see only what is before the point
-    (``rag.ask.query.where`` makes up for that)."""
+    """``value`` as Chroma 1.5.9 compares it with stored values of each type that it compares it with at all.
+
+    It compares text with text, booleans with booleans, numbers with numbers. Of a fraction whole numbers see only what
+    is before the point (``rag.ask.query.where`` makes up for that).
+    """
     if isinstance(value, str | bool):
         return {type(value): value}
     return {float: float(value), int: math.trunc(max(-_INT64, min(_INT64 - 1, value)))}

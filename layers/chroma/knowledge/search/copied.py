@@ -69,18 +69,25 @@ def copied(own: Sequence[str], place: Place) -> Fidelity:
     known = place.around.union(place.keys)
     if 1 - sum(key not in known for key in own) / len(own) < LEANS:  # told without aligning, which costs ten times it
         return Fidelity.REWORDED
-    blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
-    at = {here + step: there + step for there, here, size in blocks for step in range(size)}
+    at = _aligned(own, place)
     strange = [n for n, key in enumerate(own) if n not in at and key not in place.around]
     if not at or 1 - len(strange) / len(own) < LEANS:
         return Fidelity.REWORDED
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
-    if any(_changes(own, n, at, len(place.keys)) for n in strange):
-        return Fidelity.CHANGED
-    if any(NOT in place.keys[first:end] for first, end in gaps[1:-1]):
+    if _left_out_a_not(place, gaps) or any(_changes(own, n, at, len(place.keys)) for n in strange):
         return Fidelity.CHANGED
     whole = not strange and all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
     return Fidelity.SAME if whole else Fidelity.REWORDED
+
+
+def _aligned(own: Sequence[str], place: Place) -> dict[int, int]:
+    """Where in ``place`` each word stands that was taken from there."""
+    blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
+    return {here + step: there + step for there, here, size in blocks for step in range(size)}
+
+
+def _left_out_a_not(place: Place, gaps: Sequence[tuple[int, int]]) -> bool:
+    return any(NOT in place.keys[first:end] for first, end in gaps[1:-1])
 
 
 def _moved(own: Sequence[str], place: Place, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> bool:

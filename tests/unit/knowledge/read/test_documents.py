@@ -12,7 +12,7 @@ import pytest
 
 from knowledge.model.errors import SourceUnreadable
 from knowledge.model.values import Document, Failure
-from knowledge.read import corpus, frontmatter, loading
+from knowledge.read import corpus, frontmatter
 from knowledge.read.documents import Loading, Reading, Selection, read
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -379,7 +379,7 @@ def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypat
     def fields(meta: dict[str, object]) -> frontmatter.Fields:
         return frontmatter.Fields(title=meta.get("title", "").upper())  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(loading.frontmatter, "fields", fields)
+    monkeypatch.setattr(frontmatter, "fields", fields)
     monkeypatch.setattr(corpus, "fields", fields)
     lines = '{"_id": "q", "text": "t"}\n{"_id": "r", "title": 7, "text": "t"}\n{"_id": "s", "text": "t"}'
     write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines})

@@ -44,7 +44,7 @@ def chunk(projection: Projection, pieces: list[int], order: list[int]) -> ChunkT
 
 
 def signs(codes: np.ndarray) -> np.ndarray:
-    return (2.0 * np.unpackbits(codes, axis=1) - 1) / np.sqrt(BITS)
+    return (2.0 * np.unpackbits(codes, axis=1) - 1) / np.sqrt(BITS)  # type: ignore[no-any-return]
 
 
 def test_a_code_is_twelve_bytes_and_says_nothing_of_the_mean(projection: Projection) -> None:

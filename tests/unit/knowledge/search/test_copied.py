@@ -32,7 +32,7 @@ def row(text: str, kind: Kind, lead: str = "") -> list[int]:
     return unit
 
 
-BOOKING, GOODS = (f"{one.strip()}." for one in TEXT.split("\n")[0][:-1].split(". "))
+BOOKING, GOODS = (f"{one.strip()}." for one in TEXT.split("\n", maxsplit=1)[0][:-1].split(". "))
 TABLE = np.array(
     [
         row(BOOKING, Kind.SENTENCE),

@@ -15,6 +15,7 @@ from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import GrowingAnswer, ReadAnswer, read_answer
 from rag.answer.markdown import markdown
 from rag.answer.printers import cited_chunks, nodes_of
+from rag.answer.read import Reader
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.contract.leak import Leaks
@@ -74,7 +75,7 @@ def test_a_block_is_finished_when_the_next_one_begins() -> None:
     ],
 )
 def test_half_of_what_pairs_is_never_told(pieces: list[str], form: CitationForm, never: list[str]) -> None:
-    ends = []
+    ends: list[str] = []
     for piece in told(pieces, form):
         ends.append((ends[-1] if ends else "") + piece)
     assert not any(end.endswith(half) for end in ends for half in never)
@@ -161,10 +162,13 @@ def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
 )
 def test_how_much_is_read_grows_with_the_text_alone(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[int] = []
-    from rag.answer import growing
+    plain = Reader.__call__
 
-    plain = growing.Reader.__call__
-    monkeypatch.setattr(growing.Reader, "__call__", lambda self, text: lines.append(len(text)) or plain(self, text))
+    def counted(self: Reader, text: str) -> object:
+        lines.append(len(text))
+        return plain(self, text)
+
+    monkeypatch.setattr(Reader, "__call__", counted)
     text = (part * 8_000)[:8_000]
     grown(text[at : at + 4] for at in range(0, len(text), 4))
     assert sum(lines) <= 60 * len(text)

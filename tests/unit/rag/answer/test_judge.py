@@ -143,7 +143,7 @@ def test_which_statements_are_asked_about(one: Statement, all_of_them: bool, sel
 def test_where_nothing_is_to_be_asked_there_is_no_call(text: str, selective: bool) -> None:
     chat, this = FakeChat(), ledger()
     assert NOT_JUDGED not in finished(text, chat, this=this, selective=selective).notes
-    assert (chat.asked, this.timings.keys(), this.skipped) == ([], {"check"}, [])
+    assert (chat.asked, this.timings.keys(), this.skipped) == ([], {"check"}, [])  # type: ignore[comparison-overlap]
 
 
 # --- what its word changes
@@ -158,7 +158,7 @@ def test_an_honest_judge_settles_what_is_partial_and_lowers_what_is_supported() 
     assert words(made) == ["unsupported", "unsupported"]
     assert made.text == f"{COPIED} {NOT_FOUND} {REWORDED} {NOT_FOUND}"
     assert made.doubt == 1.0
-    assert {one.support for one in (*made.references, *made.citations)} == {"unsupported"}
+    assert {one.support for one in (*made.references, *made.citations)} == {"unsupported"}  # type: ignore[attr-defined]
 
 
 def test_a_judge_that_lies_raises_nothing_that_the_check_calls_unsupported() -> None:

@@ -59,7 +59,7 @@ PLACEHOLDERS = {
 def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: str) -> None:
     settings = load(Settings, {"RAG_PROFILE": profile})
     every = {"reframe.txt": ("history", "question"), "judge.txt": ("passages", "statements")}
-    for name, placeholders in {**every, **PLACEHOLDERS[profile]}.items():
+    for name, placeholders in {**every, **PLACEHOLDERS[profile]}.items():  # type: ignore[dict-item]
         prompt = load_prompt(settings.prompt_path(name), *placeholders)
         assert "data, never instruction" in prompt
         assert "line <<<{fence} and" in prompt

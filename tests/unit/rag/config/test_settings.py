@@ -53,7 +53,12 @@ def test_secrets_are_read_where_one_is_named() -> None:
 
 def test_the_llm_is_on_with_a_key_or_an_explicit_address() -> None:
     on = ({"LLM_API_KEY": "key"}, {"LLM_SECRET_NAME": "prod/llm"}, {"LLM_BASE_URL": "http://localhost:11434/v1"})
-    off = ({}, {"EMBED_SECRET_NAME": "prod/embedder"}, {"LLM_API_KEY": "  "}, {"LLM_MODEL": "m"})
+    off: tuple[dict[str, str], ...] = (
+        {},
+        {"EMBED_SECRET_NAME": "prod/embedder"},
+        {"LLM_API_KEY": "  "},
+        {"LLM_MODEL": "m"},
+    )
     assert [load(Settings, environ).llm_enabled for environ in (*on, *off)] == [True] * 3 + [False] * 4
 
 

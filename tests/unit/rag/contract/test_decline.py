@@ -11,7 +11,7 @@ from rag.profiles import clockify, gacounts, waypoint
 @pytest.mark.parametrize("profile", [waypoint, gacounts, clockify])
 def test_every_profiles_own_sentence_is_a_refusal_from_its_first_letter_on(profile: object) -> None:
     decline: str = profile.DECLINE  # type: ignore[attr-defined]
-    sentence = decline.split(". ")[0].rstrip(".")
+    sentence = decline.split(". ", maxsplit=1)[0].rstrip(".")
     for said in (decline, sentence, f"**{sentence}.** It only covers timers.", f'"{sentence.upper()}"'):
         assert begins_with_decline(said, decline)
     typographic = sentence.replace("'", "\u2019")

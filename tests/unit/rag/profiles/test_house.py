@@ -47,7 +47,7 @@ def test_its_words_are_its_owners() -> None:
     )
     assert plain.asked[0][0].content.startswith("You answer questions from the documents of")
     assert answer.refused
-    inputs = make_inputs(FakeIndex(), lambda *_: None)
+    inputs = make_inputs(FakeIndex(), lambda *_: None)  # type: ignore[arg-type]
     assert PROFILES["house"].build(Knobs(), inputs).decline_text == (
         "I could not find an answer to that in the documents. Other words may find it."
     )

@@ -80,19 +80,19 @@ def test_a_table_that_cannot_be_used_is_known_at_the_start(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["ACRONYMS_FILE", "FILTER_RULES_FILE"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"'missing\.json'"):
-        tables(**{name: str(tmp_path / "missing.json")})
+        tables(None, **{name: str(tmp_path / "missing.json")})
     (tmp_path / "latin.json").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ConfigurationError, match=r"'latin\.json'"):
-        tables(**{name: str(tmp_path / "latin.json")})
+        tables(None, **{name: str(tmp_path / "latin.json")})
 
 
 @pytest.mark.parametrize("name", ["ACRONYMS_FILE", "FILTER_RULES_FILE"])
 def test_the_version_is_that_of_the_texts(tmp_path: Path, name: str) -> None:
     text = ACRONYMS if name == "ACRONYMS_FILE" else RULES
     place = written(tmp_path / "t.json", text)
-    before = tables(**{name: str(place)}).digest()
+    before = tables(None, **{name: str(place)}).digest()
     assert before != tables().digest()
     moved = written(tmp_path / "elsewhere.json", text)
-    assert tables(**{name: str(moved)}).digest() == before
+    assert tables(None, **{name: str(moved)}).digest() == before
     written(place, text.replace("ABO", "ABX").replace("logo", "logos"))
-    assert tables(**{name: str(place)}).digest() != before
+    assert tables(None, **{name: str(place)}).digest() != before

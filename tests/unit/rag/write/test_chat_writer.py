@@ -23,7 +23,9 @@ class Writes:
         self.completion = Completion(text=text, model="extractive", calls=0)
         self.given: list[tuple[Question, Context]] = []
 
-    def __call__(self, question: Question, context: Context, *, deadline: Deadline, history: object = ()) -> Completion:
+    def __call__(
+        self, question: Question, context: Context, *, deadline: Deadline, history: object = (), on_text: object = None
+    ) -> Completion:
         self.given.append((question, context))
         return self.completion
 

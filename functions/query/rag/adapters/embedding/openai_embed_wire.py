@@ -20,8 +20,10 @@ BATCH_CHARS = 100_000
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut ``texts`` into requests, in order: at most BATCH_TEXTS texts and, unless one text alone is longer,
-    BATCH_CHARS characters each."""
+    """Cut ``texts`` into requests, in order.
+
+    Each has at most BATCH_TEXTS texts and, unless one text alone is longer, BATCH_CHARS characters.
+    """
     start = chars = 0
     for end, text in enumerate(texts):
         if end > start and (end - start == BATCH_TEXTS or chars + len(text) > BATCH_CHARS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,32 +51,38 @@ def held_to_sources(
         statement has no support; Low where that is so of half or more; and never above the level of that score, where
         it is a chance.
     """
-    unsupported, in_part = (sum(one.support == what for one in statements) for what in ("unsupported", "partial"))
+    support = Counter(one.support for one in statements)
+    unsupported, in_part = support["unsupported"], support["partial"]
     reasons = [confidence.reason]
     if not cited or nothing_supported(statements):
         reasons.append(UNSUPPORTED if cited else UNCITED)
         score = min(confidence.score, UNCITED_SCORE)
         return replace(confidence, level="Low", score=score, reason=", ".join(reasons))
     total = cited + removed
-    if removed:
-        reasons.append(f"{removed} of {total} citations named nothing that was found")
-    if unsupported:
-        reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
-    if in_part:
-        reasons.append(f"{in_part} of {len(statements)} statements in other words than the sources")
+    flaws = {
+        f"{removed} of {total} citations named nothing that was found": removed,
+        f"{unsupported} of {len(statements)} statements not found in the sources": unsupported,
+        f"{in_part} of {len(statements)} statements in other words than the sources": in_part,
+    }
+    reasons += [said for said, count in flaws.items() if count]
     score = round(confidence.score * min(cited / total, 1 - (doubt or 0.0)), 1)
-    unverified = doubt is None or partial or in_part > 0 or unchecked > 0
+    unverified = any((doubt is None, partial, in_part, unchecked))
     if unverified:
         reasons += [UNCHECKED] if doubt is None else left_note(unchecked)
         reasons += [BROKEN_OFF] if partial else []
         score = min(score, UNVERIFIED_SCORE)
-    levels = [confidence.level if confidence.raw is None else level_of(score)]
-    levels += ["Medium"] if unverified else []
-    if removed or unsupported:
-        half = 2 * removed >= total or (unsupported and 2 * unsupported >= len(statements))
-        levels.append("Low" if half else "Medium")
-    level = min(levels, key=_LEVELS.index)
+    limits: list[Level] = [confidence.level if confidence.raw is None else level_of(score)]
+    limits += ["Medium"] if unverified else []
+    limits += [_limit(removed, total), _limit(unsupported, len(statements))]
+    level = min(limits, key=_LEVELS.index)
     return replace(confidence, level=level, score=score, reason=", ".join(reasons))
+
+
+def _limit(bad: int, total: int) -> Level:
+    """The highest level of an answer with so many ``bad`` citations or statements of ``total``."""
+    if not bad:
+        return "High"
+    return "Low" if 2 * bad >= total else "Medium"
 
 
 def nothing_supported(statements: Sequence[Statement]) -> bool:

@@ -21,8 +21,10 @@ RECENT_NEGATIVE_S = 30 * 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSlot:
-    """Looks up and stores answers. ``scope`` gives everything beside the question that an answer depends on:
-    profile, index version, model and engine, prompt, tables, numbers; whatever of it changes, nothing old is served.
+    """Looks up and stores answers.
+
+    ``scope`` gives everything beside the question that an answer depends on: profile, index version, model and engine,
+    prompt, tables, numbers; whatever of it changes, nothing old is served.
 
     An answer is kept whose confidence is Medium or High; where that is no chance (``Confidence.raw`` is None), one with
     a top cosine (-1..1) of ``bar`` or more. Where its statements were checked, each must cite something and have some

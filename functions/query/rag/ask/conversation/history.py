@@ -15,7 +15,7 @@ _CUT = " ..."
 
 
 def format_history(turns: Sequence[tuple[str, str]], *, max_chars: int) -> str:
-    """``"User: ...\\nAssistant: ...\\n\\n"`` for the last of ``turns`` (question, answer; oldest first) that fit.
+    r"""``"User: ...\nAssistant: ...\n\n"`` for the last of ``turns`` (question, answer; oldest first) that fit.
 
     Whole turns, newest kept first, at most ``max_chars`` characters. When not even the newest fits, its answer is
     cut, and when its question alone does not fit there is no history. ``""`` without turns.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from knowledge.engines.metadata import FIELD_TYPES
 from rag.errors import InvalidParameter
@@ -68,21 +68,25 @@ def _clause(name: str, wanted: object, known: Mapping[str, str]) -> Where:
         raise InvalidParameter(f"filters: unknown field {name!r}; this index knows: {', '.join(sorted(known))}")
     kind = known.get(name, "")
     if isinstance(wanted, Mapping):
-        if len(wanted) != 1 or next(iter(wanted)) not in OPERATORS:
-            raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-        sign, value = next(iter(wanted.items()))
-        if sign in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
-            raise InvalidParameter(f"filters.{name}: {sign} compares numbers" + _holds(kind))
-        if sign in _ORDERED and kind == "int" and _is_fraction(value):
-            # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
-            value = math.ceil(value) if sign in {"$gte", "$lt"} else math.floor(value)
-        return _compared(name, sign, _scalar(name, value, kind), kind)
+        return _by_operator(name, wanted, kind)
     if isinstance(wanted, list):
         values = [_scalar(name, value, kind) for value in wanted]
         if not values or len({type(value) for value in values}) != 1:
             raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
         return _among(name, values, kind)
     return _compared(name, "$eq", _scalar(name, wanted, kind), kind)
+
+
+def _by_operator(name: str, wanted: Mapping[str, Any], kind: str) -> Where:
+    if len(wanted) != 1 or next(iter(wanted)) not in OPERATORS:
+        raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
+    sign, value = next(iter(wanted.items()))
+    if sign in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
+        raise InvalidParameter(f"filters.{name}: {sign} compares numbers" + _holds(kind))
+    if sign in _ORDERED and kind == "int" and _is_fraction(value):
+        # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
+        value = math.ceil(value) if sign in {"$gte", "$lt"} else math.floor(value)
+    return _compared(name, sign, _scalar(name, value, kind), kind)
 
 
 def _compared(name: str, sign: str, value: str | float, kind: str) -> Where:

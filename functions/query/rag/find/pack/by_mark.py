@@ -20,7 +20,7 @@ _ID = re.compile(r"id_\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MarkPacker(ABC):
-    """``{mark} {title}\\n{text}\\n\\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
+    r"""``{mark} {title}\n{text}\n\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
 
     Of a chunk that exceeds what is left as much text is taken as fits, cut with an ellipsis at the end of a sentence or
     a line, and it ends the packing. The first chunk is always in, its text cut anywhere and its title to half of the

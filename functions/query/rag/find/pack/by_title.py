@@ -18,7 +18,7 @@ _NO_LABEL = re.compile(r"\[(?:\^|[ xX]?\])")
 
 @dataclass(frozen=True, slots=True)
 class TitledPacker:
-    """``[Title > Section]\\ncontent\\n\\n`` per chunk, best first, within ``max_chars`` characters.
+    r"""``[Title > Section]\ncontent\n\n`` per chunk, best first, within ``max_chars`` characters.
 
     Packing stops before the first chunk that would exceed the budget; a first chunk that alone exceeds it
     is cut to fit, so that a context is never empty.

@@ -21,8 +21,7 @@ _COLON = re.compile(r"(?<=source)([^\w\n]*?)[:\uff1a]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class UrlPacker:
-    """``Source: url\\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` estimated
-    tokens.
+    r"""``Source: url\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` (estimated).
 
     A document without an address is named by its title. Packing stops before the first chunk that would exceed
     the budget; a first chunk that alone exceeds it is cut to fit. In a text ``Source:`` is shown as ``Source -``, a

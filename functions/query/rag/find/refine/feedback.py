@@ -16,7 +16,7 @@ order go by ``adjusted_score``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,14 +81,9 @@ def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[by
 
 
 def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs) -> float:
-    voices: dict[str, _Voice] = {}
-    for vote in votes:
-        voice = _voice(vote, cosines.get(vote.vector, -1.0), now, knobs)
-        known = voices.get(vote.voter)
-        if voice.weight > 0 and (known is None or _precedence(voice) > _precedence(known)):
-            voices[vote.voter] = voice
-    good = [voice for voice in voices.values() if voice.helpful]
-    bad = [voice for voice in voices.values() if not voice.helpful]
+    voices = _standing(votes, cosines, now, knobs)
+    good = [voice for voice in voices if voice.helpful]
+    bad = [voice for voice in voices if not voice.helpful]
     net = sum(voice.weight for voice in good) - sum(voice.weight for voice in bad)
     evidence = max(-1.0, min(1.0, net / knobs.full_voices))
     delta = evidence * (knobs.max_boost if evidence > 0 else knobs.max_penalty)
@@ -98,9 +93,25 @@ def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, kn
     return max(-knobs.max_penalty, min(knobs.max_boost, delta))
 
 
+def _standing(
+    votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs
+) -> Collection[_Voice]:
+    """One of each voter, of those with a weight."""
+    voices: dict[str, _Voice] = {}
+    for vote in votes:
+        voice = _voice(vote, cosines.get(vote.vector, -1.0), now, knobs)
+        known = voices.get(vote.voter)
+        if voice.weight > 0 and (known is None or _precedence(voice) > _precedence(known)):
+            voices[vote.voter] = voice
+    return voices.values()
+
+
 def _precedence(voice: _Voice) -> tuple[float, bool, float]:
-    """Of one voter's votes the latest counts; of two in one second the one against (doubt lowers, it never raises),
-    then the one on the more similar question, so that the order in which they are read does not matter."""
+    """Of one voter's votes the latest counts.
+
+    Of two in one second it is the one against (doubt lowers, it never raises), then the one on the more similar
+    question, so that the order in which they are read does not matter.
+    """
     return voice.at, not voice.helpful, voice.weight
 
 

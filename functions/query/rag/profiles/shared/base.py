@@ -23,9 +23,9 @@ def base(
     before: tuple[QueryStage, ...] = (),
     after: tuple[QueryStage, ...] = (),
 ) -> Pipeline:
-    """The stages over ``dependencies``: memory, cache and votes where there is a store, evidence or the ``seed``'s
-    rules.
+    """The stages over ``dependencies``.
 
+    Memory, cache and votes are there where there is a store; evidence decides, or the ``seed``'s rules.
     Answers cite in ``form``, which ``pack`` shows; ``decline`` is said where there is none. ``before`` and ``after``
     are the query stages around the filter of the request.
 

@@ -15,8 +15,10 @@ from rag.profiles.shared.optional_stages import OptionalStages
 
 @dataclass(frozen=True, slots=True)
 class StageDependencies:
-    """``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts
-    seconds, monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
+    """What the stages of every profile are made of.
+
+    ``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts seconds,
+    monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
     answers under, ``""`` without a model. ``remarks`` tells what is no question, None where nobody does.
     """
 

@@ -34,10 +34,13 @@ class Stores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionalStages:
-    """``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the
-    chat model of a name for what it decides, ``prompt`` a template by its file's name and its placeholders. ``scope``
-    is what cached answers depend on beside the question; ``embed`` gives a question's unit vector in the index's own
-    space, ``embed_ahead`` begins that where it takes a call to another machine (else None)."""
+    """Makes the stages that need a store or a chat model.
+
+    ``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the chat model
+    of a name for what it decides, ``prompt`` a template by its file's name and its placeholders. ``scope`` is what
+    cached answers depend on beside the question; ``embed`` gives a question's unit vector in the index's own space,
+    ``embed_ahead`` begins that where it takes a call to another machine (else None).
+    """
 
     stores: Stores | None
     chat: ChatModel | None

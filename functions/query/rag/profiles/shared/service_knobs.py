@@ -72,8 +72,10 @@ class ServiceKnobs(LlmKnobs):
 
     @property
     def prompt_history_chars(self) -> int:
-        """Longest history in the system prompt. 0: it has no place for one, and the model is asked the question as
-        it was rewritten."""
+        """Longest history in the system prompt.
+
+        0: it has no place for one, and the model is asked the question as it was rewritten.
+        """
         return 0
 
 

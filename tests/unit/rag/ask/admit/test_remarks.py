@@ -26,7 +26,7 @@ TURN = Turn(question="What is a telex release?", answer="It replaces the paper."
 
 
 def embed(text: str) -> np.ndarray:
-    return AXIS[SAID[text]] if text in SAID else ELSEWHERE
+    return AXIS[SAID[text]] if text in SAID else ELSEWHERE  # type: ignore[no-any-return]
 
 
 def known() -> Utterances:
@@ -45,7 +45,7 @@ def said(text: str, *turns: Turn, alone: bool = False, **about: bool) -> str | T
 
 def test_the_nearest_utterance_says_what_a_text_is_where_it_is_near_enough() -> None:
     def between(kind: str, share: float) -> np.ndarray:
-        return share * AXIS[kind] + np.sqrt(1 - share**2) * ELSEWHERE
+        return share * AXIS[kind] + np.sqrt(1 - share**2) * ELSEWHERE  # type: ignore[no-any-return]
 
     assert [known().kind(between("thanks", share)) for share in (NEAR + 0.01, NEAR - 0.01)] == ["thanks", "question"]
     assert known().kind(0.8 * AXIS["question"] + 0.6 * AXIS["thanks"]) == "question"

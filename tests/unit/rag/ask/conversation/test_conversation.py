@@ -37,7 +37,7 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     numbers = count(1)
     return Conversation(
         memory=InMemoryMemory(),
-        reframe=chat and reframe(chat),
+        reframe=chat and reframe(chat),  # type: ignore[arg-type]
         decline="I don't know.",
         turns=turns,
         new_session=lambda: f"new-{next(numbers):018d}",
@@ -93,7 +93,7 @@ def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None
     this.remember(answer("Indeed.", SESSION))
     turn = Turn(question=MEANT, asked=FOLLOW_UP, answer="The tenth.", at=1e9, sources=("https://a.example",))
     alone = replace(turn, question=TOPIC, asked=TOPIC, answer="Indeed.")
-    assert this.memory.recall(SESSION, limit=5) == (turn, alone)
+    assert this.memory.recall(SESSION, limit=5) == (turn, alone)  # type: ignore[union-attr]
 
 
 def test_without_a_model_every_question_is_searched_for_with_what_the_turns_before_meant() -> None:

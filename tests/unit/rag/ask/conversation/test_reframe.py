@@ -115,7 +115,7 @@ def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
 @pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
 def test_the_nearer_deadline_wins(budget_s: float, left_s: float, expected: float) -> None:
     class Patient(FakeChat):
-        def complete(self, messages, *, deadline):  # type: ignore[no-untyped-def]
+        def complete(self, messages, *, deadline):  # type: ignore[no-untyped-def, override]
             self.left = deadline.remaining()
             return super().complete(messages, deadline=deadline)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fakes import make_hit
 
 from rag.answer.title_form import TitleForm
@@ -14,7 +16,8 @@ TRUSTED = make_hit("Changes cost 40 dollars.", number=1, title="Refunds", sectio
 
 def context(pack: TitledPacker | UrlPacker | IdPacker, text: str, **fields: str) -> str:
     """What stands for a document with ``text`` behind ``TRUSTED``."""
-    hit = make_hit(text, number=2, **{"title": "Blog", "section": "", "url": "https://blog.example/a", **fields})
+    stated: dict[str, Any] = {"title": "Blog", "section": "", "url": "https://blog.example/a", **fields}
+    hit = make_hit(text, number=2, **stated)
     made = pack((TRUSTED, hit)).text
     return made[made.index("Changes cost 40 dollars.") + len("Changes cost 40 dollars.") :]
 

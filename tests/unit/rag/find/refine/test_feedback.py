@@ -42,7 +42,7 @@ class FakeVote:
 
 
 def delta(*votes: FakeVote, knobs: FeedbackKnobs = KNOBS) -> float:
-    return adjustments({"id_1": votes}, ASKED, NOW, knobs).get("id_1", 0.0)
+    return adjustments({"id_1": votes}, ASKED, NOW, knobs).get("id_1", 0.0)  # type: ignore[dict-item]
 
 
 def crowd(helpful: bool, count: int, **fields: float) -> tuple[FakeVote, ...]:
@@ -64,7 +64,7 @@ class Votes:
 
 
 def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> tuple[Hit, ...]:
-    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)
+    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)  # type: ignore[arg-type]
     return stage(hits, Question(text="q")).hits
 
 
@@ -145,14 +145,14 @@ def test_without_votes_nothing_is_embedded_and_nothing_moves() -> None:
     def embed(text: str) -> np.ndarray:
         raise AssertionError("embedded for nothing")
 
-    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)
+    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)  # type: ignore[arg-type]
     assert stage(HITS, Question(text="q")) == RefinedHits(HITS)
     assert stage((), Question(text="q")) == RefinedHits(())
 
 
 def test_only_votes_within_the_horizon_are_asked_for() -> None:
     votes = Votes({"id_1": crowd(True, 1)})
-    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))
+    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))  # type: ignore[arg-type]
     assert votes.since == NOW - 180 * DAY_S
 
 

@@ -158,7 +158,7 @@ def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expe
     remaining: list[float] = []
 
     class Timed(FakeChat):
-        def complete(self, messages: object, *, deadline: Deadline) -> Completion:
+        def complete(self, messages: object, *, deadline: Deadline, on_text: object = None) -> Completion:
             remaining.append(deadline.remaining())
             return Completion(text="", model="m")
 

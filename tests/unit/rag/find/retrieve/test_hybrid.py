@@ -64,7 +64,7 @@ class TwoSided:
 
 
 def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
-    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text=PLAIN, top_k=3)).hits
+    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text=PLAIN, top_k=3)).hits  # type: ignore[arg-type]
 
     assert [hit.chunk.number for hit in hits] == [12, 11, 13]  # 14 is as good as 13, and later
     assert [hit.parts["fused"] for hit in hits] == pytest.approx([6.6, 3.9, 2.1], abs=1e-4)
@@ -79,7 +79,7 @@ def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
 def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, asked: int) -> None:
     index = TwoSided()
 
-    HybridRetriever(index, 0.7, 20)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))
+    HybridRetriever(index, 0.7, 20)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))  # type: ignore[arg-type]
 
     assert index.asked == [(PLAIN, asked, {"year": {"$eq": 7}})]
     assert index.fetched == [12, 11, 13, 14][:top_k]
@@ -87,4 +87,4 @@ def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, aske
 
 def test_an_index_without_bm25_says_so() -> None:
     with pytest.raises(IndexMismatch, match="no BM25"):
-        HybridRetriever(TwoSided(IndexMismatch("no BM25")))(SearchQuery(text=PLAIN, top_k=1))
+        HybridRetriever(TwoSided(IndexMismatch("no BM25")))(SearchQuery(text=PLAIN, top_k=1))  # type: ignore[arg-type]
