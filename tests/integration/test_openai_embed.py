@@ -314,7 +314,7 @@ def test_where_the_model_is(variables: dict[str, str], url: str, key: str, dimen
 
     assert made is not None
     config = made.config
-    assert (config.base_url, config.api_key(), config.dimensions, config.shorten) == (url, key, dimensions, shorten)
+    assert (config.base_url, config.api_key(), made.dimensions, config.shorten) == (url, key, dimensions, shorten)
     assert config.patience == INGEST_PATIENCE
 
 

@@ -19,7 +19,10 @@ class DynamoDbStore:
         self.memory = DynamoDbMemory(self.table)
         self.feedback = DynamoDbFeedback(self.table, per_hour=settings.feedback_per_hour)
         self.warm = self.table.warm
-        self.renew = self.table.reset
+
+    def renew(self) -> None:
+        """See ``rag.ports.stores.Store``."""
+        self.table.reset()
 
     def forget(self, session_id: str) -> ErasedCounts:
         """See ``rag.ports.stores.Store``."""
