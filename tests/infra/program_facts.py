@@ -52,7 +52,7 @@ def answers(events: Path) -> dict[str, tuple[int, str | None]]:
     """Status and error code by event file."""
     told = {}
     for path in sorted(events.glob("*.json")):
-        reply = app.lambda_handler(json.loads(path.read_text(encoding="utf-8")), CONTEXT)
+        reply: Any = app.lambda_handler(json.loads(path.read_text(encoding="utf-8")), CONTEXT)
         told[path.stem] = (reply["statusCode"], json.loads(reply["body"]).get("code"))
     return told
 
@@ -69,7 +69,7 @@ def vote(event: Path) -> None:
     )
     assert app.service.stores, "STORE_PATH is not set"
     app.service.stores.stores.feedback.record(known)
-    reply = app.lambda_handler(request, CONTEXT)
+    reply: Any = app.lambda_handler(request, CONTEXT)
     assert reply["statusCode"] == 202, reply
 
 
