@@ -20,7 +20,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from routes import completions, mcp, page, query
 from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
-from routes.gateway import as_request
+from routes.gateway import as_request, reads_streams, streamed_whole
 
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
@@ -108,15 +108,17 @@ for one in ROUTES:
 
 @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_REST)
 @metrics.log_metrics(capture_cold_start_metric=True)
-def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
+def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes | None:
     """The entry point: an API Gateway REST event in, its response out.
 
     None where the response went to ``context.response_stream`` (``routes.streams.ResponseStream``), which a runtime
-    that can stream brings. Any other event is read as the body of a question: ``{"query": ...}`` of a direct
-    invocation is answered alike.
+    that can stream brings; bytes where the stage reads streams and the runtime cannot. Any other event is read as the
+    body of a question: ``{"query": ...}`` of a direct invocation is answered alike.
     """
     response = app.resolve(as_request(event), context)
-    return None if getattr(getattr(context, "response_stream", None), "opened", False) else response
+    if (stream := getattr(context, "response_stream", None)) is None:
+        return streamed_whole(response) if reads_streams(event) else response
+    return None if stream.opened else response
 
 
 def _deadline(*, can_stream: bool) -> Deadline:

@@ -132,6 +132,8 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
         assert integration["responseTransferMode"] == mode
         assert integration["timeoutInMillis"] == most_ms
         assert integration["uri"].endswith(ending)
+    # With the deployment the stage's variable changes, by which the function knows how to answer.
+    assert template["Resources"]["ApiprodStage"]["Properties"]["Variables"] == {"streaming": streaming}
     function = template["Resources"]["QueryFunction"]["Properties"]
     wrapper = function["Environment"]["Variables"].get("AWS_LAMBDA_EXEC_WRAPPER")
     assert wrapper == ("/var/task/stream.sh" if streaming == "on" else None)
