@@ -331,6 +331,25 @@ def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
     assert points["IndexReader"]["PosixUser"]["Gid"] != folder["CreationInfo"]["OwnerGid"]
 
 
+def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_has_the_policy(deploy: Any) -> None:
+    resources = deploy(**EFS, RolePath="/teams/")["Resources"]
+
+    policy = resources["IndexFileSystem"]["Properties"]["FileSystemPolicy"]["Statement"]
+    assert {line["Sid"]: (line["Effect"], line["Principal"], line.get("Condition")) for line in policy} == {
+        "WithoutTls": ("Deny", {"AWS": "*"}, {"Bool": {"aws:SecureTransport": "false"}}),
+        "WithoutAnAccessPoint": ("Deny", {"AWS": "*"}, {"Null": {"elasticfilesystem:AccessPointArn": "true"}}),
+        "AsRoot": ("Deny", {"AWS": "*"}, None),
+    }
+    writer = resources["IndexWriterPolicy"]["Properties"]
+    [allowed] = writer["PolicyDocument"]["Statement"]
+    assert (writer["Path"], allowed["Effect"], allowed["Resource"]) == ("/teams/", "Allow", "IndexFileSystem.Arn")
+    assert set(allowed["Action"]) == {"elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"}
+    assert allowed["Condition"] == {"StringEquals": {"elasticfilesystem:AccessPointArn": "IndexWriter.Arn"}}
+    # Who has neither right is nobody: the policy allows nothing, and takes away that without one anybody may mount.
+    assert "Allow" not in {line["Effect"] for line in policy}
+    assert "IndexWriterPolicy" not in deploy()["Resources"]
+
+
 # --- the table
 
 
