@@ -17,7 +17,7 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import completions, mcp, page, query
+from routes import completions, cors, mcp, page, query
 from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
 from routes.gateway import as_request, reads_streams, streamed_whole
@@ -76,7 +76,8 @@ def _answered_by(route: Route) -> Handle:
     """``route`` as Powertools calls it: every error as a sentence and a stable code."""
 
     def handle(**parameters: str) -> Response[str]:
-        stream = getattr(app.lambda_context, "response_stream", None)
+        if stream := getattr(app.lambda_context, "response_stream", None):
+            stream = cors.SharedStream(stream, cors.shared_with(app.current_event.raw_event, settings.allowed_origins))
         call = Call(app.current_event, service, _deadline(can_stream=stream is not None), stream)
         try:
             return route.handle(call, **parameters)
@@ -115,7 +116,12 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
     that can stream brings; bytes where the stage reads streams and the runtime cannot. Any other event is read as the
     body of a question: ``{"query": ...}`` of a direct invocation is answered alike.
     """
-    response = app.resolve(as_request(event), context)
+    request = as_request(event)
+    shared = cors.shared_with(request, settings.allowed_origins)
+    if shared and request["httpMethod"] == "OPTIONS":
+        response = cors.preflight(shared)
+    else:
+        response = cors.with_headers(app.resolve(request, context), shared)
     if (stream := getattr(context, "response_stream", None)) is None:
         return streamed_whole(response) if reads_streams(event) else response
     return None if stream.opened else response

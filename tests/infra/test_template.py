@@ -108,12 +108,17 @@ def methods_of(template: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
 
 
 def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: dict[str, Any]) -> None:
-    assert sorted([*route] for route in methods_of(deploy())) == program["routes"]
+    deployed = methods_of(deploy())
+    assert sorted([*route] for route in deployed if route[0] != "OPTIONS") == program["routes"]
+    # Which pages of others may ask the function says (tests/functional/test_cors.py).
+    asked_first = {path for method, path in deployed if method == "OPTIONS"}
+    assert asked_first == {path for _, path in deployed} - WITHOUT_A_KEY - {"/mcp"}
 
 
 def test_every_route_but_the_pages_needs_the_api_key(deploy: Any) -> None:
-    for (_, path), method in methods_of(deploy()).items():
-        assert method.get("security") == (None if path in WITHOUT_A_KEY else [{"api_key": []}]), path
+    for (name, path), method in methods_of(deploy()).items():
+        needs = name != "OPTIONS" and path not in WITHOUT_A_KEY
+        assert method.get("security") == ([{"caller": []}, {"api_key": []}] if needs else None), path
 
 
 @pytest.mark.parametrize(
@@ -312,8 +317,8 @@ def test_old_versions_of_the_function_are_deleted_with_their_snapshots(raw: dict
     kinds = ("AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias")
     kept = {
         item["Type"]: (item["DeletionPolicy"], item["UpdateReplacePolicy"])
-        for item in raw["Resources"].values()
-        if item["Type"] in kinds
+        for name, item in raw["Resources"].items()
+        if item["Type"] in kinds and name != "Authorizer"
     }
 
     assert kept == dict.fromkeys(kinds, ("Delete", "Delete"))
@@ -433,6 +438,7 @@ def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: A
 
     assert {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()} == {
         "QueryRole": (BOUNDARY, "/teams/rag/"),
+        "AuthorizerRole": (BOUNDARY, "/teams/rag/"),
         "ApiLogsRole": (BOUNDARY, "/teams/rag/"),
     }
     for role in of_type(deploy()["Resources"], "AWS::IAM::Role").values():
@@ -456,6 +462,7 @@ def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(depl
     }
     assert {name: group["KmsKeyId"] for name, group in of_type(resources, "AWS::Logs::LogGroup").items()} == {
         "QueryLogGroup": KEY,
+        "AuthorizerLogGroup": KEY,
         "ApiLogGroup": KEY,
     }
     assert resources["QueryFunction"]["Properties"]["KmsKeyArn"] == KEY
@@ -494,7 +501,9 @@ def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(deploy: An
 def test_logs_are_kept_for_as_long_as_asked(deploy: Any) -> None:
     groups = of_type(deploy(LogRetentionDays=7)["Resources"], "AWS::Logs::LogGroup")
 
-    assert {name: group["RetentionInDays"] for name, group in groups.items()} == {"QueryLogGroup": 7, "ApiLogGroup": 7}
+    assert {name: group["RetentionInDays"] for name, group in groups.items()} == dict.fromkeys(
+        ("QueryLogGroup", "AuthorizerLogGroup", "ApiLogGroup"), 7
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,18 @@ EFS = {"IndexSource": "efs", **NETWORK}
 MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS}
 
 OTHER_VALUES = (
-    *("0.5", "7", "600", "2000", "https://llm.example/v1", "another-one", "1234567890", "/teams/rag/", "waypoint"),
+    *(
+        "https://app.example",
+        "0.5",
+        "7",
+        "600",
+        "2000",
+        "https://llm.example/v1",
+        "another-one",
+        "1234567890",
+        "/teams/rag/",
+        "waypoint",
+    ),
     *(
         "vpc-76543210",
         "subnet-76543210",

@@ -253,7 +253,9 @@ print(index.nearest(vector, k=1)[0].chunk.text, len(index.candidates("tariff", v
 def test_an_index_that_was_copied_answers_when_its_source_is_cut_short(folder: Path) -> None:
     # In a process of its own: what is tested would end this one.
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", COPIED, folder], env=paths, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", COPIED, folder], env=paths, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "number19 rule." in done.stdout
 
