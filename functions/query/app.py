@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-# Before everything else: it counts from here what the imports below take, Powertools' most of all.
-from cold_start import BEGAN, ColdStart  # isort: split
-
 import re
 import time
 from collections.abc import Callable
@@ -20,7 +17,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from routes import completions, cors, mcp, page, query
 from routes.call import Call, Handle, json_response
 from routes.failures import Failure, explain
-from routes.gateway import as_request, reads_streams, streamed_whole
+from routes.gateway import as_request, reads_streams, since_received_s, streamed_whole
 
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
@@ -68,8 +65,7 @@ settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 app = APIGatewayRestResolver()
 service = build_application(settings)
-cold_start = ColdStart(time.monotonic() - BEGAN)
-register_hooks(service, cold_start)
+register_hooks(service)
 
 
 def _answered_by(route: Route) -> Handle:
@@ -128,8 +124,9 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
 
 
 def _deadline(*, can_stream: bool) -> Deadline:
+    waited_s = since_received_s(app.current_event.raw_event, time.time())
     left_s = app.lambda_context.get_remaining_time_in_millis() / 1000 - DEADLINE_MARGIN_S
-    first = Deadline.after(min(settings.request_deadline_s - cold_start.waited_s(), left_s), time.monotonic)
+    first = Deadline.after(min(settings.request_deadline_s - waited_s, left_s), time.monotonic)
     if not can_stream:
         return first
     whole = Deadline.after(min(settings.stream_deadline_s, left_s), time.monotonic)

@@ -10,6 +10,8 @@ from typing import Any
 
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 PRELUDE_END = b"\0" * 8
+LONGEST_WAIT_S = 60.0
+"""API Gateway gives up after 29 s: an event that was received longer ago was kept somewhere and sent again."""
 _PLACEHOLDER = re.compile(r"\{([^{}+]+)\}")
 
 
@@ -41,6 +43,16 @@ def reads_streams(event: Any) -> bool:
     """
     variables = event.get("stageVariables") if isinstance(event, dict) else None
     return isinstance(variables, dict) and variables.get("streaming") == "on"
+
+
+def since_received_s(event: Any, now: float) -> float:
+    """Seconds until ``now`` (Unix time) that the caller has waited: for an init, a restore, the authorizer, a queue.
+
+    API Gateway counts from there, and Lambda's remaining time begins after it. 0 where the event does not say.
+    """
+    received_ms = (event.get("requestContext") or {}).get("requestTimeEpoch")
+    waited_s = now - received_ms / 1000 if isinstance(received_ms, int | float) else 0.0
+    return waited_s if 0 < waited_s <= LONGEST_WAIT_S else 0.0
 
 
 def prelude(response: Mapping[str, Any]) -> dict[str, Any]:

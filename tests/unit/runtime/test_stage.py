@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from routes.gateway import PRELUDE_END, reads_streams, streamed_whole
+from routes.gateway import PRELUDE_END, reads_streams, since_received_s, streamed_whole
 from runtime.api import Invocation
 from runtime.loop import serve
 
@@ -56,3 +56,19 @@ def test_lambdas_runtime_gets_the_same_bytes_in_one_piece() -> None:
     assert (json.loads(head), body) == ({"statusCode": 202, "headers": {"A": "b"}}, "é".encode())
     bits = {**RESULT, "body": "AAE=", "isBase64Encoded": True}
     assert streamed_whole(bits).partition(PRELUDE_END)[2] == b"\0\1"
+
+
+@pytest.mark.parametrize(
+    ("told", "waited_s"),
+    [
+        ({"requestTimeEpoch": 1_790_000_000_000}, 2.5),
+        ({"requestTimeEpoch": 1_790_000_002_500}, 0.0),
+        ({"requestTimeEpoch": 1_790_000_009_000}, 0.0),  # a clock that is ahead
+        ({"requestTimeEpoch": 1_789_999_000_000}, 0.0),  # an event that was kept
+        ({"requestTimeEpoch": "soon"}, 0.0),
+        ({}, 0.0),
+        (None, 0.0),
+    ],
+)
+def test_a_caller_has_waited_since_api_gateway_got_the_request(told: object, waited_s: float) -> None:
+    assert since_received_s({"requestContext": told}, now=1_790_000_002.5) == waited_s
