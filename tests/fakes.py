@@ -25,7 +25,8 @@ from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
 from rag.config.settings import load
-from rag.ports import ChatModel, Index, Writer
+from rag.ports.index import Index
+from rag.ports.models import ChatModel, Writer
 from rag.profiles import PROFILES
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.optional_stages import OptionalStages, Stores
@@ -194,7 +195,15 @@ class FakeIndex:
         return tuple(sorted(found, key=lambda hit: (-hit.parts["dense"], hit.chunk.number))[:k])
 
 
-class FakeChat:
+class Unconnected:
+    """What a model has no need of that nobody connects to."""
+
+    def warm(self) -> None: ...
+
+    def renew(self) -> None: ...
+
+
+class FakeChat(Unconnected):
     """A chat model that works through ``script``: a text or completion is returned, word by word where somebody
     listens, an error raised."""
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from fakes_llm import LlmServer
 
-from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.llm.openai_chat import OpenAiChat
+from rag.adapters.model_config import ChatConfig
 
 type Connect = Callable[..., OpenAiChat]
 """An adapter for a server or its address, with changes to ``ChatConfig``; it is closed with its block."""
@@ -59,4 +60,4 @@ def connecting(usual: dict[str, Any], **beside: Any) -> Iterator[Connect]:
 
     yield make
     for model in made:
-        model.reset()
+        model.renew()

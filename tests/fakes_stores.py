@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from rag.adapters.store_format import decode, encode_answer, expiry
+from rag.errors import StoreUnavailable
 from rag.values.stored import CachedAnswer, CacheHit, Turn
 
 
 class InMemoryAnswerCache:
-    """See ``rag.ports.AnswerCache``. It stands in for an L2, and says so in its hits."""
+    """See ``rag.ports.stores.AnswerCache``. It stands in for an L2, and says so in its hits."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -32,7 +35,7 @@ class InMemoryAnswerCache:
 
 
 class InMemoryMemory:
-    """See ``rag.ports.Memory``; it forgets nothing."""
+    """See ``rag.ports.stores.Memory``; it forgets nothing."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, list[Turn]] = defaultdict(list)
@@ -63,13 +66,22 @@ class Machine:
     limits: list[float] = field(default_factory=list)
     running: list[Callable[[], None]] = field(default_factory=list)
 
-    def run(self, work: Callable[[], None], limit_s: float) -> None:
+    def run(self, call: Callable[[], Any], limit_s: float) -> Future[Any]:
+        outcome: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(call())
+            except StoreUnavailable as exc:
+                outcome.set_exception(exc)
+
         self.limits.append(limit_s)
         self.clock.now += min(self.takes_s, limit_s)
         if self.takes_s < limit_s:
             work()
         else:
             self.running.append(work)
+        return outcome
 
     def finish(self) -> None:
         for work in self.running:

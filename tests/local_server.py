@@ -9,11 +9,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from functional.harness import SETTINGS
@@ -32,12 +33,31 @@ class Response:
     json: Any
 
 
+class Reading(threading.Thread):
+    """Reads ``pipe`` to its end, so that whoever writes never waits for a reader."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._text = ""
+        self.start()
+
+    def run(self) -> None:
+        self._text = self._pipe.read()
+
+    def result(self) -> str:
+        """All of it; waits for the end."""
+        self.join(STOP_S)
+        return self._text
+
+
 @dataclass(frozen=True)
 class Server:
     """A running one; ``address`` is host:port."""
 
     process: subprocess.Popen[str]
     address: str
+    output: tuple[Reading, Reading]
 
     def send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Response:
         """One request on a connection of its own."""
@@ -72,8 +92,9 @@ class Server:
     def end(self, number: int) -> tuple[int, str, str]:
         """Send the signal to the whole group, as a terminal does: (exit status, stdout, stderr)."""
         os.killpg(self.process.pid, number)
-        out, err = self.process.communicate(timeout=STOP_S)
-        return self.process.returncode, out, err
+        status = self.process.wait(timeout=STOP_S)
+        out, err = (reading.result() for reading in self.output)
+        return status, out, err
 
 
 def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
@@ -94,15 +115,17 @@ def serving(index: Path, *arguments: str, **variables: str) -> Iterator[Server]:
     """A server on ``index`` that is ready, and ends with the block."""
     process = start("--port", "0", "--json", "--index", str(index), *arguments, **variables)
     assert process.stdout is not None
+    assert process.stderr is not None
     try:
         ready = process.stdout.readline()
         assert ready, process.communicate(timeout=STOP_S)[1]
-        yield Server(process, urlsplit(json.loads(ready)["url"]).netloc)
+        output = (Reading(process.stdout), Reading(process.stderr))
+        yield Server(process, urlsplit(json.loads(ready)["url"]).netloc, output)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
             try:
-                process.communicate(timeout=STOP_S)
+                process.wait(timeout=STOP_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise

@@ -22,6 +22,8 @@ from typing import Any
 from unicodedata import category, normalize
 from urllib.parse import quote, unquote
 
+from fakes import Unconnected
+
 from rag.values.answer import Completion, Deadline, Message
 from rag.values.chat import OnText
 
@@ -70,7 +72,7 @@ ENCODINGS: Mapping[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
 _ENCODED = re.compile(rf"Decode ({'|'.join(ENCODINGS)}): (.*?) :end", re.DOTALL)
 
 
-class ObedientChat:
+class ObedientChat(Unconnected):
     """``ChatModel`` of ``obey``."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from fakes import FakeClock, make_hit
 
 from rag.adapters.store_format import digest
 from rag.errors import TooManyVotes
-from rag.ports import AnswerCache, FeedbackStore, Memory
+from rag.ports.stores import AnswerCache, FeedbackStore, Memory
 from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source
 from rag.values.stored import (
     DAY_S,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import warnings
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from aws_lambda_powertools import Logger, Metrics, single_metric
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 
 from rag.ledger import used_before
 from rag.values.answer import Answer, LlmUse
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 NAMESPACE = "RagService"
 SERVICE = "query"
@@ -18,6 +28,7 @@ EVENTS = {"reframed": "Reframed", "reranked": "Reranked", "prompt_leak": "Prompt
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(service=SERVICE)
+"""Namespace and dimensions of all metrics; what is counted is kept request by request."""
 # A stack names its own in POWERTOOLS_METRICS_NAMESPACE, so that two stacks of an account do not add up.
 metrics.namespace = metrics.namespace or NAMESPACE
 
@@ -31,8 +42,40 @@ for room in ("rag", "knowledge"):
 logging.getLogger().setLevel(logging.WARNING)
 for handler in logging.getLogger().handlers:
     handler.setLevel(logging.WARNING)
-# A health check or a refused request has none, and stderr is no place for JSON logs.
-warnings.filterwarnings("ignore", message="No application metrics to publish")
+_REQUEST: ContextVar[EphemeralMetrics | None] = ContextVar("request_metrics", default=None)
+"""Of the request that this thread answers: the local server answers several at once, in one process."""
+_WARM = threading.Event()
+
+
+@contextmanager
+def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Iterator[None]:
+    """Log lines in this block name their request, and what is counted goes out at its end, in one line.
+
+    Powertools' decorators keep both for the whole process, which would mix what threads answer at once.
+    """
+    counted = _REQUEST.set(_new_metrics())
+    logger.thread_safe_append_keys(
+        cold_start=not _WARM.is_set(),
+        function_name=context.function_name,
+        function_memory_size=int(context.memory_limit_in_mb),
+        function_arn=context.invoked_function_arn,
+        function_request_id=context.aws_request_id,
+        correlation_id=correlation_id,
+    )
+    try:
+        if not _WARM.is_set():
+            _WARM.set()
+            _new_metrics().add_cold_start_metric(context)
+        yield
+    finally:
+        _emit(_metrics())
+        logger.thread_safe_clear_keys()
+        _REQUEST.reset(counted)
+
+
+def add_metric(name: str, unit: MetricUnit, value: float) -> None:
+    """Add ``value`` to what this request counts; outside of ``request_telemetry`` it is lost."""
+    _metrics().add_metric(name, unit, value)
 
 
 def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:
@@ -42,17 +85,17 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     """
     _count("Answers", protocol=protocol)
     if first_text_ms is not None:
-        metrics.add_metric("FirstTextMs", MetricUnit.Milliseconds, round(first_text_ms, 3))
+        add_metric("FirstTextMs", MetricUnit.Milliseconds, round(first_text_ms, 3))
     for slot, name in TIMINGS.items():
-        metrics.add_metric(name, MetricUnit.Milliseconds, round(answer.timings.get(slot, 0.0), 3))
+        add_metric(name, MetricUnit.Milliseconds, round(answer.timings.get(slot, 0.0), 3))
     completion = answer.completion
-    metrics.add_metric("NoResults", MetricUnit.Count, int(completion is None and "small_talk" not in answer.events))
+    add_metric("NoResults", MetricUnit.Count, int(completion is None and "small_talk" not in answer.events))
     _add_use(answer.llm)
     unsupported = sum(statement.support == "unsupported" for statement in answer.statements)
-    metrics.add_metric("UnsupportedStatements", MetricUnit.Count, unsupported)
+    add_metric("UnsupportedStatements", MetricUnit.Count, unsupported)
     for event, name in EVENTS.items():
         if event in answer.events:
-            metrics.add_metric(name, MetricUnit.Count, 1)
+            add_metric(name, MetricUnit.Count, 1)
     for layer in ("l1", "l2"):
         if f"cache_{layer}" in answer.events:
             _count("CacheHit", layer=layer)
@@ -60,7 +103,7 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     for stage in skipped:
         _count("SoftFailures", stage=stage)
     if skipped:  # an alarm cannot search for stages
-        metrics.add_metric("SkippedStages", MetricUnit.Count, len(skipped))
+        add_metric("SkippedStages", MetricUnit.Count, len(skipped))
     logger.info(
         "answered",
         response_id=answer.response_id,
@@ -89,17 +132,32 @@ def observe_error(error: Exception, *, code: str, status: int) -> None:
 
 def _add_use(use: LlmUse) -> None:
     """All of a request: answers, rewriting and re-ranking, and the calls that failed."""
-    metrics.add_metric("LlmCalls", MetricUnit.Count, use.calls)
-    metrics.add_metric("LlmRetries", MetricUnit.Count, use.retries)
-    metrics.add_metric("PromptTokens", MetricUnit.Count, use.prompt_tokens)
-    metrics.add_metric("CompletionTokens", MetricUnit.Count, use.completion_tokens)
+    add_metric("LlmCalls", MetricUnit.Count, use.calls)
+    add_metric("LlmRetries", MetricUnit.Count, use.retries)
+    add_metric("PromptTokens", MetricUnit.Count, use.prompt_tokens)
+    add_metric("CompletionTokens", MetricUnit.Count, use.completion_tokens)
     if use.denied:
-        metrics.add_metric("LlmDenied", MetricUnit.Count, use.denied)
+        add_metric("LlmDenied", MetricUnit.Count, use.denied)
 
 
 def _count(name: str, **dimensions: str) -> None:
     """One of ``name``, by further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
-    base = {"service": SERVICE, **metrics.default_dimensions}
-    with single_metric(name, MetricUnit.Count, 1, namespace=metrics.namespace, default_dimensions=base) as metric:
-        for dimension, value in dimensions.items():
-            metric.add_dimension(dimension, value)
+    one = _new_metrics(**dimensions)
+    one.add_metric(name, MetricUnit.Count, 1)
+    _emit(one)
+
+
+def _new_metrics(**dimensions: str) -> EphemeralMetrics:
+    named = {**metrics.default_dimensions, **dimensions}
+    return EphemeralMetrics(service=SERVICE, namespace=metrics.namespace, default_dimensions=named)
+
+
+def _metrics() -> EphemeralMetrics:
+    return _REQUEST.get() or _new_metrics()
+
+
+def _emit(counted: EphemeralMetrics) -> None:
+    """Write one line, in one piece: Powertools prints the line break apart, where another thread may come between."""
+    if counted.metric_set and not is_metrics_disabled():
+        sys.stdout.write(json.dumps(counted.serialize_metric_set(), separators=(",", ":")) + "\n")
+        sys.stdout.flush()

@@ -20,11 +20,11 @@ from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
 
 from rag.config.settings import Settings, load
+from rag.contract.decider import new_mark
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.optional_stages import new_mark
 from rag.text.addresses import shown
 from rag.write.chat_writer import ChatWriter
 

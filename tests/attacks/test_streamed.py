@@ -13,7 +13,7 @@ from attacks.completions import CHOSEN, LISTS, around, forms, strings, ticks
 from attacks.reading import leads
 from attacks.stage import MARKS, Leads, foreign, streamed
 from attacks.test_completions import MARK, PERMITS, held_back, knobs
-from fakes import FakeIndex, deadline, make_evidence, make_inputs
+from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
 from rag.http.chat_completions import WITH_SOURCES, Chat, Chunks
 from rag.profiles import PROFILES
@@ -31,7 +31,7 @@ TOLD_TOO_SOON = (
 
 
 @dataclass
-class Dripping:
+class Dripping(Unconnected):
     """A model that writes ``pieces``."""
 
     pieces: Sequence[str]

@@ -72,7 +72,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(browser: Browser, index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``ragctl serve`` without a model, with a store."""
-    with serving(index, "--workers", "1", STORE_PATH=str(tmp_path_factory.mktemp("store") / "store.sqlite")) as server:
+    with serving(index, STORE_PATH=str(tmp_path_factory.mktemp("store") / "store.sqlite")) as server:
         yield server
 
 
@@ -84,7 +84,7 @@ def dripping(browser: Browser, index: Path) -> Iterator[Callable[..., tuple[Serv
     def start(*pieces: object) -> tuple[Server, LlmServer]:
         llm = LlmServer([drip(*pieces)])  # type: ignore[arg-type]
         llm.__enter__()
-        serves = serving(index, "--workers", "1", LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0")
+        serves = serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0")
         open_ones.append((serves, llm))
         return serves.__enter__(), llm
 

@@ -198,16 +198,10 @@ def test_a_vote_that_cannot_be_kept_is_refused(fresh: Start, tmp_path: Path, mon
 def test_a_vote_waits_no_longer_than_a_request_may_take(fresh: Start, tmp_path: Path) -> None:
     place = tmp_path / "s.sqlite"
     api = fresh(**gacounts(place), REQUEST_DEADLINE_S="3")
-    limits: list[float] = []
-    guard = api.app.service.stores.guard
-
-    def run(work: Callable[[], None], limit_s: float) -> None:
-        limits.append(limit_s)
-        work()
-
-    guard._run = run
+    machine = Machine()
+    api.app.service.stores.guard._run = machine.run
     assert api.vote("any-response", True).status == 404
-    assert limits == [3.0]
+    assert machine.limits == [3.0]
 
 
 def test_it_goes_on_when_the_file_is_deleted(fresh: Start, tmp_path: Path) -> None:

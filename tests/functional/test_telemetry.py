@@ -230,10 +230,11 @@ with mock_aws():
         KeySchema=[dict(AttributeName="pk", KeyType="HASH"), dict(AttributeName="sk", KeyType="RANGE")])
     bootstrap._setup_logging(
         bootstrap._AWS_LAMBDA_LOG_FORMAT, bootstrap._AWS_LAMBDA_LOG_LEVEL, bootstrap.StandardLogSink())
-    import app
+    import app, telemetry
     replies = [app.lambda_handler(post(body), Context())["statusCode"]
                for body in ({{"query": {IN_SCOPE + " " + MARKER!r}}}, {{"query": {OUT_OF_SCOPE + " " + MARKER!r}}})]
-print(json.dumps({{"replies": replies, "level": app.logger.log_level, "table": app.service.stores.table is not None}}))
+stored = app.service.stores is not None
+print(json.dumps({{"replies": replies, "level": telemetry.logger.log_level, "table": stored}}))
 """
     with LlmServer([reply(f"Yes, {MARKER}.")]) as server:
         done = run_apart(

@@ -22,7 +22,7 @@ from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
 from rag.values.answer import Answer, Completion, Confidence, LlmUse, Question, Usage
 from rag.values.stored import ResponseRecord
-from telemetry import metrics, observe
+from telemetry import observe, request_telemetry
 
 CONTEXT: Any = SimpleNamespace(
     function_name="the-function",
@@ -98,8 +98,8 @@ if __name__ == "__main__":
     with contextlib.redirect_stdout(output):
         told = answers(Path(sys.argv[1]))
         vote(Path(sys.argv[1]) / "feedback.json")
-        observe(ANSWER, protocol="api", first_text_ms=40.0)
-        metrics.flush_metrics()
+        with request_telemetry(CONTEXT, None):
+            observe(ANSWER, protocol="api", first_text_ms=40.0)
     facts = {
         "routes": sorted([route.method, re.sub("<(.*)>", r"{\1}", route.path)] for route in app.ROUTES),
         "environment": environment(),

@@ -20,6 +20,7 @@ from typing import Any
 import boto3  # type: ignore[import-untyped]
 import pytest
 from fakes import FakeClock
+from fakes_stores import Machine
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from store_contract import (
     KEY,
@@ -45,7 +46,7 @@ from rag.adapters.dynamodb.items import Key, Row, marshal_key
 from rag.adapters.dynamodb.memory import DynamoDbMemory
 from rag.adapters.dynamodb.sessions import DynamoDbSessions
 from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable
-from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
+from rag.adapters.guarded_stores import guarded
 from rag.adapters.store_guard import COOL_OFF_S, StoreGuard
 from rag.errors import StoreOutOfReach, StoreUnavailable, TooManyVotes
 from rag.values.stored import MAX_CHUNK_IDS
@@ -205,7 +206,7 @@ def table(server: ScriptedServer, clock: FakeClock, sleeps: list[float]) -> Iter
 @pytest.fixture
 def guard(clock: FakeClock) -> StoreGuard:
     """One whose questions have all the time of the fake clock."""
-    return StoreGuard(0.1, clock=clock, wall=clock, run=lambda work, _: work())
+    return StoreGuard(0.1, clock=clock, wall=clock, run=Machine().run)
 
 
 class TestAnswerCache(AnswerCacheContract):
@@ -321,10 +322,10 @@ def test_after_lasting_throttling_no_question_asks_for_a_while(
         with pytest.raises(StoreUnavailable):
             guard.write(lambda: OPERATIONS[operation](table))
         with pytest.raises(StoreUnavailable, match="not tried"):
-            GuardedMemory(DynamoDbMemory(table), guard).recall(SESSION, limit=1)
+            guarded(DynamoDbMemory(table), guard).recall(SESSION, limit=1)
         assert len(server.calls) == len(steps)
         clock.now += COOL_OFF_S + 1
-        assert GuardedAnswerCache(DynamoDbAnswerCache(table), guard).get(KEY) is None
+        assert guarded(DynamoDbAnswerCache(table), guard).get(KEY) is None
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
@@ -338,7 +339,7 @@ def test_what_no_retry_helps_is_said_at_once(server: ScriptedServer, table: Dyna
 def test_after_an_outage_no_question_asks_for_a_while_and_a_vote_does(
     server: ScriptedServer, table: DynamoDbTable, guard: StoreGuard, clock: FakeClock
 ) -> None:
-    cache = GuardedAnswerCache(DynamoDbAnswerCache(table), guard)
+    cache = guarded(DynamoDbAnswerCache(table), guard)
     server.script.extend([refuse("InternalServerError", status=500)] * TRIES)
     with guard.question():
         with pytest.raises(StoreOutOfReach, match="InternalServerError"):
@@ -347,7 +348,7 @@ def test_after_an_outage_no_question_asks_for_a_while_and_a_vote_does(
         with pytest.raises(StoreUnavailable, match="not tried"):
             cache.get(KEY)
     assert len(server.calls) == TRIES
-    feedback = GuardedFeedback(DynamoDbFeedback(table), guard)
+    feedback = guarded(DynamoDbFeedback(table), guard)
     feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
     assert outline(feedback, "id_1") == [(False, SESSION, START)]
     with guard.question():

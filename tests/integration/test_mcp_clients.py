@@ -31,7 +31,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(index: Path) -> Iterator[Server]:
-    with serving(index, "--workers", "1") as server:
+    with serving(index) as server:
         yield server
 
 

@@ -590,13 +590,13 @@ def test_a_server_s_name_for_the_model_is_a_name_or_nothing(
     )  # a stream's first event has one
 
 
-def test_connections_are_kept_and_reset_drops_them(connect: Connect, deadline: Deadline) -> None:
+def test_connections_are_kept_and_renewing_drops_them(connect: Connect, deadline: Deadline) -> None:
     with LlmServer([reply("x")]) as server:
         model = connect(server)
         model.complete(MESSAGES, deadline=deadline)
         model.complete(MESSAGES, deadline=deadline)
         assert server.connections == 1
-        model.reset()
+        model.renew()
         model.complete(MESSAGES, deadline=deadline)
         assert server.connections == 2
 
@@ -604,11 +604,12 @@ def test_connections_are_kept_and_reset_drops_them(connect: Connect, deadline: D
 def test_openai_is_imported_by_warming_and_by_nothing_before() -> None:
     program = """
 import sys
-from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.llm.openai_chat import OpenAiChat
+from rag.adapters.model_config import ChatConfig
 model = OpenAiChat(ChatConfig(
     base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
     connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))
-model.reset()
+model.renew()
 heavy = {"openai", "httpx2", "tenacity", "pydantic"}
 print(sorted(heavy & set(sys.modules)))
 model.warm()

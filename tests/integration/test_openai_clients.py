@@ -30,7 +30,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(index: Path) -> Iterator[Server]:
-    with serving(index, "--workers", "1") as server:
+    with serving(index) as server:
         yield server
 
 
@@ -74,7 +74,7 @@ def test_errors_are_openais_own(client: openai.OpenAI) -> None:
 def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:
     with (
         LlmServer([drip("The licence costs", ended=False)]) as llm,
-        serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server,
+        serving(index, LLM_BASE_URL=llm.url) as server,
     ):
         client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
         asked = [{"role": "user", "content": QUESTION}]
@@ -86,7 +86,7 @@ def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:
 def test_a_stream_that_fails_before_its_first_text_is_an_error(index: Path) -> None:
     with (
         LlmServer([drip(ended=False)]) as llm,
-        serving(index, "--workers", "1", LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
+        serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
     ):
         client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
         asked = [{"role": "user", "content": QUESTION}]
@@ -108,7 +108,7 @@ def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path)
     go_on = threading.Event()
     with (
         LlmServer([drip("The licence costs 25 dollars", go_on, " a year.")]) as llm,
-        serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server,
+        serving(index, LLM_BASE_URL=llm.url) as server,
     ):
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
@@ -130,7 +130,7 @@ def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
         except OSError:
             ended.set()
 
-    with LlmServer([endless]) as llm, serving(index, "--workers", "1", LLM_BASE_URL=llm.url) as server:
+    with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
         until(connection.getresponse(), b"event: delta\n")

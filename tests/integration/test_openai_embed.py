@@ -41,8 +41,9 @@ from hypothesis import strategies as st
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.open.index import open_index
 from rag.adapters.embedding.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
-from rag.adapters.embedding.openai_embed import EmbedConfig, OpenAiEmbedder
+from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
+from rag.adapters.model_config import EmbedConfig
 from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable
 from ragctl import cli

@@ -12,7 +12,7 @@ from fakes import FakeClock
 from fakes_chat import Connect, connecting
 from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, model_not_found, only_models, reply
 
-from rag.adapters.llm import time_limit
+from rag.adapters import time_limit
 from rag.errors import ClientGone, LlmUnavailable
 from rag.values.answer import Deadline, Message, Usage
 

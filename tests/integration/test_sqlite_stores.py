@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from fakes import FakeClock
+from fakes_stores import Machine
 from store_contract import (
     KEY,
     OTHER_KEY,
@@ -287,7 +288,7 @@ def test_a_writer_that_waited_too_long_says_so(
 
 @pytest.fixture
 def guard(clock: FakeClock) -> StoreGuard:
-    return StoreGuard(0.1, clock=clock, wall=clock, run=lambda work, _: work())
+    return StoreGuard(0.1, clock=clock, wall=clock, run=Machine().run)
 
 
 def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(

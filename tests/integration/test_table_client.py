@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from rag.adapters.dynamodb.store import DynamoDbStore
 from rag.config.settings import Settings, load
 from rag.wiring.stores import build_stores
 
@@ -15,10 +16,10 @@ def test_a_renewed_table_keeps_its_client(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setenv(name, "eu-central-1")
     made = build_stores(load(Settings, {"TABLE_NAME": "rag", "TABLE_ENDPOINT": "http://127.0.0.1:9"}))
     assert made is not None
-    assert made.table is not None
+    assert isinstance(made.store, DynamoDbStore)
     made.warm()
     assert "boto3" in sys.modules
-    client = made.table._client
+    client = made.store.table._client
     before = client._client()
     made.renew()
     assert client._client() is before

@@ -14,7 +14,7 @@ from evaluate.words import contains
 if TYPE_CHECKING:
     from knowledge.cut.quotable import Quotable
     from knowledge.model.values import Chunk
-    from rag.ports import ChatModel
+    from rag.ports.models import ChatModel
     from rag.values.chat import Deadline
     from rag.wiring.application import Application
 

@@ -13,7 +13,7 @@ from evaluate.errors import Interrupted
 from evaluate.labelled import names
 
 if TYPE_CHECKING:
-    from rag.ports import Retriever
+    from rag.ports.index import Retriever
     from rag.values.answer import Hit, LlmUse, SearchQuery, SearchResult
     from rag.wiring.application import Application
 
@@ -43,7 +43,7 @@ class WatchedRetriever:
         self.hits: tuple[Hit, ...] = ()
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``."""
+        """See ``rag.ports.index.Retriever``."""
         self.hits = ()
         found = self._retrieve(query)
         self.hits = found.hits

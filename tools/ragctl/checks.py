@@ -22,7 +22,7 @@ MIN_PYTHON = (3, 12)
 LLM_TIMEOUT_S = 3.0
 SEED_RULES_OFF = "off: the index's evidence decides"
 IMPORTED = (
-    "aws_lambda_powertools", "chromadb", "gunicorn", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers",
+    "aws_lambda_powertools", "chromadb", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers", "waitress",
 )  # fmt: skip
 
 _PACKAGE = "serverless-rag"

@@ -27,16 +27,16 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Erase what the store (TABLE_NAME, else STORE_PATH) holds of a session: turns, questions, votes, kept answers."""
+    from rag.adapters.vendors import open_store
     from rag.config.settings import Settings, load
     from rag.http.requests import parse_session
-    from rag.wiring.sessions import build_forget
 
     session = parse_session(session)
-    erase = build_forget(load(Settings))
-    if erase is None:
+    store = open_store(load(Settings))
+    forgotten = store.forget(session) if store else None
+    if forgotten is None:
         sentence = "There is no store: STORE_PATH must name the SQLite file of the server, or TABLE_NAME the table"
         raise CommandFailed(sentence, code="no_store")
-    forgotten = erase(session)
     if as_json:
         emit_json({"sessionId": session, **asdict(forgotten), "notes": list(STAYS)})
         return

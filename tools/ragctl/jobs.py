@@ -1,30 +1,25 @@
 """``POST /v1/ingest`` and ``GET /v1/ingest/{id}`` of the local server: re-indexing beside the running service.
 
-A job is a process of its own (``ragctl ingest``), so that requests are answered meanwhile; the workers notice the new
-index at their next request. Its state is what it printed, in a folder that all workers share, and whether it still
-holds the lock that it was born with.
+A job is a process of its own (``ragctl ingest``), so that requests are answered meanwhile; the new index is noticed at
+the next request.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import re
 import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 PATH = "/v1/ingest"
-_ID = re.compile(r"[A-Za-z0-9_-]{16}")
 _COMMAND = "from ragctl.cli import main; main()"
-_LOCK = ".lock"
 
 
 class AlreadyRunning(Exception):
@@ -37,36 +32,31 @@ class AlreadyRunning(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IngestJobs:
-    """Jobs that index ``sources`` into ``index``; ``folder`` holds their state. Without sources there are none."""
+    """Jobs that index ``sources`` into ``index``; ``folder`` takes what they print. Without sources there are none."""
 
     sources: tuple[str, ...]
     index: str
     profile: str
     folder: Path
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> str:
         """Start a job; its id.
 
         Raises:
-            AlreadyRunning: there is one, of whichever worker.
+            AlreadyRunning: there is one.
         """
         command = [sys.executable, "-c", _COMMAND, "ingest", *self.sources]
         command += ["--index", self.index, "--profile", self.profile, "--json"]
-        with self._one_at_a_time():
-            for path in self.folder.glob(f"?*{_LOCK}"):
-                if _is_held(path):
-                    raise AlreadyRunning(path.name.removesuffix(_LOCK))
+        with self._lock:
+            for running in (job for job, process in self._processes.items() if process.poll() is None):
+                raise AlreadyRunning(running)
             job = secrets.token_urlsafe(12)
-            with (self.folder / f"{job}.out").open("wb") as out, (self.folder / f"{job}{_LOCK}").open("wb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                process = subprocess.Popen(  # which inherits the lock, and holds it to its end, whatever that is
-                    command,
-                    stdout=out,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=(lock.fileno(),),
-                    start_new_session=True,
+            with self._output(job).open("wb") as out:
+                self._processes[job] = subprocess.Popen(
+                    command, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True
                 )
-        threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
         return job
 
     def state(self, job: str) -> dict[str, Any] | None:
@@ -74,24 +64,20 @@ class IngestJobs:
 
         Of this machine's folders it tells the last part only.
         """
-        lock = self.folder / f"{job}{_LOCK}"
-        if not _ID.fullmatch(job) or not lock.is_file():
+        process = self._processes.get(job)
+        if process is None:
             return None
-        if _is_held(lock):
+        if process.poll() is None:
             return {"id": job, "state": "running"}
-        said = (self.folder / f"{job}.out").read_text(encoding="utf-8")
         with suppress(ValueError):
-            result = json.loads(self._without_folders(said))
+            result = json.loads(self._without_folders(self._output(job).read_text(encoding="utf-8")))
             if "error" in result:
                 return {"id": job, "state": "failed", "error": result["error"], "code": result["code"]}
             return {"id": job, "state": "done", "summary": result}
         return {"id": job, "state": "failed", "error": "The ingest ended without a word", "code": "ingest_ended"}
 
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        with (self.folder / _LOCK).open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+    def _output(self, job: str) -> Path:
+        return self.folder / f"{job}.out"
 
     def _without_folders(self, said: str) -> str:
         given = [Path(place.removeprefix("file://")) for place in (*self.sources, self.index)]
@@ -99,15 +85,6 @@ class IngestJobs:
             if place.name:
                 said = said.replace(json.dumps(str(place), ensure_ascii=False)[1:-1], place.name)
         return said
-
-
-def _is_held(lock: Path) -> bool:
-    with lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return False
 
 
 type Handler = Callable[[dict[str, Any], Any], object]

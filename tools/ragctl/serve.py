@@ -1,4 +1,4 @@
-"""ragctl serve: the Lambda handler behind a local pre-fork server, one request at a time per worker."""
+"""ragctl serve: the Lambda handler behind a local HTTP server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl.console import note
+from ragctl.console import emit_json, note
 from ragctl.failures import CommandFailed
-from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, cores, read_settings
+from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
 
-MIN_WORKERS = 2
-"""So that health answers while an LLM call is waiting in the other."""
-MAX_WORKERS = 4
 ANY_QUESTION = "What can you tell me?"
 
 if TYPE_CHECKING:
@@ -31,9 +28,6 @@ def serve(
     *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = DEFAULT_PORT,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Processes, a request each at a time. Default: 2 to 4, by cores.")
-    ] = None,
     source: Annotated[
         list[str] | None, typer.Option(metavar="PATH", help="What POST /v1/ingest indexes again; repeatable.")
     ] = None,
@@ -46,26 +40,31 @@ def serve(
     The function's logs and metrics go to stdout as they are, one line about each request to stderr.
     """
     settings = read_settings(index=index, profile=profile)
-    count = workers or max(MIN_WORKERS, min(MAX_WORKERS, cores()))
     listener = listen(host, port)
     url = f"http://{host}:{listener.getsockname()[1]}"
-    note(f"Starting {count} worker{'s' * (count > 1)} for {settings.profile} (index {settings.index_place}) ...")
+    note(f"Starting {settings.profile} (index {settings.index_place}) ...")
     _tell_seed_rules(settings)
-
-    if as_json:
-        said = (json.dumps({"url": url, "profile": settings.profile, "workers": count}) + "\n", "")
-    else:
-        said = ("", _welcome(url, settings.profile))
-    # Before gunicorn takes over the signals, Ctrl-C arrives as an exception; it is no failure either.
     from knowledge.open.scratch import Scratch
 
     with suppress(KeyboardInterrupt), closing(Scratch()) as folder:
-        from ragctl.jobs import IngestJobs
-        from ragctl.prefork import serve_forever
+        from app import lambda_handler
+        from ragctl.jobs import IngestJobs, with_ingest
+        from ragctl.server import serve_forever
+        from ragctl.wsgi import Gateway
 
         jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, folder.path)
-        serve_forever(listener, workers=count, jobs=jobs, ready_stdout=said[0], ready_stderr=said[1])
+        application = Gateway(
+            with_ingest(lambda_handler, jobs), local=listener.getsockname()[0] in {"127.0.0.1", "::1"}
+        )
+        serve_forever(application, listener, ready=lambda: _announce(url, settings.profile, as_json=as_json))
     note("Stopped.")
+
+
+def _announce(url: str, profile: str, *, as_json: bool) -> None:
+    if as_json:
+        emit_json({"url": url, "profile": profile})
+    else:
+        note(_welcome(url, profile))
 
 
 def listen(host: str, port: int) -> socket.socket:

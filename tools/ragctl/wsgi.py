@@ -6,12 +6,14 @@ import json
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import responses
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from waitress.channel import ClientDisconnected
 
 from rag.errors import ClientGone
 from rag.http.sites import OTHER_SITE, is_from_another_site
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """API Gateway's limit of a request."""
 DISCARD_BYTES = 16 * 1024 * 1024
-"""How much of a body over the limit is read and thrown away: most clients look at the answer only after sending."""
-BLOCK_BYTES = 64 * 1024
+"""How much more than the limit of a body is read: most clients look at the answer only after sending."""
 TIME_LIMIT_S = 900.0
 """API Gateway's limit of a streamed response, and so the function's timeout. The program's own limits are narrower."""
 
@@ -37,14 +38,6 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 type Handler = Callable[[dict[str, Any], LocalContext], object]
 type StartResponse = Callable[[str, list[tuple[str, str]]], Callable[[bytes], object]]
-
-
-class Readable(Protocol):
-    """A request's body."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes; b"" at the end."""
-        ...
 
 
 class WsgiStream:
@@ -71,7 +64,7 @@ class WsgiStream:
             raise ValueError("write before open")
         try:
             self._write(data)
-        except OSError as exc:
+        except (ClientDisconnected, OSError) as exc:
             raise ClientGone("The client closed the connection") from exc
 
 
@@ -116,7 +109,7 @@ class Gateway:
         if not stream.opened:
             start_response(response.status, list(response.headers))
         took_ms = 1000 * (self.clock() - start)
-        path = str(environ.get("RAW_URI") or environ.get("PATH_INFO", "")).partition("?")[0]
+        path = str(environ.get("REQUEST_URI") or environ.get("PATH_INFO", "")).partition("?")[0]
         line = f"{environ['REQUEST_METHOD']} {path} {response.status.split()[0]} {took_ms:.0f} ms\n"
         environ["wsgi.errors"].write(line)
         return [] if environ["REQUEST_METHOD"] == "HEAD" or stream.opened else [response.body]
@@ -162,23 +155,9 @@ def _host(environ: Mapping[str, Any]) -> str:
 
 
 def _read_body(environ: Mapping[str, Any]) -> bytes | None:
-    """The whole body; None when it is too large, in which case some of it may be left unread."""
-    stream: Readable = environ["wsgi.input"]
-    length = str(environ.get("CONTENT_LENGTH") or "")
-    announced = int(length) if length.isdigit() else 0
-    body = b"" if announced > MAX_BODY_BYTES else b"".join(_blocks(stream, MAX_BODY_BYTES + 1))
-    if max(announced, len(body)) <= MAX_BODY_BYTES:
-        return body
-    for _ in _blocks(stream, DISCARD_BYTES):
-        pass
-    return None
-
-
-def _blocks(stream: Readable, limit: int) -> Iterator[bytes]:
-    """Up to ``limit`` bytes of ``stream``, in blocks."""
-    while limit > 0 and (block := stream.read(min(limit, BLOCK_BYTES))):
-        limit -= len(block)
-        yield block
+    """The whole body, which has arrived; None when it is too large."""
+    body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+    return body if len(body) <= MAX_BODY_BYTES else None
 
 
 def _error(status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:

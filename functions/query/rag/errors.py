@@ -95,8 +95,6 @@ class UnsafeQuery(BadRequest):
 class InvalidParameter(BadRequest):
     """A parameter of the request is wrong; the message names it and what is accepted."""
 
-    code = "invalid_parameter"
-
 
 class UnknownResponse(BadRequest):
     """No response with that id is known, or not any more."""
@@ -138,8 +136,6 @@ class LlmError(RagError):
 class LlmFailed(LlmError):
     """One call was refused, or its answer cannot be read. A chat model asks the next model then, and is unavailable
     where no one is left."""
-
-    code = "pipeline_error"
 
 
 class LlmUnavailable(LlmError):

@@ -21,10 +21,11 @@ from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
 from rag.find.refine.rerank import LlmRerank
 from rag.ledger import Ledger
-from rag.ports import OnText, Remarks, Retriever, Writer
-from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Route, Score
+from rag.ports.index import Retriever
+from rag.ports.models import Writer
+from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
 from rag.values.answer import Answer, Context, Decline, Hit, Proceed, RefinedHits
-from rag.values.chat import STOPPED, Completion, Deadline
+from rag.values.chat import STOPPED, Completion, Deadline, OnText
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status, text_alone
 from rag.values.question import Question, SearchQuery

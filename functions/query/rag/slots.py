@@ -1,8 +1,9 @@
-"""The shape of each slot of the pipeline, as a function from value to value."""
+"""The shape of each slot of the pipeline, as a function from value to value; ``rag.ports`` has those of the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from rag.values.answer import (
     Answer,
@@ -18,6 +19,7 @@ from rag.values.answer import (
     SearchResult,
 )
 from rag.values.draft import ConfidenceInput
+from rag.values.stored import Turn
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
@@ -26,3 +28,13 @@ type Gate = Callable[[SearchResult, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
 type Score = Callable[[ConfidenceInput, Proceed], Confidence]
 type Route = Callable[[Answer], Routing]
+
+
+class Remarks(Protocol):
+    """Answers in kind what asks about nothing: see ``rag.ask.admit.remarks``."""
+
+    def __call__(
+        self, question: Question, history: Callable[[], Sequence[Turn]], *, alone: bool
+    ) -> Decline | Turn | None:
+        """The reply, the turn whose question a model is asked again, or None where something is asked."""
+        ...

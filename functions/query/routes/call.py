@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
-
-from aws_lambda_powertools.event_handler import Response
+from typing import TYPE_CHECKING, Any
 
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from rag.values.answer import Deadline
@@ -24,6 +22,30 @@ MAX_BODY_BYTES = 64 * 1024
 BOM = "\ufeff"
 """Some programs of Windows begin UTF-8 with it; JSON does not."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class NoSuchPath(LookupError):
+    """The address is one of a route's, but there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One response of a route; ``body`` is text."""
+
+    status_code: int
+    content_type: str
+    body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_proxy(self) -> dict[str, Any]:
+        """What Lambda's proxy integration takes."""
+        headers = {**self.headers, "Content-Type": self.content_type}
+        return {
+            "statusCode": self.status_code,
+            "body": self.body,
+            "isBase64Encoded": False,
+            "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +97,11 @@ class Call:
             raise InvalidJson("Request body must be JSON in UTF-8") from exc
 
 
-type Handle = Callable[..., Response[str]]
+type Handle = Callable[..., Response]
 """A route: takes the ``Call`` and the parameters of its path, raises what ``routes.failures`` knows."""
 
 
-def json_response(status: HTTPStatus, body: object, **headers: str) -> Response[str]:
+def json_response(status: HTTPStatus, body: object, **headers: str) -> Response:
     """``body`` as JSON."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return Response(int(status), "application/json", text, headers={**HEADERS, **headers})

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rag.http.chat_completions import Chunks, completion, error_body, model_body, models, parse_chat
 from rag.http.replies import CHAT
 from rag.values.events import Delta
-from routes.call import Call, json_response
+from routes.call import Call, Response, json_response
 from routes.failures import Failure
 from routes.streams import Events, answer_in_events, event
 from telemetry import observe
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.event_handler import Response
-
     from rag.values.answer import Answer
 
 PROTOCOL = "openai"
@@ -26,7 +24,7 @@ MAX_BODY_BYTES = 1024 * 1024
 DONE = "[DONE]"
 
 
-def post_completion(call: Call) -> Response[str]:
+def post_completion(call: Call) -> Response:
     """Answer the last message of a conversation."""
     text = call.json_text(limit=MAX_BODY_BYTES)
     chat = parse_chat(text, profile=call.service.settings.profile, page=call.page())
@@ -49,13 +47,13 @@ def post_completion(call: Call) -> Response[str]:
     return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL, wording=CHAT)
 
 
-def get_models(call: Call) -> Response[str]:
+def get_models(call: Call) -> Response:
     """The models that there are."""
     names = models(call.service.settings.profile)
     return json_response(HTTPStatus.OK, {"object": "list", "data": [model_body(name) for name in names]})
 
 
-def get_model(call: Call, model: str) -> Response[str]:
+def get_model(call: Call, model: str) -> Response:
     """One of them."""
     if model not in models(call.service.settings.profile):
         body = error_body(f"The model {model!r} does not exist", "model_not_found", HTTPStatus.NOT_FOUND)

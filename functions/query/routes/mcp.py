@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from aws_lambda_powertools.event_handler import Response
-
 from rag.http.sites import OTHER_SITE, is_from_another_site
 from rag.values.answer import Answer, Hit, Question
-from routes.call import HEADERS, Call, json_response
+from routes.call import HEADERS, Call, Response, json_response
 from routes.failures import explain
 from telemetry import observe, observe_error
 
@@ -41,7 +39,7 @@ class _Asked:
         return self.call.service.chunk(chunk_id)
 
 
-def post_message(call: Call) -> Response[str]:
+def post_message(call: Call) -> Response:
     """Answer one message."""
     from rag.mcp.tools import server  # late: its schemas are made when somebody speaks MCP
 
@@ -55,7 +53,7 @@ def post_message(call: Call) -> Response[str]:
     return json_response(reply.status, reply.message)
 
 
-def _refusal(call: Call) -> Response[str] | None:
+def _refusal(call: Call) -> Response | None:
     """Of a page of another site, whose browser would lend it this address; and of a client that takes no JSON."""
     if is_from_another_site(host=call.header("host"), origin=call.header("origin")):
         body = {"error": OTHER_SITE, "code": "forbidden"}

@@ -7,10 +7,7 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 
-from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
-
-from routes.call import HEADERS, Call
+from routes.call import HEADERS, Call, NoSuchPath, Response
 
 _HERE = Path(__file__).resolve()
 _ROOTS = (_HERE.parents[1], _HERE.parents[3], _HERE.parents[3] / "docs")
@@ -47,22 +44,22 @@ CACHED = "max-age=300"
 """Files change with a deployment only; five minutes are soon enough to see it."""
 
 
-def get_page(call: Call) -> Response[str]:
+def get_page(call: Call) -> Response:
     """The page to ask on."""
     return _html(call, "index.html", _address(call))
 
 
-def get_docs(call: Call) -> Response[str]:
+def get_docs(call: Call) -> Response:
     """The API's reference, rendered from ``openapi.json``."""
     return _html(call, "docs.html", _address(call).removesuffix("docs"))
 
 
-def get_file(call: Call, file: str) -> Response[str]:
+def get_file(call: Call, file: str) -> Response:
     """A file of the page."""
     return _text(call, f"web/{file}")
 
 
-def get_openapi(call: Call) -> Response[str]:
+def get_openapi(call: Call) -> Response:
     """The API's description."""
     return _text(call, OPENAPI)
 
@@ -72,7 +69,7 @@ def _address(call: Call) -> str:
     return (call.event.request_context.path or call.event.path).rstrip("/")
 
 
-def _html(call: Call, name: str, base: str) -> Response[str]:
+def _html(call: Call, name: str, base: str) -> Response:
     """A page with what it must know of where it is: ``base`` is its own address below the host, stage included."""
     page = _read(call, f"web/{name}")
     base = f"/{base.strip('/')}/" if base.strip("/") else "/"
@@ -80,7 +77,7 @@ def _html(call: Call, name: str, base: str) -> Response[str]:
     return Response(int(HTTPStatus.OK), TYPES[".html"], page, headers=PAGE_HEADERS)
 
 
-def _text(call: Call, name: str) -> Response[str]:
+def _text(call: Call, name: str) -> Response:
     text = _read(call, name)
     return Response(
         int(HTTPStatus.OK), TYPES[Path(name).suffix], text, headers={**PAGE_HEADERS, "Cache-Control": CACHED}
@@ -88,9 +85,9 @@ def _text(call: Call, name: str) -> Response[str]:
 
 
 def _read(call: Call, name: str) -> str:
-    """The file ``name``, openapi.json or one of the page's; NotFoundError for others, and where no page is served."""
+    """The file ``name``, openapi.json or one of the page's; NoSuchPath for others, and where no page is served."""
     if call.service.settings.web == "off":
-        raise NotFoundError(name)
+        raise NoSuchPath(name)
     return _content(name)
 
 
@@ -99,5 +96,5 @@ def _content(name: str) -> str:
     path = next((root / name for root in _ROOTS if (root / name).is_file()), None)
     named = name == OPENAPI or (name.startswith("web/") and name.count("/") == 1 and ".." not in name)
     if path is None or not named or path.suffix not in TYPES:
-        raise NotFoundError(name)
+        raise NoSuchPath(name)
     return path.read_text(encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.metrics import MetricUnit
 
 from rag.http import requests
@@ -18,13 +17,12 @@ from rag.http.replies import (
     rendered_reply,
 )
 from rag.http.schema import FeedbackReply
-from rag.http.state_replies import health_reply, welcome_reply
 from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
 from rag.values.events import Event as Told
-from routes.call import HEADERS, Call, json_response
+from routes.call import HEADERS, Call, Response, json_response
 from routes.failures import Failure
 from routes.streams import EVENT_STREAM, Events, answer_in_events, event
-from telemetry import metrics, observe
+from telemetry import add_metric, observe
 
 if TYPE_CHECKING:
     from rag.values.answer import Question
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 PROTOCOL = "api"
 
 
-def post_query(call: Call) -> Response[str]:
+def post_query(call: Call) -> Response:
     """Answer one question, in server-sent events where the caller accepts them."""
     if EVENT_STREAM in call.header("accept").lower():
         return _post_query_for_events(call)
@@ -43,7 +41,7 @@ def post_query(call: Call) -> Response[str]:
     return json_response(HTTPStatus.OK, reply(answer))
 
 
-def post_question(call: Call) -> Response[str]:
+def post_question(call: Call) -> Response:
     """Answer one question, in the help desk's words."""
     question, debug = requests.parse_question(call.json_text())
     answer = call.service.pipeline.run(question, deadline=call.deadline)
@@ -51,38 +49,38 @@ def post_question(call: Call) -> Response[str]:
     return json_response(HTTPStatus.OK, question_reply(answer, debug=debug))
 
 
-def post_feedback(call: Call) -> Response[str]:
+def post_feedback(call: Call) -> Response:
     """Take a vote on a response."""
     vote = requests.parse_feedback(call.json_text())
     call.service.vote(vote.response_id, helpful=vote.helpful, comment=vote.comment)
-    metrics.add_metric("FeedbackReceived", MetricUnit.Count, 1)
+    add_metric("FeedbackReceived", MetricUnit.Count, 1)
     return json_response(HTTPStatus.ACCEPTED, FeedbackReply(response_id=vote.response_id).model_dump())
 
 
-def get_chunk(call: Call, chunk_id: str) -> Response[str]:
+def get_chunk(call: Call, chunk_id: str) -> Response:
     """A chunk, and what in it answers the question that was asked."""
     question = requests.parse_chunk_question(call.parameter("question"))
     reply = rendered_chunk_reply if requests.parse_chunk_rendered(call.parameter("rendered")) else chunk_reply
     return json_response(HTTPStatus.OK, reply(call.service.chunk(chunk_id, question)))
 
 
-def get_suggestions(call: Call) -> Response[str]:
+def get_suggestions(call: Call) -> Response:
     """What a page begins with, for somebody who does not know the index."""
-    return json_response(HTTPStatus.OK, welcome_reply(call.service.welcome()))
+    return json_response(HTTPStatus.OK, call.service.welcome().model_dump(mode="json"))
 
 
-def get_health(call: Call) -> Response[str]:
+def get_health(call: Call) -> Response:
     """Is there an index, and who writes?"""
-    return json_response(HTTPStatus.OK, health_reply(call.service.health()))
+    return json_response(HTTPStatus.OK, call.service.health().model_dump(mode="json"))
 
 
-def _refusal(failure: Failure) -> Response[str]:
+def _refusal(failure: Failure) -> Response:
     """An event too, with the status of the failure."""
     body = event(failure.body, "error").decode()
     return Response(int(failure.status), EVENT_STREAM, body, headers={**HEADERS, **failure.headers})
 
 
-def _post_query_for_events(call: Call) -> Response[str]:
+def _post_query_for_events(call: Call) -> Response:
     rendered = False
 
     def parse() -> Question:

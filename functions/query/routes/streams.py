@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol
 
-from aws_lambda_powertools.event_handler import Response
-
 from rag.errors import ClientGone
 from rag.http.replies import QUERY, Wording
 from rag.values.answer import Answer, Question
 from rag.values.events import Delta
 from rag.values.events import Event as Told
-from routes.call import HEADERS, Call
+from routes.call import HEADERS, Call, Response
 from routes.failures import Failure, explain
 from telemetry import observe, observe_error
 
@@ -61,7 +59,7 @@ class Events:
     told: Callable[[Told], bytes]
     end: Callable[[Answer, str], bytes]
     failure: Callable[[Failure], bytes]
-    refusal: Callable[[Failure], Response[str]]
+    refusal: Callable[[Failure], Response]
 
 
 def event(data: object, name: str = "") -> bytes:
@@ -73,7 +71,7 @@ def event(data: object, name: str = "") -> bytes:
 
 def answer_in_events(
     call: Call, parse: Callable[[], Question], events: Events, *, protocol: str, wording: Wording = QUERY
-) -> Response[str]:
+) -> Response:
     """Answer what ``parse`` reads of the request in ``events``, the text as it comes.
 
     What goes wrong before the first byte has its own status; later it is an event. A client that has gone ends it all.
@@ -133,7 +131,7 @@ class _Out:
             self._write(self._events.begin)
         self._write(data)
 
-    def failed(self, failure: Failure) -> Response[str]:
+    def failed(self, failure: Failure) -> Response:
         """Tell of ``failure``: as an event, and by the status where nothing is on its way yet."""
         if self._open and self._stream:
             with suppress(ClientGone):
@@ -141,7 +139,7 @@ class _Out:
             return self.response()
         return self._events.refusal(failure)
 
-    def response(self) -> Response[str]:
+    def response(self) -> Response:
         """What the handler returns; what went to a stream is there already."""
         return Response(200, EVENT_STREAM, b"".join(self._parts).decode(), headers=dict(HEADERS))
 

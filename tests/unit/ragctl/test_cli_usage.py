@@ -101,7 +101,7 @@ def test_a_trace_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = ["numpy", "chromadb", "onnxruntime", "openai", "gunicorn", "rag", "knowledge"]
+    heavy = ["numpy", "chromadb", "onnxruntime", "openai", "waitress", "rag", "knowledge"]
     code = f"import sys, ragctl.cli; ragctl.cli.run(['ask']); print([m for m in {heavy} if m in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -116,8 +116,8 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_one_ingest_at_a_time_whoever_asks(tmp_path: Path, gate: Path) -> None:
     replies: list[tuple[int, Any]] = []
-    workers = [jobs(tmp_path, "x") for _ in range(4)]
-    threads = [threading.Thread(target=lambda w=w: replies.append(call(w, "POST", "/v1/ingest"))) for w in workers]
+    found = jobs(tmp_path, "x")
+    threads = [threading.Thread(target=lambda: replies.append(call(found, "POST", "/v1/ingest"))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -127,11 +127,11 @@ def test_one_ingest_at_a_time_whoever_asks(tmp_path: Path, gate: Path) -> None:
     sentence = "An ingest is running; start another when it is done"
     refused = (409, {"error": sentence, "code": "ingest_running", "id": begun["id"]})
     assert [reply for reply in replies if reply[0] != 202] == [refused] * 3
-    assert workers[1].state(begun["id"]) == {"id": begun["id"], "state": "running"}
+    assert found.state(begun["id"]) == {"id": begun["id"], "state": "running"}
 
     gate.write_text('{"documents": 1}')
-    assert finished(workers[2], begun["id"]) == {"id": begun["id"], "state": "done", "summary": {"documents": 1}}
-    status, again = call(workers[3], "POST", "/v1/ingest")
+    assert finished(found, begun["id"]) == {"id": begun["id"], "state": "done", "summary": {"documents": 1}}
+    status, again = call(found, "POST", "/v1/ingest")
     assert (status, again["id"] != begun["id"]) == (202, True)
     gate.write_text("{}")
 

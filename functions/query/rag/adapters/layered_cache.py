@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from cachetools import TLRUCache
 
 from rag.adapters.store_format import decode, encode_answer, expiry
-from rag.ports import AnswerCache
+from rag.ports.stores import AnswerCache
 from rag.values.stored import CachedAnswer, CacheHit
 
 MAX_ENTRIES = 512
@@ -28,7 +28,7 @@ class _Entry:
 
 
 class LayeredCache:
-    """See ``rag.ports.AnswerCache``. ``l2`` is the shared layer.
+    """See ``rag.ports.stores.AnswerCache``. ``l2`` is the shared layer.
 
     Entries are kept as text, so that nobody can change what another request will read. Ages are by the wall clock:
     a monotonic one may stand still while a snapshot waits to be restored.
@@ -44,7 +44,6 @@ class LayeredCache:
     ) -> None:
         self._l2 = l2
         self._clock = clock
-        self._max_age_s = max_age_s
         self._lock = threading.Lock()
         self._evictions = 0
         self._l1: TLRUCache[str, _Entry] = TLRUCache(

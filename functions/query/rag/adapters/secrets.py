@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.adapters.llm.time_limit import within
+from rag.adapters.time_limit import within
 from rag.config.settings import Settings
 from rag.errors import LlmDenied, LlmUnavailable
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from rag.adapters.time_limit import start
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 READS_SHARE = 0.6
@@ -56,11 +57,11 @@ def patience_s(most_s: float) -> float:
     return most_s if left_s is None else max(0.0, min(most_s, left_s()))
 
 
-def in_a_thread(work: Callable[[], None], limit_s: float) -> None:
-    """Run ``work`` in a thread of its own, and wait for it for ``limit_s`` seconds."""
-    thread = threading.Thread(target=work, name="store", daemon=True)
-    thread.start()
-    thread.join(limit_s)
+def in_a_thread[T](call: Callable[[], T], limit_s: float) -> Future[T]:
+    """What comes of ``call`` in a thread of its own, after at most ``limit_s`` seconds."""
+    outcome = start(call)
+    wait([outcome], limit_s)
+    return outcome
 
 
 class StoreGuard:
@@ -68,7 +69,7 @@ class StoreGuard:
 
     A question waits ``question_s`` seconds for all of its calls together, a vote ``vote_s`` or ``PATIENT_S``, whichever
     is less. ``clock`` counts seconds, monotonically; ``wall`` gives Unix seconds, as a monotonic clock may stand still
-    while Lambda has frozen the process. ``run`` runs something and waits for it no longer than so many seconds.
+    while Lambda has frozen the process. ``run`` runs something, and waits so many seconds at most for what comes of it.
     ``prepare`` comes before each call of a question and is not counted: it makes the client, which is this process's
     own work and is done once.
     """
@@ -80,7 +81,7 @@ class StoreGuard:
         vote_s: float = PATIENT_S,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
-        run: Callable[[Callable[[], None], float], None] = in_a_thread,
+        run: Callable[[Callable[[], Any], float], Future[Any]] = in_a_thread,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._question_s = question_s
@@ -165,21 +166,15 @@ class StoreGuard:
         return len(self._left) >= MAX_LEFT or 0 < self._shut_until - self._wall() <= COOL_OFF_S
 
     def _within[T](self, limit_s: float, call: Callable[[], T]) -> T:
-        outcome: Future[T] = Future()
-        outcome.add_done_callback(self._learn)
-
-        def work() -> None:
-            try:
-                outcome.set_result(call())
-            except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
-                outcome.set_exception(exc)
-
-        self._run(work, limit_s)
-        with self._lock:
-            if not outcome.done():
+        outcome: Future[T] = self._run(call, limit_s)
+        late = not outcome.done()
+        if late:
+            with self._lock:
                 self._left.add(outcome)
                 self._shut_until = self._wall() + COOL_OFF_S
-                raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
+        outcome.add_done_callback(self._learn)
+        if late:
+            raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
         return outcome.result()
 
     def _learn(self, outcome: Future[Any]) -> None:

@@ -23,7 +23,7 @@ from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
 from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, verdict_of
 from rag.answer.walk import all_nodes, joined, leaves, mapped
-from rag.ports import Index
+from rag.ports.index import Index
 from rag.values import answer as values
 from rag.values.answer import ChunkSupport, Claim, Context, Support
 

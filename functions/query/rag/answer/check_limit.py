@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rag.answer.statements import Unit
-from rag.ports import OpenIndex
+from rag.ports.index import OpenIndex
 
 ROOM = 2500
 """So many word pieces of an answer's statements are read, each statement counted with ``EACH`` more.

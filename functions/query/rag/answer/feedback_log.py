@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.errors import UnknownResponse
-from rag.ports import AnswerCache, FeedbackStore
+from rag.ports.stores import AnswerCache, FeedbackStore
 from rag.values.answer import Answer, Context, Hit
 from rag.values.stored import ANONYMOUS, CacheHit, ResponseRecord, quantise
 

@@ -42,7 +42,7 @@ class ReadAnswer:
 
 
 class GrowingAnswer:
-    """The answer that a model writes of ``context``. Called with each piece of its text (``rag.ports.OnText``).
+    """The answer that a model writes of ``context``. Called with each piece of its text (``rag.values.chat.OnText``).
 
     ``listen`` is told what may be shown: nothing as long as it may become ``decline``, and nothing more once it repeats
     what ``leaks`` knows.

@@ -14,7 +14,7 @@ from rag.answer import tree as t
 from rag.answer.references import tidied
 from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
-from rag.ports import OpenIndex
+from rag.ports.index import OpenIndex
 from rag.values.answer import Claim, SupportVerdict
 
 

@@ -7,17 +7,15 @@ that speaks to it can at most win one of the three words. ``SupportCheck.judged`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer.statements import Unit
+from rag.contract.decider import Decider
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
-from rag.ports import ChatModel
-from rag.text.fence import fence_for
-from rag.text.fill import fill
-from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Context, Deadline, Message, Passage, Statement, Support
+from rag.text.labels import path_of
+from rag.values.answer import Context, Passage, Statement, Support
 
 NEEDS_S = 1.0
 """In less time than this no model answers."""
@@ -31,20 +29,14 @@ _WORDS: Mapping[str, Support] = {one: one for one in ("supported", "partial", "u
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """``chat`` says of statements whether the passages that they cite bear them out, within ``budget_s`` seconds.
+class Judge(Decider):
+    """Says of statements whether the passages that they cite bear them out.
 
-    ``template`` holds ``{passages}`` and ``{statements}``, which are put between lines of a ``{fence}`` of ``new_mark``
-    that they do not hold; ``clock`` counts the seconds. A ``selective`` judge is asked about statements with a number
-    in digits or two passages, and about what is partial; any other about all that cite a passage and are not
+    ``template`` holds ``{passages}`` and ``{statements}``. A ``selective`` judge is asked about statements with a
+    number in digits or two passages, and about what is partial; any other about all that cite a passage and are not
     unsupported: those no word of it would change.
     """
 
-    chat: ChatModel
-    template: str
-    budget_s: float
-    clock: Callable[[], float]
-    new_mark: Callable[[], str]
     selective: bool = False
 
     def picks(self, statements: Sequence[Statement]) -> tuple[int, ...]:
@@ -79,13 +71,9 @@ class Judge:
             for n, place in enumerate(places, start=1)
         ]
         texts, said = [_text(passage) for passage in shown], "\n".join(lines)
-        fence = fence_for(self.new_mark, self.template, said, *texts)
+        fence = self.fence(said, *texts)
         passages = "\n".join(f"Passage {n}:\n{fence.around(text)}" for n, text in enumerate(texts, start=1))
-        values = {"passages": passages, "statements": fence.around(said), "fence": fence.mark}
-        prompt = replace_surrogates(fill(self.template, values))
-        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
-        words = parse_verdicts(completion.text, len(places))
+        words = parse_verdicts(self.said(ledger, fence, passages=passages, statements=fence.around(said)), len(places))
         if words is None:
             raise LlmFailed("the judge's completion is not of the form that was asked for")
         return dict(zip(places, words, strict=True))
@@ -101,9 +89,7 @@ def parse_verdicts(text: str, count: int) -> tuple[Support, ...] | None:
 
 def _text(passage: Passage) -> str:
     """A passage as the writer saw it, below its title on one line."""
-    chunk = passage.hit.chunk
-    title = " > ".join(part for part in (chunk.title, chunk.section) if part)
-    return f"{' '.join(title.split())}\n{passage.text.strip()}"
+    return f"{path_of(passage.hit.chunk)}\n{passage.text.strip()}"
 
 
 def _line(unit: Unit) -> str:

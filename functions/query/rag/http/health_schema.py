@@ -19,9 +19,10 @@ class IndexHealth(Reply):
 
 
 class LlmHealth(Reply):
-    """Who writes the answers. No call is made to find out. lastError is null after a success."""
+    """Who writes the answers: a vendor of chat models, or extractive. No call is made to find out. lastError is null
+    after a success."""
 
-    engine: Literal["openai", "extractive"]
+    engine: str
     model: str
     last_error: str | None
 

@@ -36,7 +36,7 @@ from rag.http.schema import (
     StatementReply,
 )
 from rag.text.addresses import source_url
-from rag.values.answer import Answer, Citation, Completion, Hit, Reference
+from rag.values.answer import Answer, Chunk, Citation, Completion, Hit, Reference
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
@@ -83,29 +83,22 @@ def passage_reply(hit: Hit) -> dict[str, Any]:
 
 
 def _reference(reference: Reference) -> dict[str, Any]:
-    chunk = reference.hit.chunk
-    made = ReferenceReply(
-        n=reference.n,
-        chunk_id=chunk.id,
-        title=chunk.title,
-        section=chunk.section,
-        url=source_url(chunk),
-        doc_id=chunk.doc_id,
-        support=reference.support,
-        quote=reference.quote,
-    )
-    return made.model_dump(mode="json")
+    fields = {
+        **_place(reference.hit.chunk),
+        "n": reference.n,
+        "doc_id": reference.hit.chunk.doc_id,
+        "support": reference.support,
+        "quote": reference.quote,
+    }
+    return ReferenceReply.model_validate(fields).model_dump(mode="json")
 
 
 def chunk_reply(view: ChunkView) -> dict[str, Any]:
     """The body of ``GET /api/chunks/{id}``."""
-    chunk = view.chunk
     fields = {
-        "id": chunk.id,
-        "title": chunk.title,
-        "section": chunk.section,
-        "url": source_url(chunk),
-        "text": chunk.text,
+        **_place(view.chunk),
+        "id": view.chunk.id,
+        "text": view.chunk.text,
         "units": view.units,
         "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
     }
@@ -136,15 +129,12 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
 
 
 def _closest(hit: Hit) -> dict[str, Any]:
-    chunk = hit.chunk
-    fields = {
-        "chunk_id": chunk.id,
-        "title": chunk.title,
-        "section": chunk.section,
-        "url": source_url(chunk),
-        "score": round(hit.score, 4),
-    }
+    fields = {**_place(hit.chunk), "score": round(hit.score, 4)}
     return ClosestReply.model_validate(fields).model_dump(mode="json")
+
+
+def _place(chunk: Chunk) -> dict[str, str]:
+    return {"chunk_id": chunk.id, "title": chunk.title, "section": chunk.section, "url": source_url(chunk)}
 
 
 def _citation(citation: Citation) -> CitationReply:

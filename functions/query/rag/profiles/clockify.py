@@ -6,20 +6,19 @@ from dataclasses import replace
 
 from pydantic import field_validator
 
-from rag.answer.confidence.formulas import Weighted
 from rag.answer.forms import IdForm
-from rag.answer.route import ESCALATE_BELOW, ConfidenceRouter
+from rag.answer.route import ConfidenceRouter
 from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source
 from rag.find.gate.evidence import UNMEASURED_BAR
 from rag.find.gate.thresholds import Coverage
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.refine.mmr import Mmr
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.evidence import EvidenceKnobs, EvidenceSource, RetrievalPolicy, Seed, Threshold
+from rag.profiles.shared.evidence import UNCALIBRATED, EvidenceKnobs, EvidenceSource, RetrievalPolicy, Seed, Threshold
 from rag.profiles.shared.service_knobs import OURS
 
 DECLINE = "I don't know based on the MD."
@@ -75,20 +74,20 @@ class Knobs(EvidenceKnobs):
     backoff_base_s: float = _SEED.backoff_base_s(0.5)
     backoff_jitter: float = _SEED.backoff_jitter(0.0)
     full_similarity: float = _DOCS.knob(
-        0.75,
+        UNCALIBRATED.ceiling,
         "CONFIDENCE_FULL_SIMILARITY",
         f"Best cosine that counts in full in the seed's confidence; it begins to count at {UNMEASURED_BAR:.2f}.",
         ge=0.5,
         le=1,
     )
     escalate_below: float = _SEED.percent(
-        ESCALATE_BELOW,
+        UNCALIBRATED.medium,
         "ESCALATE_BELOW",
         "Confidence below which a person should answer, and no answer is more than Low. Medium begins at 50, in the "
         "seed's confidence here.",
     )
     high: float = _DOCS.percent(
-        70,
+        UNCALIBRATED.high,
         "CONFIDENCE_HIGH",
         "Score from which the seed's confidence is High; where ESCALATE_BELOW is more, that. Without SEED_RULES High "
         "begins at 75.",
@@ -116,8 +115,8 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     seed = RetrievalPolicy(
         retrieve=HybridRetriever(dependencies.index, dense_weight=knobs.dense_weight),
         gate=Coverage(knobs.gate_count, least),
-        score=Weighted(
-            floor=UNMEASURED_BAR,
+        score=replace(
+            UNCALIBRATED,
             ceiling=knobs.full_similarity,
             high=max(knobs.high, knobs.escalate_below),
             medium=knobs.escalate_below,

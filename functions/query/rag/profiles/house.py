@@ -9,7 +9,7 @@ from rag.answer.number_form import NumberForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
-from rag.find.pack.by_number import NumberPacker
+from rag.find.pack.by_mark import NumberPacker
 from rag.find.refine.newer_first import NewerFirst
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base

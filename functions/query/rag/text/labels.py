@@ -23,6 +23,11 @@ def make_label(title: str, section: str) -> str:
     return f"[{_SEPARATOR.join(path)}]"
 
 
+def path_of(chunk: Chunk) -> str:
+    """Where the chunk stands, on one line: ``Title > Section``, without what is empty."""
+    return " ".join(_SEPARATOR.join(filter(None, (chunk.title, chunk.section))).split())
+
+
 def heading(chunk: Chunk) -> str:
     """What the chunk is about, on one line: the last heading of its section, else its document's title."""
     return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

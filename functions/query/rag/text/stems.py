@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import threading
 from functools import cache
-from unicodedata import normalize
 
-import Stemmer
+from knowledge.search.lexical import Terms
 
 _COMMON = """
 a about an and any are as at be been between but by can could did do does for from get had has have how i if in into
@@ -17,27 +14,17 @@ they this those to up us was we were what when where which who whom whose why wi
 COMMON_WORDS = frozenset(_COMMON.split())
 """They build sentences and say nothing of what is asked about."""
 
-# Those of knowledge.search.lexical, which this package does not import.
-_WORD = re.compile(r"\b\w\w+\b|\b\d\b|\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)")
-_LOCK = threading.Lock()  # a stemmer object is not thread-safe
+_TERMS = Terms(stop_words=())
 
 
 def stems(text: str) -> list[str]:
     """The stems of ``text`` in their order, stop words too: words, single digits and single letters."""
-    words = _WORD.findall(normalize("NFKC", text).lower())
-    with _LOCK:
-        found: list[str] = _stemmer().stemWords(words)
-    return found
+    return _TERMS(text)
 
 
 def content_stems(text: str) -> set[str]:
     """The different stems of ``text`` without those of words that only build sentences."""
     return set(stems(text)) - _common_stems()
-
-
-@cache
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("english", 0)  # its cache would keep every word that anybody ever asked with
 
 
 @cache

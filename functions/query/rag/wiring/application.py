@@ -13,8 +13,6 @@ from knowledge.embedding import MiniLM
 from knowledge.model.errors import IndexUnavailable
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
-from rag.adapters.embedding.openai_embed import OpenAiEmbedder
-from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.answer.read import warm as warm_reading
 from rag.ask.admit.remarks import Remarks
@@ -22,14 +20,15 @@ from rag.ask.cache.frozen_answer import RECIPE
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
+from rag.http.health_schema import HealthReply, IndexHealth, LlmHealth
+from rag.http.reader_schema import SuggestionsReply
 from rag.pipeline import Pipeline
+from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, Seed
 from rag.profiles.shared.optional_stages import OptionalStages
 from rag.values.answer import Hit, Question, SearchQuery
-from rag.values.health import Health, IndexState, LlmState
-from rag.values.welcome import Welcome
 from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
@@ -55,20 +54,20 @@ class Application:
     knobs: EvidenceKnobs
     pipeline: Pipeline
     index: LiveIndex
-    chat: OpenAiChat | None
+    chat: ChatModel | None
     chats: Chats
     stores: OpenStores | None
-    remote: OpenAiEmbedder | None
+    remote: RemoteEmbedder | None
     suggestions: Suggestions
 
-    def health(self) -> Health:
+    def health(self) -> HealthReply:
         """The service's state; calls no LLM.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
         with self.index.lease() as index:
-            state = IndexState(
+            state = IndexHealth(
                 documents=index.documents,
                 chunks=index.chunks,
                 embedding_model=index.embedder.model,
@@ -76,12 +75,12 @@ class Application:
                 version=index.version,
                 manifest=index.manifest is not None,
             )
-        llm = LlmState(engine="extractive", model=EXTRACTIVE, last_error=None)
+        llm = LlmHealth(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
-            llm = LlmState(engine="openai", model=self.chat.model, last_error=self.chat.last_error)
-        return Health(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
+            llm = LlmHealth(engine=self.chats.vendor, model=self.chat.model, last_error=self.chat.last_error)
+        return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
 
-    def welcome(self) -> Welcome:
+    def welcome(self) -> SuggestionsReply:
         """What a page begins with. A name that nobody set is what the documents' site is called.
 
         Raises:
@@ -90,8 +89,8 @@ class Application:
         words = self.knobs
         with self.index.lease() as index:
             title = index.manifest.made.title if index.manifest else ""
-        return Welcome(
-            questions=self.suggestions(),
+        return SuggestionsReply(
+            questions=list(self.suggestions()),
             name=words.assistant_name or title,
             greeting=words.assistant_greeting,
             disclaimer=words.assistant_disclaimer,
@@ -163,7 +162,7 @@ class Application:
         if self.stores:
             self.stores.renew()
         if self.remote:
-            self.remote.reset()
+            self.remote.renew()
         if self.settings.reads_secrets:
             renew_secrets()
 

@@ -16,7 +16,7 @@ from rag.config.settings import Settings
 
 if TYPE_CHECKING:
     from knowledge.model.values import Embedder, Vector
-    from rag.adapters.embedding.openai_embed import OpenAiEmbedder
+    from rag.ports.models import RemoteEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class LiveIndex:
                 index.embedder.ahead(question_text(text))
 
     def fields(self) -> Mapping[str, str]:
-        """See ``rag.ports.Index``."""
+        """See ``rag.ports.index.Index``."""
         with self.lease() as index:
             return index.fields
 
 
-def live_index(settings: Settings, *, local: Embedder, remote: OpenAiEmbedder | None) -> LiveIndex:
+def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
     """The index that ``settings`` name, opened now; one that cannot be opened is a state, not an error."""
 
     def open_current() -> Index:

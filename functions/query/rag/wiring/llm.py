@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rag.adapters.llm.openai_chat import ChatConfig, OpenAiChat
+from rag.adapters.model_config import ChatConfig
 from rag.adapters.secrets import llm_key
+from rag.adapters.vendors import chat_model, chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
-from rag.ports import Writer
-from rag.profiles.shared.optional_stages import new_mark
+from rag.contract.decider import new_mark
+from rag.ports.models import ChatModel, Writer
 from rag.profiles.shared.service_knobs import ServiceKnobs
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
@@ -21,14 +22,15 @@ class Chats:
     def __init__(self, settings: Settings, knobs: ServiceKnobs) -> None:
         self._settings = settings
         self._knobs = knobs
-        self._made: list[OpenAiChat] = []
+        self._made: list[ChatModel] = []
+        self.vendor = chat_vendor(_base_url(settings, knobs))
 
-    def answering(self) -> OpenAiChat | None:
+    def answering(self) -> ChatModel | None:
         """The model that writes answers; None where no LLM is configured."""
         configured = self._settings.llm_enabled or self._knobs.llm_chosen
         return self._add(self._knobs, self._knobs.llm_model) if configured else None
 
-    def deciding(self, model: str) -> OpenAiChat:
+    def deciding(self, model: str) -> ChatModel:
         """``model``, for rewriting, ranking and judging."""
         return self._add(self._knobs.model_copy(update=DECIDING), model)
 
@@ -44,15 +46,15 @@ class Chats:
     def renew(self) -> None:
         """Close the connections of all, and forget their keys. Not while calls are under way."""
         for chat in self._made:
-            chat.reset()
+            chat.renew()
 
-    def _add(self, knobs: ServiceKnobs, model: str) -> OpenAiChat:
+    def _add(self, knobs: ServiceKnobs, model: str) -> ChatModel:
         self._made.append(_chat(self._settings, knobs, model))
         return self._made[-1]
 
 
 def build_writer(
-    settings: Settings, knobs: ServiceKnobs, prompts: Prompts, *, chat: OpenAiChat | None, extractive: Writer
+    settings: Settings, knobs: ServiceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
 ) -> Writer:
     """``chat`` with the profile's system prompt, and ``extractive`` where there is none or as the last resort.
 
@@ -67,10 +69,10 @@ def build_writer(
     return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 
-def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:
-    return OpenAiChat(
+def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> ChatModel:
+    return chat_model(
         ChatConfig(
-            base_url=settings.llm_base_url or knobs.llm_base_url,
+            base_url=_base_url(settings, knobs),
             api_key=llm_key(settings),
             model=model,
             fallback_models=settings.llm_fallback_models,
@@ -84,3 +86,7 @@ def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> OpenAiChat:
             jitter=knobs.backoff_jitter,
         )
     )
+
+
+def _base_url(settings: Settings, knobs: ServiceKnobs) -> str:
+    return settings.llm_base_url or knobs.llm_base_url

@@ -1,25 +1,23 @@
-"""Which stores there are: one DynamoDB table, one SQLite file, or none."""
+"""The stores of a service: guarded, and the cache of answers in front of them."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.adapters import store_format
 from rag.adapters.layered_cache import LayeredCache
+from rag.adapters.vendors import open_store
 from rag.config.settings import Settings
-from rag.errors import ConfigurationError, StoreUnavailable
+from rag.errors import StoreUnavailable
 from rag.profiles.shared.optional_stages import Stores
 
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from rag.adapters.dynamodb.table import DynamoDbTable
-    from rag.adapters.sqlite.database import SqliteDatabase
     from rag.adapters.store_guard import StoreGuard
-    from rag.ports import AnswerCache, FeedbackStore, Memory
+    from rag.ports.stores import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,85 +26,40 @@ class OpenStores:
 
     stores: Stores
     cache: LayeredCache
-    table: DynamoDbTable | None
-    database: SqliteDatabase | None
+    store: Store
     guard: StoreGuard
 
     def warm(self) -> None:
         """Import what the first access will need, without reading or writing anything."""
         store_format.warm()
-        if self.table:
-            try:
-                self.table.warm()
-            except StoreUnavailable as exc:
-                # No snapshot fails for it: the first access tries again, and fails soft.
-                logger.warning("the stores cannot be warmed: %s", exc)
+        try:
+            self.store.warm()
+        except StoreUnavailable as exc:
+            # No snapshot fails for it: the first access tries again, and fails soft.
+            logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
         """Close connections, and forget what this process has cached and how the store was."""
         self.cache.clear()
         self.guard.reset()
-        if self.table:
-            self.table.reset()
-        if self.database:
-            self.database.close()
+        self.store.renew()
 
 
 def build_stores(settings: Settings) -> OpenStores | None:
     """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported.
 
+    What one of them finds out of reach, none of them waits for.
+
     Raises:
         ConfigurationError: the file of one is open to others.
     """
-    if settings.table_name:
-        from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
-        from rag.adapters.dynamodb.feedback import DynamoDbFeedback
-        from rag.adapters.dynamodb.memory import DynamoDbMemory
-        from rag.adapters.dynamodb.table import DynamoDbTable
-
-        table = DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
-        return _guarded(
-            settings,
-            DynamoDbAnswerCache(table),
-            DynamoDbMemory(table),
-            DynamoDbFeedback(table, per_hour=settings.feedback_per_hour),
-            table=table,
-        )
-    if settings.store_path:
-        from rag.adapters.sqlite.database import SqliteDatabase
-        from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
-
-        database = SqliteDatabase(Path(settings.store_path))
-        if exposed := database.exposed():
-            raise ConfigurationError(
-                f"STORE_PATH: others than its owner may read or write {exposed}, which holds what people asked."
-                f" Run: chmod 600 {exposed}"
-            )
-        return _guarded(
-            settings,
-            SqliteAnswerCache(database),
-            SqliteMemory(database),
-            SqliteFeedback(database, per_hour=settings.feedback_per_hour),
-            database=database,
-        )
-    return None
-
-
-def _guarded(
-    settings: Settings,
-    cache: AnswerCache,
-    memory: Memory,
-    feedback: FeedbackStore,
-    *,
-    table: DynamoDbTable | None = None,
-    database: SqliteDatabase | None = None,
-) -> OpenStores:
-    """The stores of one table or file: what one of them finds out of reach, none of them waits for."""
-    from rag.adapters.guarded_stores import GuardedAnswerCache, GuardedFeedback, GuardedMemory
+    store = open_store(settings)
+    if store is None:
+        return None
+    from rag.adapters.guarded_stores import guarded
     from rag.adapters.store_guard import StoreGuard
 
-    prepare = table.warm if table else lambda: None
-    guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=prepare)
-    layered = LayeredCache(GuardedAnswerCache(cache, guard))  # what this process holds is nobody's to wait for
-    stores = Stores(layered, GuardedMemory(memory, guard), GuardedFeedback(feedback, guard))
-    return OpenStores(stores, layered, table, database, guard)
+    guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=store.warm)
+    layered = LayeredCache(guarded(store.cache, guard))  # what this process holds is nobody's to wait for
+    stores = Stores(layered, guarded(store.memory, guard), guarded(store.feedback, guard))
+    return OpenStores(stores, layered, store, guard)

@@ -1,20 +1,19 @@
-"""Generation: from a packed context to a completion, by a chat model or by the engine of last resort."""
+"""Generation: from a packed context to a completion, by a chat model or by the engine that stands in for it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Unpack
 
 from rag.ask.conversation.history import format_history, history_section
 from rag.errors import LlmUnavailable
-from rag.ports import ChatModel, Writer
+from rag.ports.models import ChatModel, Writer, Writing
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Completion, Context, Deadline, Message, Question
-from rag.values.chat import OnText
-from rag.values.stored import Turn
+from rag.values.answer import Completion, Context, Message, Question
 
 logger = logging.getLogger(__name__)
 
@@ -35,17 +34,9 @@ class ChatWriter:
     history_chars: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(
-        self,
-        question: Question,
-        context: Context,
-        *,
-        deadline: Deadline,
-        history: Sequence[Turn] = (),
-        on_text: OnText | None = None,
-    ) -> Completion:
-        """See ``rag.ports.Writer``."""
-        turns = [(turn.asked, turn.answer) for turn in history]
+    def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
+        """See ``rag.ports.models.Writer``."""
+        turns = [(turn.asked, turn.answer) for turn in how.get("history", ())]
         passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
         fence = fence_for(self.new_mark, self.system_prompt, passages, said, question.text, question.understood)
         values = {
@@ -57,7 +48,7 @@ class ChatWriter:
         system = fill(self.system_prompt, values)
         wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
-        completion = self.chat.complete(messages, deadline=deadline, on_text=on_text)
+        completion = self.chat.complete(messages, deadline=how["deadline"], on_text=how.get("on_text"))
         return replace(completion, text=replace_surrogates(completion.text))
 
 
@@ -68,22 +59,27 @@ class FallbackWriter:
     writer: Writer
     last_resort: Writer
 
-    def __call__(
-        self,
-        question: Question,
-        context: Context,
-        *,
-        deadline: Deadline,
-        history: Sequence[Turn] = (),
-        on_text: OnText | None = None,
-    ) -> Completion:
-        """See ``rag.ports.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
+    def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
+        """See ``rag.ports.models.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
         try:
-            return self.writer(question, context, deadline=deadline, history=history, on_text=on_text)
+            return self.writer(question, context, **how)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
-            completion = self.last_resort(question, context, deadline=deadline, history=history)
+            how.pop("on_text", None)  # what is quoted comes at once
+            completion = self.last_resort(question, context, **how)
             if not completion.text:
                 raise
             spent = exc.spent
             return replace(completion, degraded=True, calls=spent.calls, retries=spent.retries, denied=spent.denied)
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulWriter:
+    """Lets ``quotes`` write where the context is doubtful, else ``writer``: no call for what is likely declined."""
+
+    writer: Writer
+    quotes: Writer
+
+    def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
+        """See ``rag.ports.models.Writer``."""
+        return (self.quotes if context.doubtful else self.writer)(question, context, **how)

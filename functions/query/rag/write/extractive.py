@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
-from rag.values.answer import Completion, Context, Deadline, Evidence, Passage, Question, Quote
-from rag.values.chat import OnText
-from rag.values.stored import Turn
+from rag.ports.models import Writing
+from rag.values.answer import Completion, Context, Evidence, Passage, Question, Quote
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.paragraphs import paragraphs
@@ -30,16 +30,8 @@ class ExtractiveWriter:
     paragraphs.
     """
 
-    def __call__(
-        self,
-        question: Question,
-        context: Context,
-        *,
-        deadline: Deadline,
-        history: Sequence[Turn] = (),
-        on_text: OnText | None = None,
-    ) -> Completion:
-        """See ``rag.ports.Writer``; uses no network, no deadline and no history, and is done at once."""
+    def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
+        """See ``rag.ports.models.Writer``; uses no network, no deadline and no history, and is done at once."""
         outdated = outdated_passages(context.used, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()

@@ -15,11 +15,11 @@ from rag.answer.growing import read_answer
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.contract.leak import Leaks
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 from rag.ledger import Ledger
-from rag.ports import Index
+from rag.ports.index import Index
 from rag.values.answer import Completion, Context, Quote
 
 DECLINE = "I don't know based on the MD."

@@ -69,7 +69,7 @@ from rag.answer.forms import IdForm
 from rag.profiles.shared.base import base
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.service_knobs import OURS
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 
 
 class Knobs(EvidenceKnobs):

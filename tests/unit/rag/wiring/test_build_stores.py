@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from store_contract import make_answer
 
-from rag.adapters.dynamodb.memory import DynamoDbMemory
-from rag.adapters.guarded_stores import GuardedMemory
-from rag.adapters.sqlite.stores import SqliteMemory
+from rag.adapters.dynamodb.store import DynamoDbStore
+from rag.adapters.sqlite.store import SqliteStore
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.values.stored import Turn
@@ -35,13 +34,6 @@ def stores() -> Iterator[Make]:
         yield make
 
 
-def inside(made: OpenStores) -> object:
-    """The memory behind the guard."""
-    assert isinstance(made.stores.memory, GuardedMemory)
-    assert made.stores.memory.guard is made.guard
-    return made.stores.memory.inner
-
-
 def test_without_a_name_there_are_none() -> None:
     assert build_stores(load(Settings, {})) is None
 
@@ -50,8 +42,7 @@ def test_a_path_is_a_file_that_is_made_on_first_use(stores: Make, tmp_path: Path
     path = tmp_path / "deeper" / "s.sqlite"
     made = stores(STORE_PATH=str(path))
     made.warm()
-    assert isinstance(inside(made), SqliteMemory)
-    assert made.table is None
+    assert isinstance(made.store, SqliteStore)
     assert not path.exists()
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
     assert path.is_file()
@@ -70,8 +61,7 @@ def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_p
 
 def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
     made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
-    assert isinstance(inside(made), DynamoDbMemory)
-    assert made.table is not None
+    assert isinstance(made.store, DynamoDbStore)
 
 
 def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make, tmp_path: Path) -> None:
@@ -87,8 +77,8 @@ def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make
 def test_renewing_drops_the_connection_and_the_next_call_makes_another(stores: Make, tmp_path: Path) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
-    assert made.database is not None
-    with made.database.reading() as connection:
+    assert isinstance(made.store, SqliteStore)
+    with made.store.database.reading() as connection:
         pass
     made.renew()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):

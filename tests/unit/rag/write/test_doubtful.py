@@ -1,4 +1,4 @@
-"""rag.write.doubtful: where it is doubtful that the index knows, quotes stand in for a model."""
+"""rag.write.chat_writer: where it is doubtful that the index knows, quotes stand in for a model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_evidence, matched
 
-from rag.ports import OnText
 from rag.values.answer import Completion, Context, Deadline, Passage, Question
+from rag.values.chat import OnText
 from rag.values.stored import Turn
-from rag.write.doubtful import DoubtfulWriter
+from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import DOUBT, ExtractiveWriter
 
 QUESTION = "How many days does a permit take?"

@@ -13,7 +13,7 @@ from rag.values.stored import CachedAnswer, CacheHit
 
 
 class DynamoDbAnswerCache:
-    """See ``rag.ports.AnswerCache``. Uses GetItem, PutItem, DeleteItem."""
+    """See ``rag.ports.stores.AnswerCache``. Uses GetItem, PutItem, DeleteItem."""
 
     def __init__(self, table: DynamoDbTable) -> None:
         self._table = table

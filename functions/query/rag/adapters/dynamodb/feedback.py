@@ -52,7 +52,7 @@ TRIES_AT_ONCE = 10
 
 
 class DynamoDbFeedback:
-    """See ``rag.ports.FeedbackStore``; of one session ``per_hour`` votes are taken within an hour, 0: any number.
+    """See ``rag.ports.stores.FeedbackStore``; ``per_hour`` votes of a session are taken within an hour, 0: any.
 
     Uses GetItem, PutItem, Query, BatchGetItem, BatchWriteItem, and a transaction of PutItem and DeleteItem.
     """

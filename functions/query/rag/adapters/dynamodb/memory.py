@@ -19,7 +19,7 @@ from rag.values.stored import MAX_TURNS, TURN_TTL_S, Turn
 
 
 class DynamoDbMemory:
-    """See ``rag.ports.Memory``. Uses PutItem, Query."""
+    """See ``rag.ports.stores.Memory``. Uses PutItem, Query."""
 
     def __init__(self, table: DynamoDbTable, *, ttl_s: float = TURN_TTL_S) -> None:
         self._table = table

@@ -7,9 +7,11 @@ from typing import Literal
 
 from knowledge.model.errors import IndexMismatch
 from knowledge.open.source import folder_of, read_manifest
-from rag.adapters.embedding.openai_embed import OWN_DIMENSIONS, EmbedConfig, OpenAiEmbedder, Patience
+from rag.adapters import vendors
+from rag.adapters.model_config import EmbedConfig, Patience
 from rag.adapters.secrets import embedder_key
 from rag.config.settings import Settings
+from rag.ports.models import RemoteEmbedder
 from rag.values.answer import Embedder
 
 type Side = Literal["question", "document"]
@@ -29,19 +31,19 @@ PREFIXES: dict[str, dict[Side, str]] = {
 """What a family of models (the name up to a ":") was trained to see before a text; its servers do not add it."""
 
 
-def remote_embedder(settings: Settings, *, side: Side) -> OpenAiEmbedder | None:
+def remote_embedder(settings: Settings, *, side: Side) -> RemoteEmbedder | None:
     """The embedder behind an API that ``settings`` name; None when EMBED_MODEL is empty. Calls nobody.
 
     An embedder for questions gives up after seconds, one for documents after minutes.
     """
     if not settings.embed_model:
         return None
-    return OpenAiEmbedder(
+    return vendors.remote_embedder(
         EmbedConfig(
             base_url=settings.embed_base_url or settings.llm_base_url or OPENAI_URL,
             api_key=embedder_key(settings),
             model=settings.embed_model,
-            dimensions=settings.embed_dimensions or OWN_DIMENSIONS.get(settings.embed_model),
+            dimensions=settings.embed_dimensions or None,
             shorten=settings.embed_dimensions > 0,
             prefix=PREFIXES.get(settings.embed_model.partition(":")[0], {}).get(side, ""),
             patience=QUESTION_PATIENCE if side == "question" else INGEST_PATIENCE,
@@ -49,7 +51,7 @@ def remote_embedder(settings: Settings, *, side: Side) -> OpenAiEmbedder | None:
     )
 
 
-def index_embedder(place: str | Path, *, local: Embedder, remote: OpenAiEmbedder | None) -> Embedder:
+def index_embedder(place: str | Path, *, local: Embedder, remote: RemoteEmbedder | None) -> Embedder:
     """The embedder to open the index at ``place`` with; calls nobody.
 
     A folder without our manifest is MiniLM's. ``remote`` takes the dimensions that the manifest records, so that

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from rag.adapters.embedding.openai_embed_wire import batches, read_vectors
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_client import OpenAiServer, Transient
+from rag.adapters.model_config import EmbedConfig
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnavailable
 
 if TYPE_CHECKING:
@@ -33,40 +34,6 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 
 OWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
 """The models whose vectors can be asked for in a shorter form, and how long they are by themselves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to wait. ``call_s`` bounds one call; ``batch_s`` one batch with all its calls and pauses.
-
-    ``retries`` counts calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
-    """
-
-    connect_s: float
-    call_s: float
-    batch_s: float
-    retries: int
-    base_s: float
-    cap_s: float
-    jitter: float = 0.25
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedConfig:
-    """Where the model is. ``dimensions`` is the length of its vectors, None to ask the model.
-
-    With ``shorten`` the server is asked for vectors of that length. ``prefix`` goes before each text.
-    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
-    be read must not stop it.
-    """
-
-    base_url: str
-    api_key: Callable[[], str] = field(repr=False)
-    model: str
-    dimensions: int | None = None
-    shorten: bool = False
-    prefix: str = ""
-    patience: Patience
 
 
 class OpenAiEmbedder:
@@ -86,7 +53,7 @@ class OpenAiEmbedder:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config
-        self._dimensions = config.dimensions
+        self._dimensions = config.dimensions or OWN_DIMENSIONS.get(config.model)
         self._sleep = sleep
         self._clock = clock
         self._random = random
@@ -139,7 +106,7 @@ class OpenAiEmbedder:
 
         self._server.warm()
 
-    def reset(self) -> None:
+    def renew(self) -> None:
         """Close all connections and forget the key. Not while calls are under way."""
         self._server.reset()
 
@@ -203,3 +170,6 @@ class OpenAiEmbedder:
 
     def _said(self, error: Exception, calls: int) -> str:
         return f"{error}, model {self.model!r}, {calls} {'call' if calls == 1 else 'calls'}"
+
+
+build = OpenAiEmbedder

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
+from rag.adapters.llm.openai_client import OpenAiServer, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, GrowingCompletion, Listener, LongEnough
 from rag.adapters.llm.openai_wire import most_chars, read_completion, spends_tokens_on_reasoning
+from rag.adapters.model_config import ChatConfig
 from rag.errors import ClientGone, LlmFailed
 from rag.values.answer import Completion, Message
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI, Timeout
-
-__all__ = ["MAX_BODY_BYTES", "ChatEndpoint", "ModelNotFound", "Transient"]
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 TOKEN_BYTES = 1024
@@ -30,28 +29,19 @@ class ChatEndpoint(OpenAiServer):
     ``wall_clock`` (Unix seconds) is what retry-after dates are compared with.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        api_key: Callable[[], str],
-        connect_timeout_s: float,
-        temperature: float,
-        max_tokens: int | None,
-        wall_clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, config: ChatConfig, *, wall_clock: Callable[[], float]) -> None:
         super().__init__(
-            base_url=base_url,
-            api_key=api_key,
-            connect_timeout_s=connect_timeout_s,
-            max_body_bytes=MAX_BODY_BYTES + TOKEN_BYTES * (max_tokens or 0),
+            base_url=config.base_url,
+            api_key=config.api_key,
+            connect_timeout_s=config.connect_timeout_s,
+            max_body_bytes=MAX_BODY_BYTES + TOKEN_BYTES * (config.max_tokens or 0),
             noun="LLM",
             answer="completion",
             wall_clock=wall_clock,
         )
-        self._temperature = temperature
-        self._max_tokens = max_tokens
-        self._most = most_chars(max_tokens)
+        self._temperature = config.temperature
+        self._max_tokens = config.max_tokens
+        self._most = most_chars(config.max_tokens)
 
     def complete(
         self, model: str, messages: Sequence[Message], *, limit_s: float, listener: Listener | None = None

@@ -9,12 +9,14 @@ import logging
 import random as random_module
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.adapters.llm.backoff import backoff_s
-from rag.adapters.llm.openai_call import ChatEndpoint, ModelNotFound, Transient
+from rag.adapters.llm.openai_call import ChatEndpoint
+from rag.adapters.llm.openai_client import ModelNotFound, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, Listener
+from rag.adapters.model_config import ChatConfig
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 from rag.values.answer import Completion, Deadline, LlmUse, Message
 from rag.values.chat import STOPPED, OnText
@@ -23,33 +25,6 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatConfig:
-    """Where the model is and how patient to be.
-
-    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed one, to the
-    first text. ``retries`` counts calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1)
-    are those of ``backoff_s``.
-    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
-    be read must not stop it.
-    ``fallback_models`` are asked in order: for good when a model is not found, for one request when it gives no
-    completion. ``max_tokens`` None leaves it to the server.
-    """
-
-    base_url: str
-    api_key: Callable[[], str] = field(repr=False)
-    model: str
-    fallback_models: tuple[str, ...] = ()
-    temperature: float
-    max_tokens: int | None
-    connect_timeout_s: float
-    read_timeout_s: float
-    retries: int
-    backoff_base_s: float
-    backoff_cap_s: float
-    jitter: float = 0.25
 
 
 @dataclass(slots=True)
@@ -90,14 +65,7 @@ class OpenAiChat:
         self._last_error: str | None = None
         self._sleep = sleep
         self._random = random
-        self._endpoint = ChatEndpoint(
-            base_url=config.base_url,
-            api_key=config.api_key,
-            connect_timeout_s=config.connect_timeout_s,
-            temperature=config.temperature,
-            max_tokens=config.max_tokens,
-            wall_clock=wall_clock,
-        )
+        self._endpoint = ChatEndpoint(config, wall_clock=wall_clock)
 
     @property
     def model(self) -> str:
@@ -123,7 +91,7 @@ class OpenAiChat:
 
         self._endpoint.warm()
 
-    def reset(self) -> None:
+    def renew(self) -> None:
         """Close all connections and forget the key. Not while calls are under way."""
         self._endpoint.reset()
 
@@ -218,6 +186,9 @@ class OpenAiChat:
             cap=self._config.backoff_cap_s,
             jitter=self._config.jitter,
         )
+
+
+build = OpenAiChat
 
 
 def _log_retry(state: RetryCallState) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge
-from rag.adapters.llm.time_limit import pieces_within
+from rag.adapters.time_limit import pieces_within
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ type _Counting = tuple[int, int, float]
 
 
 class SqliteAnswerCache:
-    """See ``rag.ports.AnswerCache``."""
+    """See ``rag.ports.stores.AnswerCache``."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class SqliteAnswerCache:
 
 
 class SqliteMemory:
-    """See ``rag.ports.Memory``."""
+    """See ``rag.ports.stores.Memory``."""
 
     def __init__(self, database: SqliteDatabase, *, ttl_s: float = TURN_TTL_S) -> None:
         self._database = database
@@ -105,7 +105,7 @@ class SqliteMemory:
 
 
 class SqliteFeedback:
-    """See ``rag.ports.FeedbackStore``; of one session ``per_hour`` votes are taken within an hour, 0: any number."""
+    """See ``rag.ports.stores.FeedbackStore``; ``per_hour`` votes of a session are taken within an hour, 0: any."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 
 from knowledge.cut.embedding_text import question_text
 from rag.ask.cache.frozen_answer import freeze
-from rag.ports import LayeredAnswers
+from rag.ports.stores import LayeredAnswers
 from rag.values.answer import Answer, Hit, Question, SearchQuery, Statement
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 

@@ -9,7 +9,7 @@ from rag.ask.conversation.joined import with_turns
 from rag.ask.conversation.reframe import Reframe
 from rag.contract.decline import begins_with_decline
 from rag.ledger import Ledger
-from rag.ports import Memory
+from rag.ports.stores import Memory
 from rag.values.answer import Answer, Question, SearchQuery
 from rag.values.stored import Turn
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag.ask.conversation.history import format_history
+from rag.contract.decider import Decider
 from rag.contract.decline import begins_with_decline
 from rag.contract.leak import Leaks
 from rag.ledger import Ledger
-from rag.ports import ChatModel
-from rag.text.fence import fence_for
-from rag.text.fill import fill
 from rag.text.stems import content_stems
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Deadline, Message, SearchQuery, View
+from rag.values.answer import SearchQuery, View
 from rag.values.stored import Turn
 
 AS_IT_IS = "SAME"
@@ -27,21 +25,14 @@ _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reframe:
-    """``chat`` rewrites with ``template`` ({history}, {question}) within ``budget_s`` seconds by ``clock``.
-
-    Both stand between lines of a {fence} of ``new_mark``, which they do not hold.
+class Reframe(Decider):
+    """``template`` holds ``{history}`` and ``{question}``.
 
     ``decline`` is the profile's decline text: a completion that begins with its first sentence rewrites nothing.
     """
 
-    chat: ChatModel
-    template: str
     decline: str
-    budget_s: float
     history_chars: int
-    clock: Callable[[], float]
-    new_mark: Callable[[], str]
 
     def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
         """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
@@ -54,12 +45,9 @@ class Reframe:
         """
         turns = [(_as_said(turn), turn.answer) for turn in history]
         shown = format_history(turns, max_chars=self.history_chars).strip()
-        fence = fence_for(self.new_mark, self.template, shown, query.text)
-        values = {"history": fence.around(shown), "question": fence.around(query.text), "fence": fence.mark}
-        prompt = replace_surrogates(fill(self.template, values))
-        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        completion = ledger.complete(lambda: self.chat.complete((Message("user", prompt),), deadline=limit))
-        text = _line(replace_surrogates(completion.text))
+        fence = self.fence(shown, query.text)
+        said = self.said(ledger, fence, history=fence.around(shown), question=fence.around(query.text))
+        text = _line(replace_surrogates(said))
         if text == query.text or not self._rewrites(text, query, history):
             return query
         views = (*query.views, View(query.text, ASKED_WEIGHT))

@@ -1,4 +1,4 @@
-"""Packing behind a mark for each passage, within a token budget."""
+"""Packing behind a mark for each passage, its chunk's id or a number, within a token budget."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.find.pack.tokens import budget_bytes, cut_to, size
+from rag.text.labels import heading, path_of
 from rag.values.answer import Chunk, Context, Hit, Passage
+
+_BLANK = re.compile(r"[\s>]+")
+_ID = re.compile(r"id_\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,43 @@ class MarkPacker(ABC):
             if full or room <= 0:
                 break
         return Context("".join(blocks), tuple(used))
+
+
+@dataclass(frozen=True, slots=True)
+class IdPacker(MarkPacker):
+    """Passages behind their chunks' ids, each with its section's heading."""
+
+    # A line may end within it, in a quotation too.
+    looks_like = re.compile(rf"{OPEN}\s*id_[\s>]*\d[^\[\]\u3010\u3011\uff3b\uff3d]{{0,200}}{CLOSE}", re.IGNORECASE)
+
+    def mark(self, place: int, chunk: Chunk) -> str:
+        return f"[{chunk.id}]"
+
+    def title(self, chunk: Chunk) -> str:
+        return heading(chunk)
+
+    def marks_in_code(self, found: str, chunks: Sequence[Chunk]) -> bool:
+        return not {chunk.id for chunk in chunks}.isdisjoint(_ID.findall(_BLANK.sub("", found.lower())))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberPacker(MarkPacker):
+    """Passages in their order behind numbers from 1 on, each with its title and section.
+
+    A number in the code of a passage stays: no mark is read in code, and ``x[1]`` with round brackets is other code.
+    """
+
+    # A line may end within it, in a quotation too.
+    looks_like = re.compile(rf"{OPEN}[\s>]*\d{{1,3}}(?:[\s>]*[,;][\s>]*\d{{1,3}})*[\s>]*{CLOSE}")
+
+    def mark(self, place: int, chunk: Chunk) -> str:
+        return f"[{place}]"
+
+    def title(self, chunk: Chunk) -> str:
+        return path_of(chunk)
+
+    def marks_in_code(self, found: str, chunks: Sequence[Chunk]) -> bool:
+        return False
 
 
 def _block(mark: str, title: str, text: str) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.ports import FeedbackStore
+from rag.ports.stores import FeedbackStore
 from rag.values.answer import Hit, Question, RefinedHits
 from rag.values.stored import DAY_S, Vote
 

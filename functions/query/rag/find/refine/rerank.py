@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from rag.contract.decider import Decider
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.refine.feedback import adjusted_score
 from rag.ledger import Ledger
-from rag.ports import ChatModel
-from rag.text.fence import fence_for
-from rag.text.fill import fill
-from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Deadline, Hit, Message, Question, RefinedHits
+from rag.text.labels import path_of
+from rag.values.answer import Hit, Question, RefinedHits
 
 TOP = 3
 """How many of the best scores must lie together to be in doubt (GaCounts' seed)."""
@@ -53,8 +50,7 @@ def number_passages(hits: tuple[Hit, ...]) -> str:
     """
     blocks = []
     for number, hit in enumerate(hits, start=1):
-        title = " > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part)
-        shown = f"{' '.join(title.split())}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
+        shown = f"{path_of(hit.chunk)}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
         blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', shown)}")
     return "\n\n".join(blocks)
 
@@ -72,20 +68,13 @@ def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmRerank:
-    """Lets ``chat`` order the first ``max_hits`` hits by relevance; the others follow as they stood.
+class LlmRerank(Decider):
+    """Orders the first ``max_hits`` hits by relevance; the others follow as they stood.
 
-    ``template`` holds ``{question}`` and ``{passages}``, which are put between lines of a ``{fence}`` of ``new_mark``
-    that they do not hold. ``budget_s`` is the call's own deadline in seconds, counted
-    by ``clock``; a nearer deadline of the request wins. Scores stay as they are. An answer that is no ranking keeps
+    ``template`` holds ``{question}`` and ``{passages}``. Scores stay as they are. An answer that is no ranking keeps
     the order.
     """
 
-    chat: ChatModel
-    template: str
-    budget_s: float
-    clock: Callable[[], float]
-    new_mark: Callable[[], str]
     spread: float
     max_hits: int = 8
 
@@ -99,13 +88,9 @@ class LlmRerank:
             return RefinedHits(hits)
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
         asked, passages = question.understood, number_passages(ranked)
-        fence = fence_for(self.new_mark, self.template, asked, passages)
-        values = {"question": fence.around(asked), "passages": fence.around(passages), "fence": fence.mark}
-        prompt = fill(self.template, values)
-        messages = (Message("user", replace_surrogates(prompt)),)
-        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
-        ranking = parse_ranking(completion.text, len(ranked))
+        fence = self.fence(asked, passages)
+        said = self.said(ledger, fence, question=fence.around(asked), passages=fence.around(passages))
+        ranking = parse_ranking(said, len(ranked))
         if ranking is None:
             return RefinedHits(hits)
         ledger.events.append("reranked")

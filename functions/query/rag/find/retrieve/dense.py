@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rag.find.retrieve.blend import blended
-from rag.ports import Index
+from rag.ports.index import Index
 from rag.values.answer import Hit, SearchQuery, SearchResult
 
 type Scale = Callable[[float], float]
@@ -31,7 +31,7 @@ class DenseRetriever:
     scale: Scale
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``."""
+        """See ``rag.ports.index.Retriever``."""
         with self.index.lease() as index:
             hits = index.nearest(blended(query, index.embedder), k=query.top_k, where=query.where, with_vectors=True)
         return SearchResult(tuple(self._scaled(hit) for hit in hits))

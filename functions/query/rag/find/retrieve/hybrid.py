@@ -9,7 +9,7 @@ import numpy as np
 
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
 from rag.find.retrieve.blend import blended
-from rag.ports import Index
+from rag.ports.index import Index
 from rag.values.answer import Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class HybridRetriever:
     pool: int = CANDIDATES_PER_SIDE
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``; an index without BM25 is an IndexMismatch.
+        """See ``rag.ports.index.Retriever``; an index without BM25 is an IndexMismatch.
 
         A hit's ``score`` is the cosine that lies as many deviations above the collection's mean cosine as its fused
         score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's cosine),

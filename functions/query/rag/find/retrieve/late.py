@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from knowledge.model.errors import IndexMismatch
-from rag.ports import Index, Retriever
+from rag.ports.index import Index, Retriever
 from rag.values.answer import SearchQuery, SearchResult, View
 
 NOT_LATE = "this index has no token vectors: searched by words and meaning only; run ragctl ingest"
@@ -25,7 +25,7 @@ class LateRetriever:
     dense: Retriever
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
+        """See ``rag.ports.index.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
         with self.index.lease() as index:
             if index.late:
                 return index.search((View(query.text), *query.views), k=query.top_k, where=query.where)

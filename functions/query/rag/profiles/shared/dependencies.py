@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rag.ask.admit.remarks import Remarks
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
-from rag.ports import Index, Writer
+from rag.ports.index import Index
+from rag.ports.models import Writer
 from rag.profiles.shared.optional_stages import OptionalStages
 
 

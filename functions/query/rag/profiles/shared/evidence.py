@@ -26,14 +26,15 @@ from rag.find.gate.other_language import LanguageGate
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.find.retrieve.late import LateRetriever
-from rag.ports import Index, Remarks, Retriever, Writer
+from rag.ports.index import Index, Retriever
+from rag.ports.models import Writer
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.service_knobs import DESIGN, OURS, ServiceKnobs, ServiceSource
-from rag.slots import Gate, QueryStage, Refine, Score
-from rag.write.doubtful import DoubtfulWriter
+from rag.slots import Gate, QueryStage, Refine, Remarks, Score
+from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import ExtractiveWriter
 
-UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70.0, medium=ESCALATE_BELOW)
+UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70, medium=ESCALATE_BELOW)
 """The confidence of an index that was not calibrated, such as a Chroma folder of somebody else's: Clockify's."""
 
 type Threshold = Literal["auto"] | Annotated[float, Field(ge=-1, le=1)]

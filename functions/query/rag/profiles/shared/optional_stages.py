@@ -19,12 +19,8 @@ from rag.ask.conversation.conversation import Conversation
 from rag.ask.conversation.reframe import Reframe
 from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine
 from rag.find.refine.rerank import LlmRerank
-from rag.ports import ChatModel, FeedbackStore, LayeredAnswers, Memory
-
-
-def new_mark() -> str:
-    """64 random bits in hex: what nobody who wrote a document, a question or a turn can have known."""
-    return secrets.token_hex(8)
+from rag.ports.models import ChatModel
+from rag.ports.stores import FeedbackStore, LayeredAnswers, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +60,6 @@ class OptionalStages:
                 decline=decline,
                 budget_s=budget_s,
                 history_chars=history_chars,
-                clock=time.monotonic,
-                new_mark=new_mark,
             )
         return Conversation(
             memory=self.stores.memory if self.stores and turns else None,
@@ -106,8 +100,6 @@ class OptionalStages:
             chat=self.deciding_chat(model),
             template=template,
             budget_s=budget_s,
-            clock=time.monotonic,
-            new_mark=new_mark,
             spread=spread,
         )
 
@@ -119,8 +111,6 @@ class OptionalStages:
             chat=self.deciding_chat(self.chat.model),
             template=self.prompt("judge.txt", "passages", "statements"),
             budget_s=budget_s,
-            clock=time.monotonic,
-            new_mark=new_mark,
             selective=selective,
         )
 

@@ -1,4 +1,4 @@
-"""rag.find.pack.by_id: the seed's context format within a token budget."""
+"""rag.find.pack.by_mark: the seed's context format within a token budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.tokens import BYTES_PER_TOKEN, budget_bytes, size
 from rag.values.answer import Hit
 

@@ -1,10 +1,10 @@
-"""rag.find.pack.by_number: passages behind numbers that no document can write."""
+"""rag.find.pack.by_mark: passages behind numbers that no document can write."""
 
 from __future__ import annotations
 
 from fakes import make_hit
 
-from rag.find.pack.by_number import NumberPacker
+from rag.find.pack.by_mark import NumberPacker
 
 
 def test_passages_are_numbered_in_their_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakes import make_hit
 
 from rag.answer.title_form import TitleForm
-from rag.find.pack.by_id import IdPacker
+from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 

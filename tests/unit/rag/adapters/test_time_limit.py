@@ -1,4 +1,4 @@
-"""rag.adapters.llm.time_limit: how long pieces are awaited, on a clock that only the test moves."""
+"""rag.adapters.time_limit: how long pieces are awaited, on a clock that only the test moves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from fakes import FakeClock
 
-from rag.adapters.llm import time_limit
-from rag.adapters.llm.time_limit import pieces_within
+from rag.adapters import time_limit
+from rag.adapters.time_limit import pieces_within
 
 NEVER_S = 60.0
 

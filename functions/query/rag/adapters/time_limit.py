@@ -12,15 +12,12 @@ BEAT_S = 1.0
 """How often somebody who waits for pieces is told that none came."""
 
 
-def within[T](limit_s: float, call: Callable[[], T]) -> T:
-    """Run ``call`` in a thread of its own and return or raise what it does.
+def start[T](call: Callable[[], T]) -> Future[T]:
+    """Run ``call`` in a thread of its own; the future gets what it returns or raises.
 
     A socket's own timeout bounds one read, so a server that sends a byte now and then outlives it, and name
-    resolution has none at all. A thread bounds the whole. One that overruns is left behind, as Python cannot
-    stop it: it is a daemon, its outcome is dropped, and ``call`` should end soon by its own timeouts.
-
-    Raises:
-        TimeoutError: ``call`` was not done after ``limit_s`` seconds.
+    resolution has none at all. Whoever waits for a thread bounds the whole. One that overruns is left behind, as Python
+    cannot stop it: it is a daemon, and ``call`` should end soon by its own timeouts.
     """
     outcome: Future[T] = Future()
 
@@ -31,7 +28,16 @@ def within[T](limit_s: float, call: Callable[[], T]) -> T:
             outcome.set_exception(exc)
 
     threading.Thread(target=work, name="time-limited", daemon=True).start()
-    return outcome.result(timeout=limit_s)
+    return outcome
+
+
+def within[T](limit_s: float, call: Callable[[], T]) -> T:
+    """What ``call`` returns or raises, in a thread of its own.
+
+    Raises:
+        TimeoutError: it was not done after ``limit_s`` seconds.
+    """
+    return start(call).result(timeout=limit_s)
 
 
 def pieces_within(
@@ -52,7 +58,6 @@ def pieces_within(
         TimeoutError: ``produce`` was not done in time.
     """
     pieces: SimpleQueue[bytes | Future[None]] = SimpleQueue()
-    outcome: Future[None] = Future()
     over = threading.Event()
 
     def put(piece: bytes) -> None:
@@ -60,15 +65,7 @@ def pieces_within(
             raise TimeoutError("nobody waits for it any more")
         pieces.put(piece)
 
-    def work() -> None:
-        try:
-            produce(put)
-            outcome.set_result(None)
-        except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
-            outcome.set_exception(exc)
-        pieces.put(outcome)
-
-    threading.Thread(target=work, name="time-limited", daemon=True).start()
+    start(lambda: produce(put)).add_done_callback(pieces.put)
     stop_at = monotonic() + limit_s
     try:
         while (left := stop_at - monotonic() if (known := left_s()) is None else known) > 0:

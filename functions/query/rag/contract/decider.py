@@ -1,0 +1,48 @@
+"""A short call to a chat model that decides: how a question is meant, which passage is best, what is borne out."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rag.ledger import Ledger
+from rag.ports.models import ChatModel
+from rag.text.fence import Fence, fence_for
+from rag.text.fill import fill
+from rag.text.surrogates import replace_surrogates
+from rag.values.answer import Deadline, Message
+
+
+def new_mark() -> str:
+    """64 random bits in hex: what nobody who wrote a document, a question or a turn can have known."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decider:
+    """Asks ``chat`` by ``template``, within ``budget_s`` seconds of ``clock``; a nearer deadline of the request wins.
+
+    What others wrote stands in the prompt between lines of a ``{fence}`` of ``new_mark``, which it does not hold.
+    """
+
+    chat: ChatModel
+    template: str
+    budget_s: float
+    clock: Callable[[], float] = time.monotonic
+    new_mark: Callable[[], str] = new_mark
+
+    def fence(self, *texts: str) -> Fence:
+        """The lines for ``texts``."""
+        return fence_for(self.new_mark, self.template, *texts)
+
+    def said(self, ledger: Ledger, fence: Fence, **values: str) -> str:
+        """What the model says to the template, in which ``values`` are filled in; ``ledger`` counts the call.
+
+        Raises:
+            LlmError: it cannot be reached in time, or its completion cannot be read.
+        """
+        messages = (Message("user", replace_surrogates(fill(self.template, {**values, "fence": fence.mark}))),)
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        return ledger.complete(lambda: self.chat.complete(messages, deadline=limit)).text
