@@ -44,10 +44,15 @@ class Front:
     """
 
     def __init__(self, handle: Handle, key: str) -> None:
-        properties = read_template(TEMPLATE)["Resources"]["Api"]["Properties"]
+        resources = read_template(TEMPLATE)["Resources"]
+        properties = resources["Api"]["Properties"]
+        scope: Json = {}
+        exec(resources["Authorizer"]["Properties"]["Code"]["ZipFile"], scope)
+        self._authorize = scope["handler"]
         self.bends: dict[str, Bend] = {}
         self.capacity: float = CAPACITY
         self.wants_key = True
+        self.streams = False
         self._handle = handle
         self._key = key
         self._says: Json = properties["GatewayResponses"]
@@ -64,8 +69,11 @@ class Front:
             status, answer = self._answer(path, environ, body)
         if bend := self.bends.get(path):
             status, answer = bend(status, answer)
-        start_response(f"{status} Told", [("Content-Type", "application/json")])
-        return [json.dumps(answer).encode()]
+        kind = "text/event-stream" if isinstance(answer, str) else "application/json"
+        told = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+        length = [] if self.streams else [("Content-Length", str(len(told)))]
+        start_response(f"{status} Told", [("Content-Type", kind), *length])
+        return iter([told])  # of a list of one part the server would say the length itself
 
     def _answer(self, path: str, environ: Json, body: bytes) -> tuple[int, Any]:
         method = next((m for pattern, m in self._paths if pattern.fullmatch(path)), {}).get(
@@ -74,14 +82,20 @@ class Front:
         if method is None:
             return self._own("MISSING_AUTHENTICATION_TOKEN", 403)
         if method.get("security") and self.wants_key:
-            if environ.get("HTTP_X_API_KEY") != self._key:
+            headers = {"x-api-key": environ.get("HTTP_X_API_KEY"), "Authorization": environ.get("HTTP_AUTHORIZATION")}
+            found = self._authorize({"headers": headers, "methodArn": path}, None)
+            if found["policyDocument"]["Statement"][0]["Effect"] == "Deny":
+                return self._own("ACCESS_DENIED", 403)
+            if found["usageIdentifierKey"] != self._key:
                 return self._own("INVALID_API_KEY", 403)
             self.capacity -= 1
             if self.capacity < 0:
                 return self._own("THROTTLED", 429)
         event = rest_event({**environ, "PATH_INFO": path}, body, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
         response = http_response(self._handle(event), request_id="")
-        return int(response.status.split()[0]), json.loads(response.body)
+        kinds = {value for name, value in response.headers if name.lower() == "content-type"}
+        told = response.body.decode()
+        return int(response.status.split()[0]), told if kinds == {"text/event-stream"} else json.loads(told)
 
     def _own(self, kind: str, usual: int) -> tuple[int, Any]:
         said = self._says[kind]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-# Before everything else: it counts from here what the imports below take, Powertools' most of all.
-from cold_start import BEGAN, ColdStart  # isort: split
-
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -15,10 +12,10 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import completions, mcp, page, query
+from routes import completions, cors, mcp, page, query
 from routes.call import Call, Handle, NoSuchPath, Response, json_response
 from routes.failures import Failure, explain
-from routes.gateway import as_request
+from routes.gateway import as_request, reads_streams, since_received_s, streamed_whole
 
 from rag.config.settings import Settings, load
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
@@ -67,23 +64,31 @@ ROUTES = (
 settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 service = build_application(settings)
-cold_start = ColdStart(time.monotonic() - BEGAN)
-register_hooks(service, cold_start)
+register_hooks(service)
 
 
-def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | None:
+def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes | None:
     """The entry point: an API Gateway REST event in, its response out. Serves any number of threads.
 
     None where the response went to ``context.response_stream`` (``routes.streams.ResponseStream``), which a runtime
-    that can stream brings. Any other event is read as the body of a question: ``{"query": ...}`` of a direct
-    invocation is answered alike.
+    that can stream brings; bytes where the stage reads streams and the runtime cannot. Any other event is read as the
+    body of a question: ``{"query": ...}`` of a direct invocation is answered alike.
     """
     request = APIGatewayProxyEvent(as_request(event))
+    told = request.raw_event
     stream = getattr(context, "response_stream", None)
-    with request_telemetry(context, (request.raw_event.get("requestContext") or {}).get("requestId")):
-        deadline = _deadline(context.get_remaining_time_in_millis() / 1000, can_stream=stream is not None)
-        response = dispatch(Call(request, service, deadline, stream))
-    return None if stream is not None and stream.opened else response.to_proxy()
+    shared = cors.shared_with(told, settings.allowed_origins)
+    if shared and request.http_method == "OPTIONS":
+        response = cors.preflight(shared)
+    else:
+        with request_telemetry(context, (told.get("requestContext") or {}).get("requestId")):
+            left_s, waited_s = context.get_remaining_time_in_millis() / 1000, since_received_s(told, time.time())
+            deadline = _deadline(left_s, waited_s, can_stream=stream is not None)
+            out = None if stream is None else cors.SharedStream(stream, shared)
+            response = cors.with_headers(dispatch(Call(request, service, deadline, out)).to_proxy(), shared)
+    if stream is None:
+        return streamed_whole(response) if reads_streams(event) else response
+    return None if stream.opened else response
 
 
 def dispatch(call: Call) -> Response:
@@ -115,9 +120,9 @@ def _not_found() -> Response:
     return json_response(HTTPStatus.NOT_FOUND, {"error": "No such path", "code": "not_found"})
 
 
-def _deadline(lambda_left_s: float, *, can_stream: bool) -> Deadline:
+def _deadline(lambda_left_s: float, waited_s: float, *, can_stream: bool) -> Deadline:
     left_s = lambda_left_s - DEADLINE_MARGIN_S
-    first = Deadline.after(min(settings.request_deadline_s - cold_start.waited_s(), left_s), time.monotonic)
+    first = Deadline.after(min(settings.request_deadline_s - waited_s, left_s), time.monotonic)
     if not can_stream:
         return first
     whole = Deadline.after(min(settings.stream_deadline_s, left_s), time.monotonic)

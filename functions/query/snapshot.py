@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import random
 
-from cold_start import ColdStart
 from rag.wiring import Application
 
 
-def register_hooks(service: Application, cold_start: ColdStart) -> None:
+def register_hooks(service: Application) -> None:
     """Register ``before_snapshot`` and ``after_restore`` with the Lambda runtime, where there is one."""
     try:
         from snapshot_restore_py import register_after_restore, register_before_snapshot
     except ImportError:
         return  # only Lambda's runtime brings it; the local server is never snapshotted
     register_before_snapshot(before_snapshot, service)
-    register_after_restore(after_restore, service, cold_start)
+    register_after_restore(after_restore, service)
 
 
 def before_snapshot(service: Application) -> None:
@@ -36,8 +35,7 @@ def before_snapshot(service: Application) -> None:
     rehearse(service)
 
 
-def after_restore(service: Application, cold_start: ColdStart) -> None:
+def after_restore(service: Application) -> None:
     """Forget what belongs to the moment of the snapshot."""
-    cold_start.over()
     random.seed()
     service.renew()

@@ -55,6 +55,20 @@ def test_both_runtimes_give_the_same_response(
     assert ours["isBase64Encoded"] is False
 
 
+@pytest.mark.parametrize(("function", "stage"), [("on", "off"), ("off", "on")])
+def test_a_stage_that_is_deployed_otherwise_reads_the_same_response(
+    buffered: Mapping[str, Invocation], function: str, stage: str
+) -> None:
+    # While `Streaming` is switched, forth or back, and while a deployment is rolled back
+    with Session(built(), parameters={"Streaming": function}, stage={"Streaming": stage}) as session:
+        reply = session.invoke(EVENTS["query"])
+    assert reply.streamed is (stage == "on")
+    ours, usual = reply.body, buffered["query"].body
+    assert not buffered["query"].streamed
+    assert (ours["statusCode"], ours["multiValueHeaders"]) == (usual["statusCode"], usual["multiValueHeaders"])
+    assert not list(differences(normalise(json.loads(ours["body"])), normalise(json.loads(usual["body"]))))
+
+
 def test_logs_are_json_lines_and_metrics_are_among_them(streaming: Mapping[str, Invocation]) -> None:
     for name, invocation in streaming.items():
         assert all(isinstance(json.loads(line), dict) for line in invocation.lines if line.startswith("{")), name

@@ -192,9 +192,7 @@ def starting(index: Path) -> Iterator[Start]:
 
 def forget() -> None:
     """Make the next import of ``app`` a cold start: its modules, and what Powertools keeps beside them."""
-    for name in [
-        name for name in sys.modules if name.partition(".")[0] in {"app", "cold_start", "routes", "telemetry"}
-    ]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"app", "routes", "telemetry"}]:
         del sys.modules[name]
     # A Logger of a known name keeps its first handler, which writes to a stream of another test.
     logging.root.manager.loggerDict.pop("query", None)

@@ -30,7 +30,7 @@ NOT_A_SETTING = {
 }
 """Parameters that decide what is deployed, and say nothing to the program."""
 
-OTHER_VALUES = ("0.5", "7", "600", "https://llm.example/v1", "another-one")
+OTHER_VALUES = ("https://app.example", "0.5", "7", "600", "https://llm.example/v1", "another-one")
 """For every pattern there is one that fits, and no default of any profile is among them."""
 
 

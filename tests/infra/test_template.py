@@ -45,7 +45,7 @@ def of_type(resources: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def allowed_actions(role: dict[str, Any]) -> set[tuple[str, str]]:
     statements = [line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"]]
-    assert all(line["Effect"] == "Allow" for line in statements)
+    statements = [line for line in statements if line["Effect"] == "Allow"]
     lists = [([line["Action"]] if isinstance(line["Action"], str) else line["Action"], line) for line in statements]
     return {(action, line["Resource"]) for actions, line in lists for action in actions}
 
@@ -108,12 +108,17 @@ def methods_of(template: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
 
 
 def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: dict[str, Any]) -> None:
-    assert sorted([*route] for route in methods_of(deploy())) == program["routes"]
+    deployed = methods_of(deploy())
+    assert sorted([*route] for route in deployed if route[0] != "OPTIONS") == program["routes"]
+    # Which pages of others may ask the function says (tests/functional/test_cors.py).
+    asked_first = {path for method, path in deployed if method == "OPTIONS"}
+    assert asked_first == {path for _, path in deployed} - WITHOUT_A_KEY - {"/mcp"}
 
 
 def test_every_route_but_the_pages_needs_the_api_key(deploy: Any) -> None:
-    for (_, path), method in methods_of(deploy()).items():
-        assert method.get("security") == (None if path in WITHOUT_A_KEY else [{"api_key": []}]), path
+    for (name, path), method in methods_of(deploy()).items():
+        needs = name != "OPTIONS" and path not in WITHOUT_A_KEY
+        assert method.get("security") == ([{"caller": []}, {"api_key": []}] if needs else None), path
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,8 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
         assert integration["responseTransferMode"] == mode
         assert integration["timeoutInMillis"] == most_ms
         assert integration["uri"].endswith(ending)
+    # With the deployment the stage's variable changes, by which the function knows how to answer.
+    assert template["Resources"]["ApiprodStage"]["Properties"]["Variables"] == {"streaming": streaming}
     function = template["Resources"]["QueryFunction"]["Properties"]
     wrapper = function["Environment"]["Variables"].get("AWS_LAMBDA_EXEC_WRAPPER")
     assert wrapper == ("/var/task/stream.sh" if streaming == "on" else None)
@@ -302,7 +309,9 @@ def test_function_waits_for_the_mount_targets(deploy: Any, raw: dict[str, Any]) 
 
 def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: dict[str, Any]) -> None:
     assert "ApiLogsAccount" in waits_for(raw["Resources"], "ApiprodStage")
-    assert deploy()["Resources"]["ApiLogGroup"]["Metadata"] == {"After": ["ApiLogsAccount"]}
+    assert deploy(AccessLogs="setup")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": ["ApiLogsAccount"]}
+    # A setting of the account and region is nobody's by accident.
+    assert not {"ApiLogGroup", "ApiLogsAccount", "ApiLogsRole"} & deploy()["Resources"].keys()
     assert deploy(AccessLogs="on")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": []}
 
 
@@ -310,8 +319,8 @@ def test_old_versions_of_the_function_are_deleted_with_their_snapshots(raw: dict
     kinds = ("AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias")
     kept = {
         item["Type"]: (item["DeletionPolicy"], item["UpdateReplacePolicy"])
-        for item in raw["Resources"].values()
-        if item["Type"] in kinds
+        for name, item in raw["Resources"].items()
+        if item["Type"] in kinds and name != "Authorizer"
     }
 
     assert kept == dict.fromkeys(kinds, ("Delete", "Delete"))
@@ -327,6 +336,25 @@ def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
     assert points["IndexWriter"]["PosixUser"]["Uid"] == folder["CreationInfo"]["OwnerUid"]
     assert points["IndexReader"]["PosixUser"]["Uid"] != folder["CreationInfo"]["OwnerUid"]
     assert points["IndexReader"]["PosixUser"]["Gid"] != folder["CreationInfo"]["OwnerGid"]
+
+
+def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_has_the_policy(deploy: Any) -> None:
+    resources = deploy(**EFS, RolePath="/teams/")["Resources"]
+
+    policy = resources["IndexFileSystem"]["Properties"]["FileSystemPolicy"]["Statement"]
+    assert {line["Sid"]: (line["Effect"], line["Principal"], line.get("Condition")) for line in policy} == {
+        "WithoutTls": ("Deny", {"AWS": "*"}, {"Bool": {"aws:SecureTransport": "false"}}),
+        "WithoutAnAccessPoint": ("Deny", {"AWS": "*"}, {"Null": {"elasticfilesystem:AccessPointArn": "true"}}),
+        "AsRoot": ("Deny", {"AWS": "*"}, None),
+    }
+    writer = resources["IndexWriterPolicy"]["Properties"]
+    [allowed] = writer["PolicyDocument"]["Statement"]
+    assert (writer["Path"], allowed["Effect"], allowed["Resource"]) == ("/teams/", "Allow", "IndexFileSystem.Arn")
+    assert set(allowed["Action"]) == {"elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"}
+    assert allowed["Condition"] == {"StringEquals": {"elasticfilesystem:AccessPointArn": "IndexWriter.Arn"}}
+    # Who has neither right is nobody: the policy allows nothing, and takes away that without one anybody may mount.
+    assert "Allow" not in {line["Effect"] for line in policy}
+    assert "IndexWriterPolicy" not in deploy()["Resources"]
 
 
 # --- the table
@@ -389,6 +417,14 @@ def test_role_may_log_and_do_what_was_chosen_and_no_more(
     assert len(program["table_actions"]) > 3
     assert allowed_actions(bare) == LOGS | rights
     assert allowed_actions(role) == LOGS | rights | table_actions(program)
+    denied = [
+        line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"] if "Deny" in line.values()
+    ]
+    assert len(denied) == (rights >= NETWORK_ACTIONS)
+    for line in denied:  # Lambda itself makes the interfaces; the code that runs in a function may not
+        assert {(action, "*") for action in line["Action"]} >= NETWORK_ACTIONS
+        functions = "arn:aws:lambda:eu-central-1:123456789012:function:*"
+        assert line["Condition"] == {"ArnLike": {"lambda:SourceFunctionArn": functions}}
     assert "ManagedPolicyArns" not in role
 
 
@@ -408,10 +444,13 @@ BOUNDARY = "arn:aws:iam::123456789012:policy/teams"
 
 
 def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: Any) -> None:
-    roles = of_type(deploy(PermissionsBoundary=BOUNDARY, RolePath="/teams/rag/")["Resources"], "AWS::IAM::Role")
+    roles = of_type(
+        deploy(PermissionsBoundary=BOUNDARY, RolePath="/teams/rag/", AccessLogs="setup")["Resources"], "AWS::IAM::Role"
+    )
 
     assert {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()} == {
         "QueryRole": (BOUNDARY, "/teams/rag/"),
+        "AuthorizerRole": (BOUNDARY, "/teams/rag/"),
         "ApiLogsRole": (BOUNDARY, "/teams/rag/"),
     }
     for role in of_type(deploy()["Resources"], "AWS::IAM::Role").values():
@@ -426,7 +465,7 @@ KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567
 
 
 def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(deploy: Any) -> None:
-    resources = deploy(KmsKeyArn=KEY)["Resources"]
+    resources = deploy(KmsKeyArn=KEY, AccessLogs="on")["Resources"]
 
     assert resources["Table"]["Properties"]["SSESpecification"] == {
         "SSEEnabled": True,
@@ -435,6 +474,7 @@ def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(depl
     }
     assert {name: group["KmsKeyId"] for name, group in of_type(resources, "AWS::Logs::LogGroup").items()} == {
         "QueryLogGroup": KEY,
+        "AuthorizerLogGroup": KEY,
         "ApiLogGroup": KEY,
     }
     assert resources["QueryFunction"]["Properties"]["KmsKeyArn"] == KEY
@@ -471,9 +511,11 @@ def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(deploy: An
 
 
 def test_logs_are_kept_for_as_long_as_asked(deploy: Any) -> None:
-    groups = of_type(deploy(LogRetentionDays=7)["Resources"], "AWS::Logs::LogGroup")
+    groups = of_type(deploy(LogRetentionDays=7, AccessLogs="on")["Resources"], "AWS::Logs::LogGroup")
 
-    assert {name: group["RetentionInDays"] for name, group in groups.items()} == {"QueryLogGroup": 7, "ApiLogGroup": 7}
+    assert {name: group["RetentionInDays"] for name, group in groups.items()} == dict.fromkeys(
+        ("QueryLogGroup", "AuthorizerLogGroup", "ApiLogGroup"), 7
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,18 @@ EFS = {"IndexSource": "efs", **NETWORK}
 MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS}
 
 OTHER_VALUES = (
-    *("0.5", "7", "600", "2000", "https://llm.example/v1", "another-one", "1234567890", "/teams/rag/", "waypoint"),
+    *(
+        "https://app.example",
+        "0.5",
+        "7",
+        "600",
+        "2000",
+        "https://llm.example/v1",
+        "another-one",
+        "1234567890",
+        "/teams/rag/",
+        "waypoint",
+    ),
     *(
         "vpc-76543210",
         "subnet-76543210",
@@ -135,6 +146,27 @@ def test_mode_code_and_layers_publish_a_version_and_a_revision_alone_decides(tra
     assert told[0] == layer
     assert len(set(told[:9])) == 9
     assert told[9:] == ["QueryFunctionVersion0123456789"] * 2 + ["QueryFunctionVersion123456789a"]
+
+
+def deployment_id(template: Template) -> str:
+    stage = template["Resources"]["ApiprodStage"]["Properties"]
+    return str(stage["DeploymentId"]["Ref"])
+
+
+def test_a_changed_definition_is_deployed_to_the_stage_and_an_unchanged_stack_is_unchanged(
+    transform: Any, raw: Template
+) -> None:
+    again, streaming, other = transform({}, {"parameters": {"Streaming": "on"}}, {"parameters": {"LogLevel": "DEBUG"}})
+
+    assert again == raw
+    assert deployment_id(streaming) != deployment_id(raw)
+    # And no parameter but those whose values SAM puts into its hash changes what is deployed.
+    bodies = [Stack(raw, given).section("Resources")["Api"]["Properties"]["Body"] for _, _, given in changes(raw)]
+    plain, on = (
+        Stack(raw, {"Streaming": mode}).section("Resources")["Api"]["Properties"]["Body"] for mode in ("off", "on")
+    )
+    assert all(body in (plain, on) for body in bodies)
+    assert deployment_id(other) == deployment_id(raw)
 
 
 def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ import gc
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -230,6 +232,40 @@ def test_an_open_index_outlives_its_source(folder: Path) -> None:
     assert chunk is not None
     assert chunk.text.endswith("number19 rule.")
     index.close()
+
+
+COPIED = """
+import sys
+from pathlib import Path
+from fakes_embedding import HashingEmbedder
+from knowledge.open.index import open_index
+
+folder, embedder = Path(sys.argv[1]), HashingEmbedder()
+index = open_index(folder, embedder=embedder, apart=True, warm=False)
+for path in folder.rglob("*"):
+    if path.is_file():
+        path.write_bytes(b"")  # what was mapped and is cut short ends a process with SIGBUS
+(vector,) = embedder.embed(["Document 19 tariff number19"])
+print(index.nearest(vector, k=1)[0].chunk.text, len(index.candidates("tariff", vector)))
+"""
+
+
+def test_an_index_that_was_copied_answers_when_its_source_is_cut_short(folder: Path) -> None:
+    # In a process of its own: what is tested would end this one.
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", COPIED, folder], env=paths, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "number19 rule." in done.stdout
+
+
+@pytest.mark.parametrize("harm", ["truncated", "missing"])
+def test_a_file_that_is_damaged_is_named_where_all_is_copied(folder: Path, harm: str) -> None:
+    path = data_file(folder, "texts.zlib")
+    path.unlink() if harm == "missing" else path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(IndexDamaged, match=r"texts\.zlib is"):
+        opened(folder, apart=True)
 
 
 # Nothing there, or not whole

@@ -1,8 +1,10 @@
 """Ingest against a real Chroma on a real disk: incremental, exact, one writer at a time."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -249,6 +251,24 @@ def test_more_chunks_than_one_chroma_batch(tmp_path: Path) -> None:
         assert chunk is not None
         assert chunk.text == f"## s{(number - 1) % 30}\n\nAll about s{(number - 1) % 30} of d{(number - 1) // 30}."
     index.close()
+
+
+def test_on_a_mounted_file_system_what_was_replaced_goes_by_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("knowledge.build.write.MOUNTS", str(tmp_path))
+    for count in (1, 2, 3):
+        run(tmp_path, DOCUMENTS[:count])
+    kept = sorted(tmp_path.glob("data-*"))
+    assert len(kept) == 3, "each was replaced just now"
+
+    current = json.loads((tmp_path / "manifest.json").read_text())["data"]
+    old = next(path for path in kept if path.name != current)
+    os.utime(old, (time.time() - 901,) * 2)
+    run(tmp_path, DOCUMENTS[:2])
+
+    assert set(tmp_path.glob("data-*")) > {*kept} - {old}
+    assert not old.exists()
 
 
 def test_the_data_folder_before_is_kept_for_one_ingest_and_leftovers_go(tmp_path: Path) -> None:

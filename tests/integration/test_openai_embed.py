@@ -322,7 +322,8 @@ def test_nomic_sees_what_it_was_trained_on() -> None:
     named = settings(EMBED_MODEL="nomic-embed-text:v1.5")
     sides = [remote_embedder(named, side="question"), remote_embedder(named, side="document")]
 
-    assert [made.config.prefix for made in sides if isinstance(made, OpenAiEmbedder)] == ["search_query: ", "search_document: "]
+    prefixes = [made.config.prefix for made in sides if isinstance(made, OpenAiEmbedder)]
+    assert prefixes == ["search_query: ", "search_document: "]
 
 
 # --- ingest -----------------------------------------------------------------------------------------------------------

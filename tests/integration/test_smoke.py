@@ -148,6 +148,10 @@ def takes_any_key(world: World) -> None:
     world.front.wants_key = False
 
 
+def comes_in_pieces(world: World) -> None:
+    world.front.streams = True
+
+
 def never_throttles(world: World) -> None:
     world.front.capacity = float("inf")
 
@@ -179,6 +183,11 @@ OFF = {"ApplyOn": "PublishedVersions", "OptimizationStatus": "Off"}
         ("decline", path_says("/api/query", 200, ANSWER), "not declined"),
         ("decline", says_sources_of_a_decline, "declined, but with sources"),
         ("403 without key", takes_any_key, "without a key got 200, not 403 forbidden"),
+        ("bearer token", path_says("/v1/models", 403, {"code": "forbidden"}), "as bearer token got 403 forbidden"),
+        ("bearer token", takes_any_key, "with a wrong bearer token got 200, not 403 forbidden"),
+        ("streaming", path_says("/v1/chat/completions", 502, {"code": "pipeline_error"}), "got 502 pipeline_error"),
+        ("streaming", path_says("/v1/chat/completions", 200, "data: {}\n\n"), "broke off"),
+        ("streaming", comes_in_pieces, "Streaming=off, but the answer came in pieces"),
         ("404", path_says("/api/no-such-path", 403, {"message": "Missing Authentication Token"}), "got 403, not 404"),
         ("413", path_says("/api/query", 200, ANSWER), "got 200, not 413"),
         ("feedback", path_says("/api/feedback", 404, {"code": "unknown_response"}), "got 404 unknown_response"),
@@ -194,6 +203,14 @@ def test_each_check_fails_when_its_subject_is_wrong(
     [result] = examine([check for check in (*BEFORE, *API_CHECKS, *AFTER) if check.name == name], world.stack())
     assert (result.status, bool(result.look)) == ("failed", True)
     assert seen in result.seen
+
+
+def test_a_stack_that_streams_is_seen_to(world: World) -> None:
+    (check,) = (check for check in API_CHECKS if check.name == "streaming")
+    stack = replace(world.stack(), parameters={"Streaming": "on"})
+    assert examine([check], stack)[0].seen == "Streaming=on, but the answer came in one piece"
+    world.front.streams = True
+    assert examine([check], stack)[0].seen == "event stream, in pieces"
 
 
 def test_the_namespace_is_the_function_s_own(world: World) -> None:

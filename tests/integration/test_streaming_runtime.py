@@ -22,8 +22,8 @@ from runtime.loop import Context, run
 
 from rag.errors import ClientGone
 
-GATEWAY = {"httpMethod": "POST", "path": "/", "requestContext": {}}
-"""What tells API Gateway's events from others."""
+GATEWAY = {"httpMethod": "POST", "path": "/", "requestContext": {}, "stageVariables": {"streaming": "on"}}
+"""An event of API Gateway's, from a stage that reads streams."""
 HEAD = {"Content-Type": "text/event-stream"}
 PRELUDE = b'{"statusCode": 200, "headers": {"Content-Type": "text/event-stream"}}' + b"\0" * 8
 
@@ -135,13 +135,16 @@ def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Call
     assert bytes(double.request("/response").wire) == head + body
 
 
-def test_an_event_that_is_not_api_gateways_gets_the_result_as_json(handled: Callable[..., str]) -> None:
-    # The managed runtime's answer to a direct invocation: whoever asks without a gateway knows no prelude.
+@pytest.mark.parametrize(
+    "event", [{"query": "?"}, {**GATEWAY, "stageVariables": {"streaming": "off"}}, {**GATEWAY, "stageVariables": None}]
+)
+def test_who_does_not_read_streams_gets_the_result_as_json(handled: Callable[..., str], event: dict[str, Any]) -> None:
+    # As from the managed runtime: a direct invocation, or a stage that is not yet, or no more, deployed with streams.
     def handler(event: Any, context: Context) -> dict[str, Any]:
         assert context.response_stream is None
         return {"statusCode": 200, "body": "ä"}
 
-    with RuntimeApiDouble([{"query": "?"}]) as double, running(double, handled(handler)):
+    with RuntimeApiDouble([event]) as double, running(double, handled(handler)):
         pass
     response = double.request("/response")
     assert json.loads(response.body) == {"statusCode": 200, "body": "ä"}
@@ -298,8 +301,9 @@ def test_lambdas_command_starts_it_and_what_is_logged_leaves_at_once(tmp_path: P
     function = Path(__file__).parents[2] / "functions" / "query"
     shutil.copy(function / "stream.sh", tmp_path)
     shutil.copytree(function / "runtime", tmp_path / "runtime")
-    (tmp_path / "rag").mkdir()
-    shutil.copy(function / "rag" / "errors.py", tmp_path / "rag")
+    for needed in ("rag/errors.py", "routes/__init__.py", "routes/gateway.py"):
+        (tmp_path / needed).parent.mkdir(exist_ok=True)
+        shutil.copy(function / needed, tmp_path / needed)
     (tmp_path / "handled.py").write_text(HANDLER, encoding="utf-8")
     (tmp_path / "beside.py").write_text("WHERE = __file__", encoding="utf-8")
 

@@ -31,7 +31,6 @@ LAW = (
     {"rag.mcp"},
     {"rag.profiles"},
     {"rag.wiring"},
-    {"cold_start"},
     {"telemetry", "snapshot"},
     {"routes"},
     {"app"},

@@ -36,12 +36,14 @@ class Outcome:
 
     ``body`` is what the function returned; ``failure`` says why it returned nothing, None when it did. ``lines`` were
     written meanwhile. ``peak_bytes`` is the function's memory high-water mark so far, None when it runs no more.
+    ``streamed`` says that the response came in the format that a streaming stage reads.
     """
 
     body: Any
     failure: str | None
     lines: list[str]
     peak_bytes: int | None
+    streamed: bool
 
 
 class Rie:
@@ -99,7 +101,9 @@ class Rie:
             self._grown.wait_for(lambda: any(map(_LAST_LINE.search, self._lines[start:])), _LOG_WAIT_S)
             lines = self._lines[start:]
         peaks = [peak for child in children(self._process.pid) if (peak := peak_bytes(child))]
-        return Outcome(body=body, failure=failure, lines=lines, peak_bytes=max(peaks, default=None))
+        streamed = failure is None and _PRELUDE_END in content
+        peak = max(peaks, default=None)
+        return Outcome(body=body, failure=failure, lines=lines, peak_bytes=peak, streamed=streamed)
 
     def _collect(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe

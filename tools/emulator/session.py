@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from emulator.errors import EmulatorEnded, FunctionFailed, NotBuilt
 from emulator.rie import init_ms
-from emulator.template import function_settings
+from emulator.template import function_settings, stage_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".aws-sam" / "build"
@@ -35,6 +35,8 @@ class Invocation:
     body: Any
     lines: list[str]
     peak_bytes: int | None = None
+    streamed: bool = False
+    """Whether the response came in the format that a stage reads which streams, and no other."""
 
     @property
     def init_ms(self) -> float | None:
@@ -68,7 +70,8 @@ class Session:
     """One emulated execution environment: cold at the first ``invoke``, warm afterwards.
 
     The function and the layers are mounted read-only in a namespace of their own, HOME is unset, and without
-    ``network`` there is nothing but a loopback interface: an attempt to fetch anything fails.
+    ``network`` there is nothing but a loopback interface: an attempt to fetch anything fails. Events of API Gateway's
+    get the variables that ``parameters`` give the stage, or ``stage`` where it is deployed otherwise than the function.
     """
 
     def __init__(
@@ -77,11 +80,13 @@ class Session:
         *,
         environment: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
+        stage: Mapping[str, str] | None = None,
         network: bool = False,
         build: Path = BUILD,
         python: Path = RUNTIME_PYTHON,
     ) -> None:
         settings, memory, timeout = function_settings(build / "template.yaml", parameters)
+        self._stage = stage_variables(build / "template.yaml", {**(parameters or {}), **(stage or {})})
         self._network = network
         self._plan = {
             "task": str(artefacts.task.resolve()),
@@ -129,7 +134,7 @@ class Session:
         self._process.wait()
 
     def invoke(self, event: object) -> Invocation:
-        """Invoke the function once.
+        """Invoke the function once; an event of API Gateway's comes from the stage.
 
         Raises:
             FunctionFailed: it did not start, or ended before it had answered; the message is what it wrote.
@@ -137,6 +142,8 @@ class Session:
         """
         assert self._process.stdin is not None  # noqa: S101 - they were opened as pipes
         assert self._process.stdout is not None  # noqa: S101
+        if isinstance(event, dict) and "requestContext" in event:
+            event = {**event, "stageVariables": self._stage}
         try:
             self._process.stdin.write(json.dumps(event) + "\n")
             self._process.stdin.flush()
@@ -148,7 +155,7 @@ class Session:
         outcome = json.loads(line)
         if outcome["failure"] is not None:
             raise FunctionFailed(outcome["failure"], outcome["lines"])
-        return Invocation(outcome["body"], outcome["lines"], outcome["peak_bytes"])
+        return Invocation(outcome["body"], outcome["lines"], outcome["peak_bytes"], outcome["streamed"])
 
 
 def _rie_binary() -> Path:

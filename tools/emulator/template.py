@@ -1,14 +1,15 @@
-"""The function's environment, as the built template and its parameters' defaults give it."""
+"""The function's environment and the stage's variables, as the built template and its parameters' defaults give it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 FUNCTION = "QueryFunction"
+API = "Api"
 
 
 class _Loader(yaml.SafeLoader):
@@ -40,9 +41,31 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
     pseudo parameter) are left out.
     """
     body = read_template(path)
-    known = {name: spec.get("Default", "") for name, spec in body["Parameters"].items()} | dict(overrides or {})
-    conditions = body.get("Conditions", {})
+    resolve = _resolver(body, overrides or {})
     properties = {**body.get("Globals", {}).get("Function", {}), **body["Resources"][FUNCTION]["Properties"]}
+    logging = properties.get("LoggingConfig", {})
+    variables = {
+        **properties["Environment"]["Variables"],
+        "AWS_LAMBDA_LOG_FORMAT": logging.get("LogFormat"),
+        "AWS_LAMBDA_LOG_LEVEL": logging.get("ApplicationLogLevel"),
+    }
+    resolved = {name: resolve(value) for name, value in variables.items()}
+    environment = {name: str(value) for name, value in resolved.items() if value is not None}
+    return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
+
+
+def stage_variables(path: Path, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of the API's stage, which API Gateway puts into its events; ``overrides`` are parameters."""
+    body = read_template(path)
+    resolve = _resolver(body, overrides or {})
+    told = body["Resources"][API]["Properties"].get("Variables", {})
+    return {name: str(value) for name, given in told.items() if (value := resolve(given)) is not None}
+
+
+def _resolver(body: Mapping[str, Any], overrides: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Evaluates intrinsic functions; None for what only CloudFormation knows."""
+    known = {name: spec.get("Default", "") for name, spec in body["Parameters"].items()} | dict(overrides)
+    conditions = body.get("Conditions", {})
 
     def resolve(value: Any) -> Any:
         # The built template has the long names (Fn::If) where the source has short tags (!If).
@@ -59,12 +82,4 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
                 return None
         return value
 
-    logging = properties.get("LoggingConfig", {})
-    variables = {
-        **properties["Environment"]["Variables"],
-        "AWS_LAMBDA_LOG_FORMAT": logging.get("LogFormat"),
-        "AWS_LAMBDA_LOG_LEVEL": logging.get("ApplicationLogLevel"),
-    }
-    resolved = {name: resolve(value) for name, value in variables.items()}
-    environment = {name: str(value) for name, value in resolved.items() if value is not None}
-    return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
+    return resolve

@@ -53,6 +53,30 @@ def wants_a_key(stack: Stack) -> str:
     return "403 forbidden without a key and with a wrong one"
 
 
+def takes_a_bearer_token(stack: Stack) -> str:
+    """The key where OpenAI's clients put it."""
+    reply = stack.api.send("GET", "/v1/models", bearer=True)
+    if reply.status != 200:
+        raise Failed(f"GET /v1/models with the key as bearer token got {reply.told}, not 200")
+    other = stack.api.send("GET", "/v1/models", key=secrets.token_urlsafe(30), bearer=True)
+    _expect(other, 403, "forbidden", "with a wrong bearer token")
+    return "200 with the key, 403 forbidden with another"
+
+
+def streams_as_deployed(stack: Stack) -> str:
+    """A streamed answer is whole, and where ``Streaming`` is on it comes in pieces: nobody knows its length before."""
+    body = {"messages": [{"role": "user", "content": stack.off_topic}], "stream": True}
+    reply = stack.api.send("POST", "/v1/chat/completions", body)
+    if reply.status != 200 or not reply.kind.startswith("text/event-stream"):
+        raise Failed(f"a streamed answer got {reply.told}, {reply.kind or 'no type'}")
+    if not reply.text.rstrip().endswith("data: [DONE]"):
+        raise Failed("a streamed answer broke off")
+    on = stack.parameters.get("Streaming") == "on"
+    if reply.sized is on:
+        raise Failed(f"Streaming={'on' if on else 'off'}, but the answer came {'in one piece' if on else 'in pieces'}")
+    return f"event stream, {'in pieces' if on else 'in one piece'}"
+
+
 def knows_no_such_path(stack: Stack) -> str:
     """A path that there is not."""
     return _expect(stack.api.send("GET", "/api/no-such-path"), 404, "not_found", "an unknown path")
@@ -100,6 +124,8 @@ API_CHECKS = (
     Check("answer", answers, "metadata.trail of the answer; the parameter RelevanceThreshold; metadata.skipped"),
     Check("decline", declines, "the parameter RelevanceThreshold, or whether the documents do answer this"),
     Check("403 without key", wants_a_key, "the method's `security` in infra/template.yaml, the stage's deployment"),
+    Check("bearer token", takes_a_bearer_token, "the log /aws/lambda/<stack>-authorizer; the API's key source"),
+    Check("streaming", streams_as_deployed, "the stage's variable `streaming`, and what is deployed to it"),
     Check("404", knows_no_such_path, "MISSING_AUTHENTICATION_TOKEN under GatewayResponses in infra/template.yaml"),
     Check("413", refuses_large_bodies, "the function's log (line `request rejected`)"),
     Check("feedback", takes_feedback, "metadata.skipped of an answer (record), the function's rights on the table"),

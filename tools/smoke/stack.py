@@ -32,10 +32,16 @@ class Aws(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``body`` is the decoded JSON, None where there is none."""
+    """``body`` is the decoded JSON, None where there is none; ``text`` is what was sent.
+
+    ``kind`` is its Content-Type; ``sized`` says that its length came before it.
+    """
 
     status: int
     body: Any
+    text: str = ""
+    kind: str = ""
+    sized: bool = True
 
     @property
     def told(self) -> str:
@@ -52,16 +58,18 @@ class Api:
     key: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
 
-    def send(self, method: str, path: str, body: object = None, *, key: str | None = "") -> Reply:
+    def send(self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False) -> Reply:
         """As ``once``, and again after a pause while the usage plan, which may allow few at once, says 429."""
         for _ in range(TRIES - 1):
-            if (reply := self.once(method, path, body, key=key)).status != 429:
+            if (reply := self.once(method, path, body, key=key, bearer=bearer)).status != 429:
                 return reply
             self.sleep(PAUSE_S)
-        return self.once(method, path, body, key=key)
+        return self.once(method, path, body, key=key, bearer=bearer)
 
-    def once(self, method: str, path: str, body: object = None, *, key: str | None = "") -> Reply:
+    def once(self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False) -> Reply:
         """One request on a connection of its own; with another ``key``, or with none, where that is said.
+
+        With ``bearer`` the key goes where OpenAI's clients put it.
 
         Raises:
             OSError, Failed: there is no answer.
@@ -70,12 +78,15 @@ class Api:
         kind = http.client.HTTPConnection if place.scheme == "http" else http.client.HTTPSConnection
         headers = {"content-type": "application/json"}
         if (given := self.key if key == "" else key) is not None:
-            headers["x-api-key"] = given
+            headers |= {"Authorization": f"Bearer {given}"} if bearer else {"x-api-key": given}
         connection = kind(place.netloc, timeout=TIMEOUT_S)
         try:
             connection.request(method, place.path + path, None if body is None else json.dumps(body), headers)
             response = connection.getresponse()
-            return Reply(response.status, _decoded(response.read()))
+            told = response.read()
+            sized = response.getheader("Content-Length") is not None
+            text, of = told.decode("utf-8", "replace"), response.getheader("Content-Type", "")
+            return Reply(response.status, _decoded(told), text, of, sized)
         except http.client.HTTPException as error:
             raise Failed(f"{method} {path}: {type(error).__name__}, no HTTP answer") from error
         finally:

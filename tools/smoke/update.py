@@ -138,7 +138,7 @@ UPDATE_CHECKS = (
     Check("answered meanwhile", Update.stayed_up, "the function's log of that time; the alias's events"),
     Check("version moved", Update.version_moved, "PublishLambdaVersion and AutoPublishAliasAllProperties"),
     Check("new index", Update.new_index, "make build INDEX=...; .aws-sam/build/IndexLayer/index/manifest.json"),
-    Check("old version gone", Update.old_version_gone, "VersionDeletionPolicy in infra/template.yaml"),
+    Check("old version gone", Update.old_version_gone, "DeletionPolicy of QueryFunction in infra/template.yaml"),
     Check("old layers gone", Update.old_layers_gone, "RetentionPolicy of the layers in infra/template.yaml"),
 )
 

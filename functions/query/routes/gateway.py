@@ -1,12 +1,17 @@
-"""What invokes the function: API Gateway's REST event, or a question's body alone."""
+"""What invokes the function, API Gateway's REST event or a question's body alone, and the format of what it gets."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
+PRELUDE_END = b"\0" * 8
+LONGEST_WAIT_S = 60.0
+"""API Gateway gives up after 29 s: an event that was received longer ago was kept somewhere and sent again."""
 _PLACEHOLDER = re.compile(r"\{([^{}+]+)\}")
 
 
@@ -29,3 +34,38 @@ def _route(event: dict[str, Any]) -> str:
     if any(name not in parameters for name in _PLACEHOLDER.findall(resource)):
         return str(event["path"])
     return _PLACEHOLDER.sub(lambda found: str(parameters[found[1]]), resource)
+
+
+def reads_streams(event: Any) -> bool:
+    """Whether the stage that sent ``event`` reads the streamed format: its variable ``streaming`` is "on".
+
+    A deployment changes the function first and the stage last, so that neither knows the other's mode otherwise.
+    """
+    variables = event.get("stageVariables") if isinstance(event, dict) else None
+    return isinstance(variables, dict) and variables.get("streaming") == "on"
+
+
+def since_received_s(event: Any, now: float) -> float:
+    """Seconds until ``now`` (Unix time) that the caller has waited: for an init, a restore, the authorizer, a queue.
+
+    API Gateway counts from there, and Lambda's remaining time begins after it. 0 where the event does not say.
+    """
+    received_ms = (event.get("requestContext") or {}).get("requestTimeEpoch")
+    waited_s = now - received_ms / 1000 if isinstance(received_ms, int | float) else 0.0
+    return waited_s if 0 < waited_s <= LONGEST_WAIT_S else 0.0
+
+
+def prelude(response: Mapping[str, Any]) -> dict[str, Any]:
+    """What the streamed format begins with: status and headers of a proxy response."""
+    return {name: response[name] for name in ("statusCode", "headers", "multiValueHeaders") if response.get(name)}
+
+
+def content(response: Mapping[str, Any]) -> bytes:
+    """The bytes of a proxy response's body."""
+    body = response.get("body") or ""
+    return base64.b64decode(body) if response.get("isBase64Encoded") else body.encode("utf-8", "replace")
+
+
+def streamed_whole(response: Mapping[str, Any]) -> bytes:
+    """A proxy response in the streamed format, in one piece. Lambda's own runtime hands bytes on as they are."""
+    return json.dumps(prelude(response)).encode() + PRELUDE_END + content(response)

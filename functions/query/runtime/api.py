@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any
 
+from routes.gateway import PRELUDE_END
+
 from rag.errors import ClientGone
 
 VERSION = "2018-06-01"
 PRELUDE_TYPE = "application/vnd.awslambda.http-integration-response"
-PRELUDE_END = b"\0" * 8
 
 
 class RuntimeApiError(Exception):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
 import json
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from routes.gateway import content, prelude, reads_streams
 
 from runtime.api import Invocation, RuntimeApi, RuntimeApiError, StreamedResponse
 
@@ -60,16 +61,17 @@ def run(api: RuntimeApi, handler_name: str, *, once: Callable[[], bool] = lambda
 
 
 def serve(api: RuntimeApi, handler: Handler, invocation: Invocation) -> None:
-    """Answer one event: API Gateway's in the format that it streams, any other's result in JSON, as ever."""
+    """Answer one event: streamed where its stage reads that, else in JSON, as the managed runtime does."""
     response = api.respond(invocation.request_id)
-    from_gateway = isinstance(invocation.event, dict) and "requestContext" in invocation.event
+    streams = reads_streams(invocation.event)
     try:
-        result = handler(invocation.event, _context(invocation, response if from_gateway else None))
-        if not from_gateway:
+        result = handler(invocation.event, _context(invocation, response if streams else None))
+        if not streams:
             api.succeed(invocation.request_id, result)
             return
         if not response.opened:
-            _send_whole(response, result)
+            response.open_with(prelude(result))
+            response.write(content(result))
     except RuntimeApiError:
         raise  # nobody is left to tell
     except Exception as error:
@@ -96,15 +98,6 @@ def _context(invocation: Invocation, response: StreamedResponse | None) -> Conte
         client_context=json.loads(headers.get("Lambda-Runtime-Client-Context") or "null"),
         identity=json.loads(headers.get("Lambda-Runtime-Cognito-Identity") or "null"),
     )
-
-
-def _send_whole(response: StreamedResponse, result: Mapping[str, Any]) -> None:
-    """A proxy response, as a handler returns it that does not stream."""
-    names = ("statusCode", "headers", "multiValueHeaders")
-    body = result.get("body") or ""
-    content = base64.b64decode(body) if result.get("isBase64Encoded") else body.encode("utf-8", "replace")
-    response.open_with({name: result[name] for name in names if result.get(name)})
-    response.write(content)
 
 
 def _ended(response: StreamedResponse, error: Exception | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -18,6 +19,7 @@ DEFAULT_PROFILE = "house"
 SHARED_PROMPTS = "shared"
 """The folder of the prompts that a profile has none of its own of."""
 
+_ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:\d{1,5})?")
 _HERE = Path(__file__).resolve()
 
 
@@ -116,14 +118,27 @@ class Settings(EnvironmentSettings):
         1, "EMBED_THREADS", "Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
     web: Literal["on", "off"] = knob("on", "WEB", "Whether the page is served: GET /, /web, /docs and /openapi.json.")
+    allowed_origins: tuple[str, ...] = knob(
+        (),
+        "ALLOWED_ORIGINS",
+        "Pages of others that may ask from a browser, on AWS: their origins (comma-separated), or * for any. "
+        "Empty: none.",
+    )
     prompts_dir: Path = knob(
         Path(), "PROMPTS_DIR", "Folder of the prompt templates. Empty: the ones that come with the program."
     )
 
-    @field_validator("llm_fallback_models", mode="before")
+    @field_validator("llm_fallback_models", "allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_ORIGIN.fullmatch(one) for one in value):
+            raise ValueError("must be * or origins: https://host or http://host:port, without a path")
+        return value
 
     @property
     def llm_enabled(self) -> bool:

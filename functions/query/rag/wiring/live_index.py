@@ -61,7 +61,9 @@ def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | 
         embedder = index_embedder(settings.index_place, local=local, remote=remote)
         if remote:
             embedder = CachingEmbedder(embedder)
-        return open_index(settings.index_place, embedder=embedder, collection=settings.collection)
+        # What may change at its place is on a file system that others write: its files must not be mapped from there.
+        apart = settings.index_may_come
+        return open_index(settings.index_place, embedder=embedder, collection=settings.collection, apart=apart)
 
     index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
     index.handle.refresh()  # at init time, and so into the snapshot, not at the first request

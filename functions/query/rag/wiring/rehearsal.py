@@ -12,10 +12,12 @@ import numpy as np
 from knowledge.model.errors import IndexMissing
 from rag.adapters.embedding.caching import CachingEmbedder
 from rag.config.built import check_build
+from rag.errors import ConfigurationError
 from rag.values.answer import Deadline, Question
 from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:
+    from rag.pipeline import Pipeline
     from rag.wiring.application import Application
 
 logger = logging.getLogger(__name__)
@@ -33,7 +35,8 @@ def rehearse(service: Application) -> None:
     (``Settings.index_may_come``) is left alone.
 
     Raises:
-        ConfigurationError: what was built is not what is deployed.
+        ConfigurationError: what was built is not what is deployed, or the threshold that is set declines each of the
+            headings that the index answers best.
         IndexUnavailable: the index cannot be opened, is not the embedder's or lacks the collection, or is empty.
         Exception: the question failed; whatever it is, every request would meet it.
     """
@@ -52,9 +55,21 @@ def rehearse(service: Application) -> None:
         feedback=None,
         write=ExtractiveWriter(),
     )
-    answer = alone.run(Question(text=question), deadline=Deadline.after(LONGEST_S, time.monotonic))
-    if answer.refused:
-        logger.warning("the index's own heading %r is declined: is RelevanceThreshold too high?", question)
+    if not _declined(alone, question):
+        return
+    logger.warning("the index's own heading %r is declined: is RelevanceThreshold too high?", question)
+    others, threshold = service.suggestions(), service.knobs.threshold
+    if not others or threshold == "auto" or service.remote is not None:
+        return  # an embedder elsewhere is not asked, and what stands for its vector is near to nothing
+    if all(_declined(alone, other) for other in others):
+        raise ConfigurationError(
+            f"RELEVANCE_THRESHOLD={threshold:g} declines all {len(others)} headings of the index that were asked: "
+            "set a lower one, or none"
+        )
+
+
+def _declined(pipeline: Pipeline, question: str) -> bool:
+    return pipeline.run(Question(text=question), deadline=Deadline.after(LONGEST_S, time.monotonic)).refused
 
 
 def _question(service: Application) -> str:

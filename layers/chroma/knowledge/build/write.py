@@ -5,11 +5,13 @@ A process that is killed at any moment leaves the index that there was, and so d
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +36,10 @@ from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.search.vectors import write_vectors
+
+MOUNTS = "/mnt/"
+READ_FOR_S = 900.0
+"""Longer than a reader takes that has begun to copy an index, and than NFS clients go on with the manifest before."""
 
 
 class Settings(NamedTuple):
@@ -74,6 +80,9 @@ def write_index(
         shutil.rmtree(data, ignore_errors=True)
         raise
     switch(target, manifest)
+    if before is not None:
+        with suppress(OSError):
+            os.utime(target / before.data)  # when it was replaced, for remove_data
     return manifest
 
 
@@ -86,9 +95,13 @@ def remade(target: Path, manifest: Manifest, made: Provenance) -> Manifest:
 
 
 def remove_data(target: Path, *, keep: str | None) -> None:
-    """Remove what killed runs left, and the data folder before the current one, which is called ``keep``."""
+    """Remove what killed runs left, and the data folders before the current one, which is called ``keep``.
+
+    On a mounted file system, what was replaced within ``READ_FOR_S`` stays: another machine may be reading it still.
+    """
+    kept_s = READ_FOR_S if str(target.resolve()).startswith(MOUNTS) else 0.0
     for path in target.glob("data-*"):
-        if path.name != keep:
+        if path.name != keep and path.stat().st_mtime <= time.time() - kept_s:
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -28,11 +28,13 @@ def open_index(
     embedder: Embedder,
     collection: str = DEFAULT_COLLECTION,
     scratch: Path | None = None,
+    apart: bool = False,
     warm: bool = True,
 ) -> Index:
     """Open the index in the folder (or ``file://`` URI) ``uri`` for questions embedded by ``embedder``.
 
-    The source is only read. With ``warm`` a first query is made, so that no request pays for loading the vectors.
+    The source is only read; with ``apart`` it is copied first, and may then be removed or cut short. With ``warm`` a
+    first query is made, so that no request pays for loading the vectors.
     A Chroma folder without our manifest opens when its unit vectors have 384 dimensions and its embedding function
     is Chroma's default or none; its texts are Chroma's documents.
 
@@ -40,7 +42,7 @@ def open_index(
         IndexMissing, IndexDamaged, IndexUnavailable: see ``source.prepare``.
         IndexMismatch: another model, dimensions, space, collection name or format; the message names both sides.
     """
-    prepared = prepare(folder_of(uri), scratch_root=scratch)
+    prepared = prepare(folder_of(uri), scratch_root=scratch, apart=apart)
     closers: list[Callable[[], None]] = [prepared.close]
     try:
         if prepared.manifest is not None:

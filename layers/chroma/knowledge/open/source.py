@@ -1,8 +1,8 @@
 """From an index's place to a folder that Chroma may open: verified first, then copied or linked to one of its own.
 
 Chroma rewrites ``chroma.sqlite3`` at every open and notices no damage. So checksums are checked on the immutable
-source, the database is copied (hashed on the way), and everything else is linked to. Of a Chroma folder made
-elsewhere all is copied: only our own vectors are known to be flushed.
+source, the database is copied (hashed on the way), and everything else is linked to, or mapped. All is copied where
+that is asked for (``apart``), and of a Chroma folder made elsewhere: only our own vectors are known to be flushed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from knowledge.engines.collection import SQLITE_NAME
@@ -31,12 +32,12 @@ _DATABASE = f"{CHROMA_FOLDER}/{SQLITE_NAME}"
 class PreparedIndex:
     """An index ready to be opened.
 
-    ``chroma`` is a private, writable Chroma folder; ``data`` holds the texts and is the source itself. ``manifest``
-    is None for a Chroma folder that was made elsewhere. ``digest`` is the sha256 (hex) of the database.
+    ``chroma`` is a private, writable Chroma folder; ``data`` holds the texts and is the source itself, or a copy.
+    ``manifest`` is None for a Chroma folder that was made elsewhere. ``digest`` is the sha256 (hex) of the database.
     """
 
-    def __init__(self, *, scratch: Scratch, data: Path, manifest: Manifest | None, digest: str) -> None:
-        self.chroma = scratch.path
+    def __init__(self, *, scratch: Scratch, chroma: Path, data: Path, manifest: Manifest | None, digest: str) -> None:
+        self.chroma = chroma
         self.data = data
         self.manifest = manifest
         self.digest = digest
@@ -47,10 +48,13 @@ class PreparedIndex:
         self._scratch.close()
 
 
-def prepare(folder: Path, *, scratch_root: Path | None = None, older: bool = False) -> PreparedIndex:
+def prepare(
+    folder: Path, *, scratch_root: Path | None = None, older: bool = False, apart: bool = False
+) -> PreparedIndex:
     """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
 
-    With ``older`` its manifest may be of an older format.
+    With ``older`` its manifest may be of an older format. With ``apart`` all of it is copied, and the source is not
+    needed any more: a mapped file of a network's file system that is removed elsewhere ends the process (SIGBUS).
 
     Raises:
         IndexMissing: there is neither a manifest nor a Chroma database.
@@ -60,12 +64,12 @@ def prepare(folder: Path, *, scratch_root: Path | None = None, older: bool = Fal
     """
     before = manifest_bytes(folder)
     try:
-        return _prepare(folder, scratch_root, older)
+        return _prepare(folder, scratch_root, older, apart)
     except IndexDamaged:
         # A writer that switched twice meanwhile has removed what the first manifest named.
         if manifest_bytes(folder) == before:
             raise
-        return _prepare(folder, scratch_root, older)
+        return _prepare(folder, scratch_root, older, apart)
 
 
 def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
@@ -91,9 +95,11 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> PreparedIndex:
+def _prepare(folder: Path, scratch_root: Path | None, older: bool, apart: bool) -> PreparedIndex:
     source = folder.resolve()
     manifest = read_manifest(source, older=older)
+    if manifest is not None and apart:
+        return _copied(source / manifest.data, manifest, scratch_root)
     if manifest is None:
         if not (source / SQLITE_NAME).is_file():
             raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(folder)!r})")
@@ -104,10 +110,7 @@ def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> PreparedIn
         chroma = data / CHROMA_FOLDER
         verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
         folders = _folders(manifest.files)
-    try:
-        scratch = Scratch(scratch_root)
-    except OSError as exc:
-        raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
+    scratch = _scratch(scratch_root)
     try:
         digest = _copy_database(chroma, scratch.path)
         if manifest is not None and digest != _expected(manifest):
@@ -123,7 +126,35 @@ def _prepare(folder: Path, scratch_root: Path | None, older: bool) -> PreparedIn
     except IndexUnavailable:
         scratch.close()
         raise
-    return PreparedIndex(scratch=scratch, data=data, manifest=manifest, digest=digest)
+    return PreparedIndex(scratch=scratch, chroma=scratch.path, data=data, manifest=manifest, digest=digest)
+
+
+def _copied(source: Path, manifest: Manifest, scratch_root: Path | None) -> PreparedIndex:
+    """All files of our own index in a private folder, verified there."""
+    scratch = _scratch(scratch_root)
+    data = scratch.path / source.name
+    try:
+        for name in manifest.files:
+            (data / name).parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError, NotADirectoryError):  # said below, with its name
+                shutil.copyfile(source / name, data / name)
+        verify(data, manifest.files)
+    except OSError as exc:
+        scratch.close()
+        raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
+    except IndexUnavailable:
+        scratch.close()
+        raise
+    return PreparedIndex(
+        scratch=scratch, chroma=data / CHROMA_FOLDER, data=data, manifest=manifest, digest=_expected(manifest)
+    )
+
+
+def _scratch(root: Path | None) -> Scratch:
+    try:
+        return Scratch(root)
+    except OSError as exc:
+        raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
 
 
 def _copy_database(chroma: Path, scratch: Path) -> str:
