@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from rag.adapters.dynamodb.tls import load_authorities_once
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 CONNECT_TIMEOUT_S = 1
@@ -105,8 +106,10 @@ class DynamoDbClient:
         )
         try:
             # A session of its own: boto3's shared one must not be used by several threads.
-            return boto3.session.Session().client(
+            client = boto3.session.Session().client(
                 "dynamodb", region_name=self._region, endpoint_url=self._endpoint_url, config=config
             )
         except (BotoCoreError, ValueError) as exc:  # no region, no such profile, an endpoint that is no URL
             raise StoreUnavailable(f"DynamoDB client: {type(exc).__name__}") from exc
+        load_authorities_once(client)
+        return client
