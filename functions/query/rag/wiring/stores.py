@@ -43,11 +43,12 @@ class OpenStores:
                 logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
-        """Close connections, and forget what this process has cached and how the store was."""
+        """Forget what this process has cached and how the store was; a new connection is opened meanwhile."""
         self.cache.clear()
         self.guard.reset()
         if self.table:
             self.table.reset()
+            self.table.connect()
         if self.database:
             self.database.close()
 
