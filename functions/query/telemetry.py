@@ -102,8 +102,8 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     skipped = dict.fromkeys(answer.skipped)
     for stage in skipped:
         _count("SoftFailures", stage=stage)
-    if skipped:  # an alarm cannot search for stages
-        add_metric("SkippedStages", MetricUnit.Count, len(skipped))
+    # Of every answer, 0 or 1: its average is their share, and an alarm cannot search for stages.
+    add_metric("IncompleteAnswers", MetricUnit.Count, int(bool(skipped)))
     logger.info(
         "answered",
         response_id=answer.response_id,

@@ -114,7 +114,7 @@ def test_every_alarm_watches_a_metric_that_is_sent(alarms: dict[str, Any], repli
         "ThrottlesAlarm": "Throttles",
         "SlowAnswersAlarm": "TotalMs",
         "LlmDeniedAlarm": "LlmDenied",
-        "SkippedStagesAlarm": "SkippedStages",
+        "SkippedStagesAlarm": "IncompleteAnswers",
         "NoTrafficAlarm": "TotalMs",
     }
 

@@ -1,4 +1,6 @@
-"""How long anybody waits for a store: a question a moment in all, a vote some seconds, nobody for one that is down.
+"""How long anybody waits for a store.
+
+A question waits a moment before its answer and a second after it, a vote some seconds, nobody for one that is down.
 
 Stores may be slow in ways that their own timeouts do not bound: SQLite waits for a lock call by call, botocore read by
 read. So each call runs in a thread of its own, and whoever waits no longer leaves it there, where it ends by its own
@@ -26,8 +28,8 @@ from typing import Any
 from rag.adapters.time_limit import start
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
-READS_SHARE = 0.6
-"""Of a question's time at most this goes to what is read before the answer: what is written after it must have some."""
+AFTER_ANSWER_S = 1.0
+"""For what is written once the answer is made: of a stream its text has been sent, any other waits for it."""
 PATIENT_S = 8.0
 """A vote, with all of its calls: longer than the stores' own timeouts, whose errors say more."""
 COOL_OFF_S = 10.0
@@ -38,11 +40,20 @@ MAX_LEFT = 8
 
 @dataclass(slots=True)
 class _TimeBudget:
-    """What a question or a vote has of time for stores, and has spent of it, in seconds."""
+    """What a question has of time for what it reads and for what it writes, or a vote for both, in seconds."""
 
-    has_s: float
+    read_s: float
+    write_s: float = 0.0
     patient: bool = False
-    spent_s: float = 0.0
+
+    def left_s(self, *, writes: bool) -> float:
+        return self.write_s if writes and not self.patient else self.read_s
+
+    def spend(self, seconds: float, *, writes: bool) -> None:
+        if writes and not self.patient:
+            self.write_s -= seconds
+        else:
+            self.read_s -= seconds
 
 
 _BUDGET: ContextVar[_TimeBudget | None] = ContextVar("budget", default=None)
@@ -67,8 +78,10 @@ def in_a_thread[T](call: Callable[[], T], limit_s: float) -> Future[T]:
 class StoreGuard:
     """What stands before the stores of one table or file. Serves any number of threads.
 
-    A question waits ``question_s`` seconds for all of its calls together, a vote ``vote_s`` or ``PATIENT_S``, whichever
-    is less. ``clock`` counts seconds, monotonically; ``wall`` gives Unix seconds, as a monotonic clock may stand still
+    A question waits ``question_s`` seconds for all that it reads together, and for all that it writes
+    ``AFTER_ANSWER_S`` (or ``question_s`` where that is more), a vote ``vote_s`` or ``PATIENT_S``, whichever is less.
+    The first call that takes too long, before any has succeeded, shuts nothing: connections and credentials are new.
+    ``clock`` counts seconds, monotonically; ``wall`` gives Unix seconds, as a monotonic clock may stand still
     while Lambda has frozen the process. ``run`` runs something, and waits so many seconds at most for what comes of it.
     ``prepare`` comes before each call of a question and is not counted: it makes the client, which is this process's
     own work and is done once.
@@ -92,12 +105,13 @@ class StoreGuard:
         self._prepare = prepare
         self._lock = threading.Lock()
         self._shut_until = 0.0  # 0: open to all. Past: whoever comes next tries for all.
+        self._cold = True  # nothing has succeeded or taken too long yet
         self._left: set[Future[Any]] = set()
 
     @contextmanager
     def question(self) -> Iterator[None]:
-        """In this block calls share a question's time."""
-        with _set(_BUDGET, _TimeBudget(self._question_s)):
+        """In this block reads share a question's time before the answer, and writes its time after it."""
+        with _set(_BUDGET, _TimeBudget(self._question_s, max(AFTER_ANSWER_S, self._question_s))):
             yield
 
     @contextmanager
@@ -112,11 +126,11 @@ class StoreGuard:
         Raises:
             StoreUnavailable: it took too long, or was not tried.
         """
-        return self._called(call, READS_SHARE)
+        return self._called(call, writes=False)
 
     def write[T](self, call: Callable[[], T]) -> T:
         """See ``read``; when this raises, it may have been written, or be written yet."""
-        return self._called(call, 1.0)
+        return self._called(call, writes=True)
 
     @property
     def shut(self) -> bool:
@@ -128,11 +142,12 @@ class StoreGuard:
         """Forget what was found of the store: a snapshot was restored, elsewhere and much later."""
         with self._lock:
             self._shut_until = 0.0
+            self._cold = True
             self._left.clear()
 
-    def _called[T](self, call: Callable[[], T], share: float) -> T:
+    def _called[T](self, call: Callable[[], T], *, writes: bool) -> T:
         budget = _BUDGET.get() or _TimeBudget(self._vote_s, patient=True)
-        left_s = (1.0 if budget.patient else share) * budget.has_s - budget.spent_s
+        left_s = budget.left_s(writes=writes)
         if left_s <= 0:
             raise StoreUnavailable("not tried, the request's time for stores is spent")
         if not budget.patient:
@@ -142,7 +157,7 @@ class StoreGuard:
         try:
             return self._within(left_s, self._bounded(left_s, call) if budget.patient else call)
         finally:
-            budget.spent_s += self._clock() - started
+            budget.spend(self._clock() - started, writes=writes)
 
     def _bounded[T](self, limit_s: float, call: Callable[[], T]) -> Callable[[], T]:
         """``call``, which waits for others no longer than somebody waits for it."""
@@ -171,7 +186,9 @@ class StoreGuard:
         if late:
             with self._lock:
                 self._left.add(outcome)
-                self._shut_until = self._wall() + COOL_OFF_S
+                if not self._cold:
+                    self._shut_until = self._wall() + COOL_OFF_S
+                self._cold = False
         outcome.add_done_callback(self._learn)
         if late:
             raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
@@ -183,7 +200,7 @@ class StoreGuard:
         with self._lock:
             self._left.discard(outcome)
             if error is None:
-                self._shut_until = 0.0
+                self._shut_until, self._cold = 0.0, False
             elif isinstance(error, StoreOutOfReach):
                 self._shut_until = self._wall() + COOL_OFF_S
 

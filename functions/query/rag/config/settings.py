@@ -73,7 +73,8 @@ class Settings(EnvironmentSettings):
     store_wait_s: float = knob(
         0.1,
         "STORE_WAIT_S",
-        "A question waits for its stores no longer than this in all; what is not there by then is skipped.",
+        "Before its answer a question waits for its stores no longer than this in all; what is not there by then is "
+        "skipped. After it, it waits a second for what is written.",
         unit="s",
         gt=0,
         le=60,

@@ -39,7 +39,7 @@ class OpenStores:
             logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
-        """Close connections, and forget what this process has cached and how the store was."""
+        """Forget what this process has cached and how the store was; a new connection is opened meanwhile."""
         self.cache.clear()
         self.guard.reset()
         self.store.renew()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from fakes_stores import Machine
 
-from rag.adapters.store_guard import COOL_OFF_S, MAX_LEFT, PATIENT_S, READS_SHARE, StoreGuard
+from rag.adapters.store_guard import AFTER_ANSWER_S, COOL_OFF_S, MAX_LEFT, PATIENT_S, StoreGuard
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 WAIT_S = 0.1
@@ -20,8 +20,17 @@ def machine() -> Machine:
 
 
 @pytest.fixture
-def guard(machine: Machine) -> StoreGuard:
+def cold(machine: Machine) -> StoreGuard:
+    """That of an environment which has called nobody yet."""
     return StoreGuard(WAIT_S, clock=machine.clock, wall=machine.clock, run=machine.run)
+
+
+@pytest.fixture
+def guard(cold: StoreGuard, machine: Machine) -> StoreGuard:
+    with cold.question():
+        cold.read(answer)
+    machine.limits.clear()
+    return cold
 
 
 def answer() -> str:
@@ -58,26 +67,42 @@ def test_making_the_client_is_not_the_store_s_slowness(machine: Machine) -> None
         assert guard.write(answer) == "answered"
 
 
-def test_a_question_s_calls_share_its_time_and_what_is_written_has_the_end_of_it(
+def test_what_a_question_reads_shares_one_budget_and_what_it_writes_another(
     guard: StoreGuard, machine: Machine
 ) -> None:
-    machine.takes_s = 0.025
+    machine.takes_s = 0.04
     with guard.question():
         assert [guard.read(answer), guard.read(answer)] == ["answered", "answered"]
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable, match="longer than 20 ms"):
             guard.read(answer)
         machine.finish()
-        machine.takes_s = 0.005
-        assert guard.write(answer) == "answered"
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable, match="time for stores is spent"):
             guard.read(answer)
+        assert guard.write(answer) == "answered"
         machine.takes_s = 60.0
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable, match="longer than 960 ms"):
             guard.write(answer)
-    reads_s = READS_SHARE * WAIT_S
-    left_s = [reads_s, reads_s - 0.025, reads_s - 0.05, WAIT_S - reads_s, WAIT_S - reads_s - 0.005]
-    assert machine.limits == pytest.approx(left_s)
-    assert machine.clock.now == pytest.approx(1000.0 + WAIT_S), "and not a moment more"
+    assert machine.limits == pytest.approx([WAIT_S, 0.06, 0.02, AFTER_ANSWER_S, AFTER_ANSWER_S - 0.04])
+    assert machine.clock.now == pytest.approx(1000.0 + WAIT_S + AFTER_ANSWER_S), "and not a moment more"
+
+
+def test_the_first_call_of_an_environment_may_be_slow_and_shuts_nothing(cold: StoreGuard, machine: Machine) -> None:
+    for _ in range(2):
+        machine.takes_s = 0.5
+        with cold.question():
+            with pytest.raises(StoreUnavailable, match="longer than"):
+                cold.read(answer)
+            assert not cold.shut
+            assert cold.write(answer) == "answered"
+        cold.reset()
+
+
+def test_the_second_that_takes_too_long_shuts_it(cold: StoreGuard, machine: Machine) -> None:
+    machine.takes_s = 60.0
+    for shut in (False, True):
+        with cold.question(), pytest.raises(StoreUnavailable, match="longer than"):
+            cold.read(answer)
+        assert cold.shut is shut
 
 
 def test_after_a_call_that_takes_too_long_nobody_tries_until_it_has_answered(
@@ -193,6 +218,8 @@ def test_in_threads_too_a_late_answer_opens_the_way() -> None:
         return "late"
 
     guard = StoreGuard(0.001)
+    with guard.vote():
+        guard.read(answer)
     with guard.question(), pytest.raises(StoreUnavailable, match="longer than"):
         guard.read(slow)
     assert refused(guard)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from rag.adapters.dynamodb.tls import load_authorities_once
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 CONNECT_TIMEOUT_S = 1
@@ -40,6 +43,7 @@ class DynamoDbClient:
         self._endpoint_url = endpoint_url
         self._lock = threading.Lock()
         self._made: Any = None
+        self._connecting: threading.Thread | None = None
 
     def warm(self) -> None:
         """Make boto3's client now; nobody is called.
@@ -58,6 +62,19 @@ class DynamoDbClient:
             if self._made is not None:
                 self._made.close()  # its connections alone: it opens new ones
 
+    def connect(self, probe: Callable[[], object]) -> None:
+        """Begin to open a connection, with ``probe``, in a thread; calls wait for it rather than open one each.
+
+        What ``probe`` raises says the first call again, to somebody who can be told.
+        """
+
+        def work() -> None:
+            with suppress(StoreUnavailable):
+                probe()
+
+        self._connecting = threading.Thread(target=work, name="store-connect", daemon=True)
+        self._connecting.start()
+
     def call(self, operation: str, **arguments: Any) -> Any:
         """boto3's ``operation`` (its method's name) with these arguments.
 
@@ -69,6 +86,9 @@ class DynamoDbClient:
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
         client = self._client()
+        if (connecting := self._connecting) and connecting is not threading.current_thread():
+            connecting.join(CONNECT_TIMEOUT_S)
+            self._connecting = None
         try:
             return getattr(client, operation)(**arguments)
         except ClientError as exc:
@@ -105,8 +125,10 @@ class DynamoDbClient:
         )
         try:
             # A session of its own: boto3's shared one must not be used by several threads.
-            return boto3.session.Session().client(
+            client = boto3.session.Session().client(
                 "dynamodb", region_name=self._region, endpoint_url=self._endpoint_url, config=config
             )
         except (BotoCoreError, ValueError) as exc:  # no region, no such profile, an endpoint that is no URL
             raise StoreUnavailable(f"DynamoDB client: {type(exc).__name__}") from exc
+        load_authorities_once(client)
+        return client

@@ -41,8 +41,8 @@ from rag.values.stored import (
     Vote,
 )
 
-QUERIES_AT_ONCE = 8
-"""botocore keeps ten connections."""
+QUERIES_AT_ONCE = 3
+"""Each further one may open a connection; docs/benchmarks.md has what that costs."""
 MAX_BARS = 100
 """Negative votes on one cache key that are looked at, of sessions and others each, newest response first."""
 MAX_OF_VOTER = 100

@@ -21,8 +21,9 @@ class DynamoDbStore:
         self.warm = self.table.warm
 
     def renew(self) -> None:
-        """See ``rag.ports.stores.Store``."""
+        """See ``rag.ports.stores.Store``; a new connection is opened in a thread meanwhile."""
         self.table.reset()
+        self.table.connect()
 
     def forget(self, session_id: str) -> ErasedCounts:
         """See ``rag.ports.stores.Store``."""

@@ -66,6 +66,10 @@ class DynamoDbTable:
         """Close all connections; the client stays. Not while calls are under way."""
         self._client.reset()
 
+    def connect(self) -> None:
+        """Begin to open a connection, in a thread: it asks for an item that does not exist."""
+        self._client.connect(lambda: self.get(Key("connect", "connect")))
+
     def get(self, key: Key) -> Item | None:
         """The item at ``key``."""
         answer = self._client.call("get_item", TableName=self._name, Key=marshal_key(key), ConsistentRead=True)
