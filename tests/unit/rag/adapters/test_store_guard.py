@@ -67,7 +67,9 @@ def test_making_the_client_is_not_the_store_s_slowness(machine: Machine) -> None
         assert guard.write(answer) == "answered"
 
 
-def test_what_a_question_reads_shares_one_budget_and_what_it_writes_another(guard: StoreGuard, machine: Machine) -> None:
+def test_what_a_question_reads_shares_one_budget_and_what_it_writes_another(
+    guard: StoreGuard, machine: Machine
+) -> None:
     machine.takes_s = 0.04
     with guard.question():
         assert [guard.read(answer), guard.read(answer)] == ["answered", "answered"]
