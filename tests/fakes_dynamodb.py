@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,11 +28,12 @@ type Manner = Callable[[EmptyTable, BaseHTTPRequestHandler, bytes], None]
 
 @dataclass
 class EmptyTable:
-    """``calls`` are the operations that were asked for; what waits, waits for ``released``."""
+    """``calls`` are the operations that were asked for over ``connections``; what waits, waits for ``released``."""
 
     manner: Manner
     url: str = ""
     calls: list[str] = field(default_factory=list)
+    connections: int = 0
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -78,12 +80,18 @@ def an_hour_ahead(table: EmptyTable, request: BaseHTTPRequestHandler, body: byte
 
 
 @contextmanager
-def empty_table(manner: Manner) -> Iterator[EmptyTable]:
-    """One that runs for the length of the block."""
+def empty_table(manner: Manner, *, tls: ssl.SSLContext | None = None) -> Iterator[EmptyTable]:
+    """One that runs for the length of the block; with ``tls`` it is called localhost."""
     table = EmptyTable(manner)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            if tls:
+                self.request = tls.wrap_socket(self.request, server_side=True)
+            table.connections += 1
+            super().setup()
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -97,11 +105,15 @@ def empty_table(manner: Manner) -> Iterator[EmptyTable]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            pass  # the client has refused the certificate
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    table.url = f"http://127.0.0.1:{server.server_port}"
+    table.url = f"{'https://localhost' if tls else 'http://127.0.0.1'}:{server.server_port}"
     try:
         yield table
     finally:

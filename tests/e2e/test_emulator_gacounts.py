@@ -125,7 +125,7 @@ def test_without_its_table_the_question_is_answered(artefacts: Artefacts) -> Non
     with _session(artefacts, "http://127.0.0.1:9") as alone:
         reply = _ask(alone, MEALS)
     assert reply["citations"]
-    assert set(reply["metadata"]["skipped"]) == {"recall", "cache", "feedback", "memory"}
+    assert set(reply["metadata"]["skipped"]) == {"cache", "feedback", "memory"}
 
 
 def test_the_tables_are_those_of_the_index(artefacts: Artefacts) -> None:

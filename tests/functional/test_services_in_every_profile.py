@@ -196,5 +196,5 @@ def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve:
     reply = api.ask(case.question)
     assert reply.status == 200
     assert not reply.json["refused"]
-    assert set(reply.json["metadata"]["skipped"]) == {"recall", "cache", "feedback", "memory"}
+    assert set(reply.json["metadata"]["skipped"]) == {"cache", "feedback", "memory"}
     assert counted(reply, "SoftFailures", stage="feedback") == 1

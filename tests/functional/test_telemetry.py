@@ -38,6 +38,7 @@ ANSWER_METRICS = {
     "PromptTokens": "Count",
     "CompletionTokens": "Count",
     "UnsupportedStatements": "Count",
+    "IncompleteAnswers": "Count",
 }
 
 
