@@ -1,8 +1,8 @@
 """A stand-in for what moto's CloudFormation and Lambda leave out of a publication.
 
 moto takes the update (the previous template, the parameters, the resources that it knows). What is stated here, after
-AWS's documentation, and tried in no account: the update is under way for a look or two; each resource has its events, with
-the update's token; a version rehearses, which is here the real opening of the index in the zip and the real rehearsal;
+AWS's documentation, and tried in no account: the update is under way for a look or two; each resource has its events,
+with the update's token; a version rehearses, which is here the real opening of the index in the zip and the real rehearsal;
 where that raises, the version's event says CREATE_FAILED, the parameters are those of before, and the status ends as
 UPDATE_ROLLBACK_COMPLETE.
 """
@@ -28,7 +28,7 @@ UNDER_WAY = 2
 
 
 def small_template(url: str, key_id: str) -> str:
-    """A stack with the parameters, the bucket, the layer and the outputs of infra/template.yaml that publishing knows."""
+    """A stack with those parameters, resources and outputs of infra/template.yaml that publishing knows."""
     layer = {
         "LayerName": "published-index",
         "Content": {"S3Bucket": {"Ref": "IndexBucket"}, "S3Key": {"Ref": "IndexKey"}},
@@ -60,7 +60,7 @@ def small_template(url: str, key_id: str) -> str:
 
 @dataclass
 class Formation:
-    """In front of moto's client ``real``. ``rehearse`` opens the index in a folder and raises where it cannot answer."""
+    """In front of moto's client ``real``. ``rehearse`` raises where the index in a folder cannot answer."""
 
     real: Any
     s3: Any
@@ -90,12 +90,17 @@ class Formation:
         try:
             self.rehearse(self.unpacked(now["IndexKey"]))
         except Exception as error:  # noqa: BLE001 - whatever a hook raises makes the version fail
-            said = f"Resource handler returned message: Error: Runtime exited before the snapshot ({type(error).__name__})"
+            said = (
+                f"Resource handler returned message: Error: Runtime exited before the snapshot ({type(error).__name__})"
+            )
             self._event(token, "Version", "CREATE_FAILED", said)
             self._event(token, "Function", "UPDATE_FAILED", "Resource update cancelled")
             kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in former.items()]
             self.real.update_stack(StackName=asked["StackName"], UsePreviousTemplate=True, Parameters=kept)
-            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + ["UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"]
+            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + [
+                "UPDATE_ROLLBACK_IN_PROGRESS",
+                "UPDATE_ROLLBACK_COMPLETE",
+            ]
         else:
             self._event(token, "Version", "CREATE_IN_PROGRESS")
             self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + ["UPDATE_COMPLETE"]

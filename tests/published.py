@@ -1,4 +1,4 @@
-"""A deployed stack to publish to: moto's AWS as a server, the stand-in for CloudFormation, and a gateway for the health."""
+"""A deployed stack to publish to: moto as a server, the stand-in for CloudFormation, and a gateway for the health."""
 
 from __future__ import annotations
 

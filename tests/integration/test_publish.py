@@ -19,7 +19,9 @@ from smoke.values import Patience
 
 pytestmark = pytest.mark.slow
 
-OPENING = "# Opening hours\n\nThe shop opens at nine in the morning. It closes at six, and on Sundays it stays closed.\n"
+OPENING = (
+    "# Opening hours\n\nThe shop opens at nine in the morning. It closes at six, and on Sundays it stays closed.\n"
+)
 RETURNS = "# Returns\n\nGoods are taken back within thirty days, with the receipt. The money is paid within a week.\n"
 QUESTION = '{"question": "When does the shop open?", "answer": "nine", "expected": ["opening.md"]}\n'
 
@@ -96,8 +98,8 @@ def test_a_version_that_cannot_answer_is_refused_and_the_old_one_stays(run: Run,
     failure: dict[str, Any] = json.loads(out)
     assert (status, failure["code"]) == (1, "version_refused")
     assert failure["error"] == (
-        "The version was refused, and the stack published went back to the one before: rehearsing, and taking the snapshot "
-        "failed: Resource handler returned message: Error: Runtime exited before the snapshot (IndexDamaged). "
+        "The version was refused, and the stack published went back to the one before: rehearsing, and taking the "
+        "snapshot failed: Resource handler returned message: Error: Runtime exited before the snapshot (IndexDamaged). "
         "What the function said is in its log, /aws/lambda/published-query"
     )
     assert "giving the function its layer\n" in err
@@ -115,7 +117,9 @@ def test_a_version_that_cannot_answer_is_refused_and_the_old_one_stays(run: Run,
 def test_what_is_not_as_it_should_be_reaches_nobody(
     run: Run, stack: Deployed, tmp_path: Path, arguments: tuple[str, ...], code: str, sentence: str
 ) -> None:
-    (tmp_path / "q.jsonl").write_text('{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n', encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n', encoding="utf-8"
+    )
     status, out, _ = run("publish", *arguments, "--stack", STACK, "--json")
     assert (status, json.loads(out)["code"]) == (1, code)
     assert json.loads(out)["error"].startswith(sentence)

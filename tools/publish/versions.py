@@ -94,6 +94,16 @@ class VersionBucket:
             raise PublishFailed(sentence, code="no_such_version") from exc
         return Facts(told.get("version", ""), int(told.get("documents", 0)), int(told.get("chunks", 0)))
 
+    def download(self, key: str, place: Path) -> bool:
+        """The object ``key`` as the file ``place``; False where there is none."""
+        try:
+            self.client.download_file(self.name, key, str(place))
+        except ClientError as exc:
+            if code_of(exc) not in {"404", "NoSuchKey"}:
+                raise
+            return False
+        return True
+
     def fetch(self, key: str, place: Path) -> Path:
         """The index of a version, unpacked below ``place``.
 
