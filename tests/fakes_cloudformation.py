@@ -2,9 +2,9 @@
 
 moto takes the update (the previous template, the parameters, the resources that it knows). What is stated here, after
 AWS's documentation, and tried in no account: the update is under way for a look or two; each resource has its events,
-with the update's token; a version rehearses, which is here the real opening of the index in the zip and the real rehearsal;
-where that raises, the version's event says CREATE_FAILED, the parameters are those of before, and the status ends as
-UPDATE_ROLLBACK_COMPLETE.
+with the update's token; a version rehearses, which is here the real opening of the index in the zip and the real
+rehearsal; where that raises, the version's event says CREATE_FAILED, the parameters are those of before, and the
+status ends as UPDATE_ROLLBACK_COMPLETE.
 """
 
 from __future__ import annotations
