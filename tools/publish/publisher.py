@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+
 from knowledge.open.place import read_manifest
 from publish.archive import pack_index
-from publish.errors import PublishFailed, told_of_aws
+from publish.errors import PublishFailed, code_of, told_of_aws
 from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
 from publish.versions import Facts, key_of
 from smoke.values import Patience
@@ -106,5 +108,8 @@ def switch(
         token = target.update(key)
         target.wait(token, tell, waits.update)
         target.check_health(facts.version, waits.health)
-        target.bucket.prune(frozenset({key, target.key}))
+        try:
+            target.bucket.prune(frozenset({key, target.key}))
+        except ClientError as exc:
+            tell(f"older versions could not be deleted: {code_of(exc)}")
     return outcome

@@ -16,7 +16,7 @@ from typing import Any
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
 from publish.document_bucket import DocumentBucket, Listing, digest_of
-from publish.errors import PublishFailed, code_of
+from publish.errors import PublishFailed, code_of, told_of_aws
 from publish.stack import Tell
 
 REPORT_KEY = "refresh/report.json"
@@ -134,7 +134,8 @@ class Refresh:
             if not listing:
                 sentence = f"The bucket {self.documents.name} holds no documents; nothing is published"
                 raise PublishFailed(sentence, code="bucket_empty")
-            unsafe = self.documents.mirror(listing, self.folder, self._mirrored)
+            with told_of_aws():
+                unsafe = self.documents.mirror(listing, self.folder, self._mirrored)
             self._mirrored.clear()
             self._mirrored.update(listing)
             told = self.publish_once()

@@ -87,6 +87,8 @@ class Target:
 
         def look() -> str | None:
             nonlocal said
+            if not any(self._events(token)):
+                return None  # what is said may still be of the time before
             status = str(_described(self.aws, self.name)["StackStatus"])
             if (step := self._step(token)) and step != said:
                 said = step

@@ -90,11 +90,13 @@ def refresh(
 
 
 def _publish_once(target: Target, asked: IngestRequest, fail_under: str) -> Mapping[str, Any]:
+    from publish.errors import told_of_aws
     from publish.publisher import publish
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:
         questions = Path(temporary) / "questions.jsonl"
-        there = target.bucket.download(QUESTIONS_KEY, questions)
+        with told_of_aws():
+            there = target.bucket.download(QUESTIONS_KEY, questions)
         build = IndexBuild(
             asked,
             target.parameters,
