@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.build, pytest.mark.sampled]
 CFN_LINT = Path(__file__).resolve().parents[2] / ".venv-sam" / "bin" / "cfn-lint"
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 SAMPLES = (
+    "index/0123456789ab.zip",
     *("rag/key", "vpc-01234567", "someone@example.org", "100", "arn:aws:sns:eu-central-1:123456789012:ops"),
     *("arn:aws:kms:eu-central-1:123456789012:key/1-2", "arn:aws:iam::123456789012:policy/p"),
 )
@@ -33,6 +34,9 @@ IMPOSSIBLE: set[Pair] = {
     (("HasSnapStart", True), ("UsesEfs", True)),
     (("InVpc", False), ("UsesEfs", True)),
     (("HasAccessLogs", False), ("SetsUpAccessLogs", True)),
+    *((("IsBuilt", both), ("IsPublished", both)) for both in (True, False)),
+    (("IsBuilt", False), ("UsesEfs", True)),
+    (("IsPublished", True), ("UsesEfs", True)),
 }
 """What conditions and rules rule out by themselves; everything else is linted."""
 

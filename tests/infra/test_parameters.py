@@ -24,6 +24,7 @@ NOT_THE_PROGRAMS = {
 }
 NOT_A_SETTING = {
     *("SnapStart", "KeepReady", "PermissionsBoundary", "RolePath", "KmsKeyArn"),
+    "IndexKey",
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
     *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "NoTrafficHours", "Streaming", "Tracing"),

@@ -585,6 +585,31 @@ def test_nothing_is_called_where_that_is_off(deploy: Any) -> None:
 # --- tools
 
 
+def test_published_versions_lie_in_a_bucket_of_the_stack_s_own_that_outlives_it(deploy: Any) -> None:
+    template = deploy()
+    bucket = template["Resources"]["IndexBucket"]
+    told = bucket["Properties"]
+    assert bucket["DeletionPolicy"] == "RetainExceptOnCreate"
+    assert told["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert set(told["PublicAccessBlockConfiguration"].values()) == {True}
+    assert encryption(told) == {"SSEAlgorithm": "AES256"}
+    key = "arn:aws:kms:eu-central-1:123456789012:key/1"
+    own = deploy(KmsKeyArn=key)["Resources"]["IndexBucket"]["Properties"]
+    assert encryption(own) == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
+    [rule] = told["LifecycleConfiguration"]["Rules"]
+    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
+    [deny] = template["Resources"]["IndexBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert (deny["Effect"], deny["Action"]) == ("Deny", "s3:*")
+    assert deny["Resource"] == ["IndexBucket.Arn", "IndexBucket.Arn/*"]
+    assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert template["Outputs"]["IndexBucket"]["Value"] == "IndexBucket"
+
+
+def encryption(bucket: dict[str, Any]) -> Any:
+    [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    return rule["ServerSideEncryptionByDefault"]
+
+
 def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path) -> None:
     # `make lint` has the source; this is what SAM makes of it. There Revision has done its work (W2001: not used);
     # W1030 the source ignores itself. eu-north-1 is a region where CloudFormation has fewer types.

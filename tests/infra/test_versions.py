@@ -41,6 +41,7 @@ OTHER_VALUES = (
     ),
     *(
         "vpc-76543210",
+        "index/0123456789ab.zip",
         "subnet-76543210",
         "someone@example.org",
         "arn:aws:kms:eu-central-1:123456789012:key/1",
@@ -122,12 +123,12 @@ def test_a_changed_parameter_publishes_a_version_exactly_when_it_changes_the_fun
     assert refused == {
         *(("layer", name) for name in ("EfsPath", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB", "IndexSource")),
         *(("layer in a VPC", name) for name in ("EfsPath", "EfsTmpSize")),
-        ("efs", "SnapStart"),
+        *(("efs", name) for name in ("SnapStart", "IndexKey")),
     }
 
 
 def test_mode_code_and_layers_publish_a_version_and_a_revision_alone_decides(transform: Any) -> None:
-    changed = [{name: f"s3://artefacts/{name}-2"} for name in ("QueryFunction", "ChromaLayer", "IndexLayer")]
+    changed = [{name: f"s3://artefacts/{name}-2"} for name in ("QueryFunction", "ChromaLayer")]
     code = [{"parameters": mode, "sources": each} for mode in ({}, EFS) for each in ({}, *changed)]
     first = {"Revision": "0123456789abcdef"}
 
@@ -144,8 +145,42 @@ def test_mode_code_and_layers_publish_a_version_and_a_revision_alone_decides(tra
     )
 
     assert told[0] == layer
-    assert len(set(told[:9])) == 9
-    assert told[9:] == ["QueryFunctionVersion0123456789"] * 2 + ["QueryFunctionVersion123456789a"]
+    assert len(set(told[:7])) == 7
+    assert told[7:] == ["QueryFunctionVersion0123456789"] * 2 + ["QueryFunctionVersion123456789a"]
+
+
+def test_a_published_index_is_a_layer_of_its_key_and_the_other_layer_stays(transform: Any) -> None:
+    keys = ["", "index/one.zip", "index/two.zip"]
+    told = transform(*({"parameters": {"IndexKey": key}} for key in keys))
+    seen = [Stack(template, {"IndexKey": key}).section("Resources") for template, key in zip(told, keys, strict=True)]
+    layers = [
+        {name: one["Properties"]["Content"] for name, one in each.items() if one["Type"] == "AWS::Lambda::LayerVersion"}
+        for each in seen
+    ]
+    attached = [each["QueryFunction"]["Properties"]["Layers"] for each in seen]
+    chroma, built = attached[0]
+    assert [sorted(each) for each in attached] == [sorted(each) for each in layers]
+    assert attached[1] == attached[2] == [chroma, "PublishedIndexLayer"]
+    assert [each.get(built, {}).get("S3Bucket") for each in layers] == ["artefacts", None, None]
+    of_keys = [each["PublishedIndexLayer"] for each in layers[1:]]
+    assert of_keys == [{"S3Bucket": "IndexBucket", "S3Key": key} for key in keys[1:]]
+    assert len({version_id(template) for template in told}) == 3
+
+
+def test_the_function_is_another_one_when_the_built_index_is(tmp_path: Path) -> None:
+    root = HERE.parents[1]
+    command = ["make", "-s", "-C", str(root / "functions" / "query"), "build-QueryFunction", "MAKE=true"]
+    built: list[dict[str, str]] = []
+    for content in ("one", "one", "two"):
+        (tmp_path / "index").mkdir(exist_ok=True)
+        (tmp_path / "index" / "manifest.json").write_text(content, encoding="utf-8")
+        out = tmp_path / f"out-{len(built)}"
+        out.mkdir()
+        given = [f"ARTIFACTS_DIR={out}", f"INDEX={tmp_path / 'index'}", "PROFILE=house", "ARCH=x86_64"]
+        subprocess.run([*command, *given], check=True, capture_output=True)
+        built.append(json.loads((out / "built.json").read_text(encoding="utf-8")))
+    assert (built[0]["PROFILE"], built[0]["ARCH"]) == ("house", "x86_64")
+    assert built[0]["INDEX"] == built[1]["INDEX"] != built[2]["INDEX"]
 
 
 def deployment_id(template: Template) -> str:
@@ -179,4 +214,4 @@ def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str,
     assert alias["FunctionVersion"] == {"Fn::GetAtt": [version_id(raw), "Version"]}
     assert version["DeletionPolicy"] == "Delete"
     layers = [item for item in resources.values() if item["Type"] == "AWS::Lambda::LayerVersion"]
-    assert [layer["DeletionPolicy"] for layer in layers] == ["Delete", "Delete"]
+    assert [layer["DeletionPolicy"] for layer in layers] == ["Delete"] * 3

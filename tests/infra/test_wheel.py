@@ -102,6 +102,7 @@ def test_it_reads_documents_and_answers_where_there_is_no_clone(
         return done.stdout
 
     assert ragctl("--version") == f"ragctl {VERSION}\n"
+    assert "--version" in ragctl("publish", "--help")
     assert json.loads(ragctl("ingest", ".", "--dry-run", "--json"))["added"] == 1
     answer = json.loads(ragctl("ask", "What does it cost to change an ocean booking?", "--index", str(index), "--json"))
     assert "SGD 50" in answer["answer"]

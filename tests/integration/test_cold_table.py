@@ -1,6 +1,6 @@
 """A table over TLS in fresh environments: what a first question costs, and whom the client trusts.
 
-Counted, not timed: bundles parsed and connections opened, which are the cost. docs/benchmarks.md has it in milliseconds.
+Counted, not timed: bundles parsed and connections opened, which are the cost.
 """
 
 from __future__ import annotations

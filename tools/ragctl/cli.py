@@ -21,13 +21,15 @@ from ragctl.ingest import ingest
 from ragctl.ls import ls
 from ragctl.mcp import mcp
 from ragctl.options import Json, limit_numpy_threads, wants_trace
+from ragctl.publish import publish
+from ragctl.refresh import refresh
 from ragctl.rm import rm
 from ragctl.search import search
 from ragctl.serve import serve
 from ragctl.show import show
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
-for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate, forget):
+for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate, forget, publish, refresh):
     app.command()(command)
 
 

@@ -75,6 +75,26 @@ def measure_questions(
         emit_json(body)
 
 
+def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | None, index: str) -> dict[str, float]:
+    """Ask the questions in ``path`` of an index that is not in use yet; the figures by name.
+
+    Raises:
+        CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
+        typer.BadParameter: a limit is none.
+    """
+    from evaluate.floors import broken, parse_limits
+
+    try:
+        limits = parse_limits(fail_under)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
+    questions = read_questions(path)
+    report = _report(quiet_service(profile=profile, index=index), questions, seed=0, fresh=False)
+    if missed := broken(limits, report.figures):
+        raise CommandFailed(f"Not published. Not kept: {'; '.join(missed)}", code=BELOW_LIMIT)
+    return {figure.metric.name: round(figure.value, 4) for figure in report.figures if figure.value is not None}
+
+
 def quiet_service(*, profile: str | None, index: str | None) -> Application:
     """The service of the settings, without what earlier questions leave behind: kept answers, memory and votes.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -109,9 +109,9 @@ def ingest(
     if asked.cut not in CUTS:
         raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
     asked = _as_last_time(asked, settings, context)
-    _check_base_url(asked.base_url)
-    _check_patterns(*asked.include, *asked.exclude)
-    job = _Job(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
+    check_base_url(asked.base_url)
+    check_patterns(*asked.include, *asked.exclude)
+    job = IngestJob(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
         _keep_watching(asked, settings, job)
     else:
@@ -129,14 +129,16 @@ def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
                 yield str(one)
 
 
-def _check_base_url(url: str) -> None:
+def check_base_url(url: str) -> None:
+    """Refuse what is no address."""
     from knowledge.read.fields import is_web
 
     if url and (not is_web(url) or any(char.isspace() for char in url)):
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
 
 
-def _check_patterns(*patterns: str) -> None:
+def check_patterns(*patterns: str) -> None:
+    """Refuse what is no gitignore pattern."""
     from pathspec import GitIgnoreSpec
 
     for pattern in patterns:
@@ -146,7 +148,7 @@ def _check_patterns(*patterns: str) -> None:
             raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
 
 
-def _keep_watching(asked: IngestRequest, settings: Settings, job: _Job) -> None:
+def _keep_watching(asked: IngestRequest, settings: Settings, job: IngestJob) -> None:
     from knowledge.open.source import folder_of
     from ragctl.watching import watch
 
@@ -171,7 +173,7 @@ def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Conte
     return last
 
 
-class _Done(NamedTuple):
+class Done(NamedTuple):
     """How many documents were read, how many files or documents failed, and how many places were emptied."""
 
     read: int
@@ -180,15 +182,30 @@ class _Done(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class IngestJob:
+    """One ingest of what was asked for, into the index of the settings."""
+
     asked: IngestRequest
     settings: Settings
     dry_run: bool
     may_remove: bool
     as_json: bool
 
-    def run(self) -> _Done:
+    def run(self) -> Done:
         """Ingest once and say what was done."""
+        done, found = self.ingest()
+        if self.as_json:
+            emit_json(found)
+        else:
+            print_report(found, self.settings.index_place)
+        return done
+
+    def ingest(self) -> tuple[Done, dict[str, Any]]:
+        """Ingest once; what was done, in figures and as ``ragctl.report.report`` tells it.
+
+        Raises:
+            CommandFailed: the index is as it was.
+        """
         started = time.perf_counter()
         try:
             reading, summary, reading_s = self._ingest()
@@ -197,11 +214,8 @@ class _Job:
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
         seconds = time.perf_counter() - started
         found = report(reading, summary, seconds=seconds, reading_s=reading_s, dry_run=self.dry_run)
-        if self.as_json:
-            emit_json(found)
-        else:
-            print_report(found, self.settings.index_place)
-        return _Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
+        done = Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
+        return done, found
 
     def _ingest(self) -> tuple[Reading, Summary, float]:
         from knowledge.build.ingest import ingest as build

@@ -1,0 +1,144 @@
+"""``ragctl publish`` against moto as a server; what moto leaves out is stated in tests/fakes_cloudformation.py."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import real_model
+from command_line import Run, runner
+from published import STACK, Deployed, deployed
+
+from publish.publisher import Waits
+from smoke.values import Patience
+
+pytestmark = pytest.mark.slow
+
+OPENING = (
+    "# Opening hours\n\nThe shop opens at nine in the morning. It closes at six, and on Sundays it stays closed.\n"
+)
+RETURNS = "# Returns\n\nGoods are taken back within thirty days, with the receipt. The money is paid within a week.\n"
+QUESTION = '{"question": "When does the shop open?", "answer": "nine", "expected": ["opening.md"]}\n'
+
+
+run = pytest.fixture(runner)
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    """The stack, with documents in ``docs``; nobody waits between two looks."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "opening.md").write_text(OPENING, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    at_once = Patience(seconds=60, pause_s=0)
+    monkeypatch.setattr("publish.publisher.Waits", lambda: Waits(at_once, Patience(seconds=0, pause_s=0)))
+    with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
+        yield made
+
+
+def test_documents_are_answered_from_and_the_same_again_is_nothing(run: Run, stack: Deployed) -> None:
+    # When they are published
+    first = run("publish", "docs", "--stack", STACK, "--json")
+    # Then the stack answers from that version, and the update changed its key alone
+    assert (first["published"], first["documents"], first["former"]) == (True, 1, "")
+    assert stack.serves() == first["version"]
+    assert stack.keys() == [first["key"]]
+    [update] = stack.formation.updates
+    others = {one["ParameterKey"] for one in update["Parameters"] if one.get("UsePreviousValue")}
+    assert update["UsePreviousTemplate"] is True
+    assert others == {"Profile", "EmbedModel", "IndexSource", "Revision"}
+    assert [one for one in update["Parameters"] if "ParameterValue" in one] == [
+        {"ParameterKey": "IndexKey", "ParameterValue": first["key"]}
+    ]
+    # And the same documents are the same version, wherever they are ingested
+    status, out, _ = run("publish", "docs", "--stack", STACK)
+    assert (status, out.startswith("Nothing to publish: published answers from")) == (0, True)
+    assert len(stack.formation.updates) == 1
+
+
+def test_only_what_changed_is_embedded_and_the_former_version_is_a_command_away(
+    run: Run, stack: Deployed, tmp_path: Path
+) -> None:
+    first = run("publish", "docs", "--stack", STACK, "--json")
+    (tmp_path / "docs" / "returns.md").write_text(RETURNS, encoding="utf-8")
+
+    # The index remembers what it was made of
+    second = run("publish", "--stack", STACK, "--json")
+    assert {name: second["ingest"][name] for name in ("added", "unchanged")} == {"added": 1, "unchanged": 1}
+    assert stack.serves() == second["version"] != first["version"]
+
+    told = run("publish", "--stack", STACK, "--list", "--json")["versions"]
+    assert {one["key"]: (one["documents"], one["answers"]) for one in told} == {
+        second["key"]: (2, True),
+        first["key"]: (1, False),
+    }
+    back = run("publish", "--stack", STACK, "--version", first["version"], "--json")
+    assert (back["key"], back["former"], back["ingest"]) == (first["key"], second["key"], None)
+    assert stack.serves() == first["version"]
+    assert run("publish", "--stack", STACK, "--version", first["key"], "--json")["published"] is False
+
+
+def test_a_version_that_cannot_answer_is_refused_and_the_old_one_stays(run: Run, stack: Deployed) -> None:
+    first = run("publish", "docs", "--stack", STACK, "--json")
+    # Given a version one of whose files is cut short
+    good = zipfile.ZipFile(io.BytesIO(stack.s3.get_object(Bucket=stack.bucket, Key=first["key"])["Body"].read()))
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as packed:
+        for name in good.namelist():
+            packed.writestr(name, good.read(name)[: 100 if name.endswith("sqlite3") else None])
+    told = {"version": "other", "documents": "1", "chunks": "1"}
+    stack.s3.put_object(Bucket=stack.bucket, Key="index/broken.zip", Body=body.getvalue(), Metadata=told)
+
+    status, out, err = run("publish", "--stack", STACK, "--version", "broken", "--json")
+    failure: dict[str, Any] = json.loads(out)
+    assert (status, failure["code"]) == (1, "version_refused")
+    assert failure["error"] == (
+        "The version was refused, and the stack published went back to the one before: rehearsing, and taking the "
+        "snapshot failed: Resource handler returned message: Error: Runtime exited before the snapshot (IndexDamaged). "
+        "What the function said is in its log, /aws/lambda/published-query"
+    )
+    assert "giving the function its layer\n" in err
+    assert stack.serves() == first["version"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--version", "nothing"), "no_such_version", "There is no index/nothing.zip in the bucket"),
+        (("--version", "../x"), "no_such_version", "'../x' is no version"),
+        (("docs", "--questions", "q.jsonl", "--fail-under", "right=1"), "below_limit", "Not published. Not kept:"),
+    ],
+)
+def test_what_is_not_as_it_should_be_reaches_nobody(
+    run: Run, stack: Deployed, tmp_path: Path, arguments: tuple[str, ...], code: str, sentence: str
+) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n', encoding="utf-8"
+    )
+    status, out, _ = run("publish", *arguments, "--stack", STACK, "--json")
+    assert (status, json.loads(out)["code"]) == (1, code)
+    assert json.loads(out)["error"].startswith(sentence)
+    assert (stack.formation.updates, stack.keys()) == ([], [])
+
+
+def test_an_emptied_folder_publishes_nothing(run: Run, stack: Deployed, tmp_path: Path) -> None:
+    first = run("publish", "docs", "--stack", STACK, "--json")
+    (tmp_path / "docs" / "opening.md").unlink()
+    status, out, _ = run("publish", "docs", "--stack", STACK, "--json")
+    assert status == 1
+    assert json.loads(out)["code"] in {"removals_refused", "source_unreadable"}
+    assert (stack.serves(), len(stack.formation.updates)) == (first["version"], 1)
+
+
+def test_a_stack_that_is_busy_or_unknown_is_left_alone(run: Run, stack: Deployed) -> None:
+    stack.formation.status = ["UPDATE_IN_PROGRESS"]
+    status, out, _ = run("publish", "docs", "--stack", STACK, "--json")
+    assert (status, json.loads(out)["code"]) == (1, "stack_busy")
+    stack.formation.status = []
+    status, out, _ = run("publish", "docs", "--stack", "another", "--json")
+    assert (status, json.loads(out)["error"]) == (1, "There is no stack 'another' in this account and region")

@@ -1,0 +1,115 @@
+"""Publishing: the index of the stack, brought up to date, put into its bucket, and switched to."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+
+from knowledge.open.place import read_manifest
+from publish.archive import pack_index
+from publish.errors import PublishFailed, code_of, told_of_aws
+from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
+from publish.versions import Facts, key_of
+from smoke.values import Patience
+
+type Build = Callable[[Path], Mapping[str, Any]]
+"""Brings the index in a folder up to date and examines it; what it did, as ``ragctl ingest --json`` says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long the update and the health afterwards are waited for."""
+
+    update: Patience = field(default_factory=lambda: Patience(seconds=UPDATE_S, pause_s=5.0))
+    health: Patience = field(default_factory=lambda: Patience(seconds=HEALTH_S, pause_s=2.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``published`` is False where that version answered already. ``report`` is what the ingest did, {} without one."""
+
+    stack: str
+    key: str
+    former: str
+    facts: Facts
+    published: bool
+    report: Mapping[str, Any]
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        what = f"{self.facts.version} ({self.facts.documents} documents, {self.facts.chunks} chunks)"
+        if not self.published:
+            return f"Nothing to publish: {self.stack} answers from {what} already"
+        back = f". Back again: ragctl publish --stack {self.stack} --version {self.former}" if self.former else ""
+        return f"{self.stack} answers from {what}{back}"
+
+    def fields(self) -> dict[str, Any]:
+        """As JSON."""
+        facts = {"version": self.facts.version, "documents": self.facts.documents, "chunks": self.facts.chunks}
+        return {"stack": self.stack, "key": self.key, "former": self.former, "published": self.published, **facts,
+                "ingest": dict(self.report) or None}  # fmt: skip
+
+
+def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None) -> Outcome:
+    """Bring the stack's index up to date with ``build``, and let the stack answer from it.
+
+    Raises:
+        PublishFailed: nothing was published, or CloudFormation went back.
+        Exception: what ``build`` raises; nothing was published then.
+    """
+    target.check_ready()
+    with tempfile.TemporaryDirectory(prefix="ragctl-publish-") as temporary:
+        place = Path(temporary)
+        folder = place / "index"
+        if target.key:
+            tell(f"fetching {target.key}")
+            with told_of_aws():
+                folder = target.bucket.fetch(target.key, place)
+        report = build(folder)
+        manifest = read_manifest(folder)
+        if manifest is None or not manifest.chunks:
+            raise PublishFailed("The index holds nothing, and is not published", code="index_empty")
+        archive, facts = place / "packed.zip", Facts.of(manifest)
+        key = key_of(pack_index(folder, archive))
+        if key != target.key:
+            tell(f"putting {key} into the bucket")
+            with told_of_aws():
+                target.bucket.put(key, archive, facts)
+    return switch(target, key, facts, tell, waits, report=report)
+
+
+def switch(
+    target: Target,
+    key: str,
+    facts: Facts,
+    tell: Tell,
+    waits: Waits | None = None,
+    *,
+    report: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Let the stack answer from the version ``key``, which is in its bucket.
+
+    Raises:
+        PublishFailed: CloudFormation went back, or the version does not answer.
+    """
+    outcome = Outcome(target.name, key, target.key, facts, key != target.key, report or {})
+    if not outcome.published:
+        return outcome
+    target.check_ready()
+    waits = waits or Waits()
+    tell("telling the stack")
+    with told_of_aws():
+        token = target.update(key)
+        target.wait(token, tell, waits.update)
+        target.check_health(facts.version, waits.health)
+        try:
+            target.bucket.prune(frozenset({key, target.key}))
+        except ClientError as exc:
+            tell(f"older versions could not be deleted: {code_of(exc)}")
+    return outcome

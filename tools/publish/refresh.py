@@ -1,0 +1,171 @@
+"""A stack that follows a bucket of documents: publish, list again, and repeat while the listing differs.
+
+Events only say that it is time to look. What is published is what a listing shows: lost and doubled ones do not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+
+from publish.document_bucket import DocumentBucket, Listing, digest_of
+from publish.errors import PublishFailed, code_of, told_of_aws
+from publish.stack import Tell
+
+REPORT_KEY = "refresh/report.json"
+MAX_ROUNDS = 5
+"""A bucket that never rests keeps no build for ever: the next event or the schedule goes on."""
+SECONDS_PER_MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What one round did.
+
+    ``outcome`` is published, unchanged or failed; ``published_at`` (Unix seconds) is the last publication's, 0 for none.
+    ``failed`` are documents with reasons, ``error`` is why nothing was published.
+    """
+
+    at: str
+    listing: str
+    outcome: str
+    published_at: float
+    documents: int = 0
+    version: str = ""
+    key: str = ""
+    failed: Sequence[Mapping[str, str]] = ()
+    error: str = ""
+    code: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStore:
+    """The last report as an object of the bucket of versions, which keeps the former ones, and as metrics."""
+
+    s3: Any
+    cloudwatch: Any
+    bucket: str
+    stack: str
+
+    def read(self) -> RunReport | None:
+        """The last one; None for none, or for one of another program."""
+        try:
+            body = self.s3.get_object(Bucket=self.bucket, Key=REPORT_KEY)["Body"].read()
+            return RunReport(**json.loads(body))
+        except ClientError as exc:
+            if code_of(exc) != "NoSuchKey":
+                raise
+            return None
+        except (TypeError, ValueError):
+            return None
+
+    def write(self, report: RunReport) -> None:
+        """Keep it, and count it in the namespace ``RagRefresh/<stack>``."""
+        body = json.dumps(asdict(report), indent=1).encode()
+        self.s3.put_object(Bucket=self.bucket, Key=REPORT_KEY, Body=body, ContentType="application/json")
+        values = {
+            "Documents": report.documents,
+            "FailedDocuments": len(report.failed),
+            "Published": int(report.outcome == "published"),
+            "FailedRuns": int(report.outcome == "failed"),
+            "Seconds": report.seconds,
+        }
+        data = [{"MetricName": name, "Value": float(value)} for name, value in values.items()]
+        self.cloudwatch.put_metric_data(Namespace=f"RagRefresh/{self.stack}", MetricData=data)
+
+
+type PublishOnce = Callable[[], Mapping[str, Any]]
+"""Publishes what lies in the folder; ``publish.publisher.Outcome.fields``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """``folder`` mirrors ``documents``, and ``publish_once`` publishes it, at most once in ``minutes``.
+
+    ``failure`` gives the sentence and the code of what ``publish_once`` raises; None for what nobody expected.
+    """
+
+    documents: DocumentBucket
+    reports: ReportStore
+    folder: Path
+    publish_once: PublishOnce
+    minutes: float
+    failure: Callable[[Exception], tuple[str, str] | None]
+    tell: Tell
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    _mirrored: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *, always: bool = False) -> list[RunReport]:
+        """Publish until the bucket is as it was listed; one report a round, none where nothing has changed.
+
+        ``always`` is for sources that no listing shows: the first round then comes, whatever the listing is. After a
+        round that failed nothing is repeated.
+        """
+        rounds: list[RunReport] = []
+        last = self.reports.read()
+        while len(rounds) < MAX_ROUNDS:
+            listing = self.documents.listing()
+            same = last is not None and last.outcome != "failed" and last.listing == digest_of(listing)
+            if same and not (always and not rounds):
+                self.tell(f"The bucket {self.documents.name} is as it was at {last.at}" if last else "")
+                return rounds
+            if last and (wait := last.published_at + SECONDS_PER_MINUTE * self.minutes - self.clock()) > 0:
+                self.tell(f"The last publication was less than {self.minutes:g} minutes ago: waiting {wait:.0f} s")
+                self.sleep(wait)
+                listing = self.documents.listing()
+            last = self._round(listing, last.published_at if last else 0.0)
+            self.reports.write(last)
+            rounds.append(last)
+            if last.outcome == "failed":
+                return rounds
+        return rounds
+
+    def _round(self, listing: Listing, published_at: float) -> RunReport:
+        began = self.clock()
+        at = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
+        unsafe: list[dict[str, str]] = []
+        try:
+            if not listing:
+                sentence = f"The bucket {self.documents.name} holds no documents; nothing is published"
+                raise PublishFailed(sentence, code="bucket_empty")
+            with told_of_aws():
+                unsafe = self.documents.mirror(listing, self.folder, self._mirrored)
+            self._mirrored.clear()
+            self._mirrored.update(listing)
+            told = self.publish_once()
+        except Exception as exc:
+            failure = self.failure(exc)
+            if failure is None:
+                raise
+            sentence, code = failure
+            return RunReport(
+                at=at,
+                listing=digest_of(listing),
+                outcome="failed",
+                published_at=published_at,
+                failed=unsafe,
+                error=sentence,
+                code=code,
+                seconds=round(self.clock() - began, 1),
+            )
+        done = self.clock()
+        return RunReport(
+            at=at,
+            listing=digest_of(listing),
+            outcome="published" if told["published"] else "unchanged",
+            published_at=done if told["published"] else published_at,
+            documents=told["documents"],
+            version=told["version"],
+            key=told["key"],
+            failed=[*unsafe, *(told["ingest"] or {}).get("failed", ())],
+            seconds=round(done - began, 1),
+        )

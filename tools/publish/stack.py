@@ -1,0 +1,189 @@
+"""The stack that a version is published to: what it has now, its update, and what CloudFormation says of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+
+from publish.errors import PublishFailed
+from publish.versions import VersionBucket
+from smoke.stack import Api, Aws, absent
+from smoke.values import Failed, Patience
+
+CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
+"""The template makes roles, and SAM's transform runs again."""
+DONE = {"UPDATE_COMPLETE", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"}
+"""The alias points at the new version from here on; what remains is the deletion of the old one."""
+BACK = {"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS"}
+READY = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}
+STEPS = {
+    "AWS::Lambda::LayerVersion": "making the layer of the index",
+    "AWS::Lambda::Function": "giving the function its layer",
+    "AWS::Lambda::Version": "rehearsing, and taking the snapshot",
+    "AWS::Lambda::Alias": "moving the alias to the new version",
+}
+UPDATE_S = 3600.0
+HEALTH_S = 120.0
+
+type Tell = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One deployed stack as it was when it was looked up. ``key`` is the version that answers, "" for a built one."""
+
+    name: str
+    status: str
+    parameters: Mapping[str, str]
+    outputs: Mapping[str, str]
+    capabilities: tuple[str, ...]
+    aws: Aws
+
+    @property
+    def key(self) -> str:
+        """See the class."""
+        return self.parameters["IndexKey"]
+
+    @property
+    def bucket(self) -> VersionBucket:
+        """The stack's own bucket of versions."""
+        return VersionBucket(self.aws.client("s3"), self.outputs["IndexBucket"])
+
+    def check_ready(self) -> None:
+        """Raises PublishFailed: an update would not publish a version now."""
+        if self.status not in READY:
+            sentence = f"The stack {self.name} is {self.status}; publish again when that is over"
+            raise PublishFailed(sentence, code="stack_busy")
+        if self.parameters.get("IndexSource") == "efs":
+            raise PublishFailed(f"The index of {self.name} is on EFS: ingest into it there", code="index_on_efs")
+        if self.parameters.get("Revision"):
+            sentence = f"The stack {self.name} has a Revision, which alone decides on versions; deploy it empty first"
+            raise PublishFailed(sentence, code="stack_has_revision")
+
+    def update(self, key: str) -> str:
+        """Begin the update to ``key``, with the template and all other parameters as they are; its token."""
+        token = uuid.uuid4().hex
+        others = [{"ParameterKey": name, "UsePreviousValue": True} for name in self.parameters if name != "IndexKey"]
+        self.aws.client("cloudformation").update_stack(
+            StackName=self.name,
+            UsePreviousTemplate=True,
+            Parameters=[*others, {"ParameterKey": "IndexKey", "ParameterValue": key}],
+            Capabilities=sorted({*CAPABILITIES, *self.capabilities}),
+            ClientRequestToken=token,
+        )
+        return token
+
+    def wait(self, token: str, tell: Tell, patience: Patience) -> None:
+        """Until the update is over, telling each step.
+
+        Raises:
+            PublishFailed: CloudFormation went back, and why; or it goes on for longer than anybody waits.
+        """
+        said = ""
+
+        def look() -> str | None:
+            nonlocal said
+            if not any(self._events(token)):
+                return None  # what is said may still be of the time before
+            status = str(_described(self.aws, self.name)["StackStatus"])
+            if (step := self._step(token)) and step != said:
+                said = step
+                tell(step)
+            return status if status in DONE | BACK or status.endswith("_FAILED") else None
+
+        status = patience.until(look)
+        if status in DONE:
+            return
+        if status is None:
+            sentence = f"The stack {self.name} is still being updated; its events say at what"
+            raise PublishFailed(sentence, code="still_updating")
+        came = f"The version was refused, and the stack {self.name} went back to the one before: "
+        if status not in BACK:
+            came = f"The stack {self.name} is {status} (aws cloudformation continue-update-rollback): "
+        raise PublishFailed(came + (self._reason(token) or status), code="version_refused")
+
+    def check_health(self, version: str, patience: Patience) -> None:
+        """Raises PublishFailed: ``GET /api/health`` does not show the version in time."""
+        seen = ""
+
+        def look() -> bool | None:
+            nonlocal seen
+            try:
+                reply = self.api().send("GET", "/api/health")
+            except (OSError, Failed) as error:
+                seen = f"no answer ({error})"
+                return None
+            index = reply.body.get("index") if isinstance(reply.body, dict) else None
+            seen = str((index or {}).get("version") or reply.told)
+            return True if seen == version else None
+
+        if not patience.until(look):
+            sentence = f"The update is done, but GET /api/health shows {seen} and not {version}"
+            raise PublishFailed(sentence, code="not_answering")
+
+    def api(self) -> Api:
+        """The stack's API with its key."""
+        told = self.aws.client("apigateway").get_api_key(apiKey=self.outputs["ApiKeyId"], includeValue=True)
+        return Api(self.outputs["ApiUrl"], told["value"])
+
+    def _step(self, token: str) -> str:
+        """What is being done now, in words."""
+        for event in self._events(token):
+            if event["ResourceStatus"].endswith("_IN_PROGRESS") and event["ResourceType"] in STEPS:
+                back = " (going back)" if "ROLLBACK" in event["ResourceStatus"] else ""
+                return STEPS[event["ResourceType"]] + back
+        return ""
+
+    def _reason(self, token: str) -> str:
+        """What failed first, with AWS's own reason."""
+        failed = [
+            event
+            for event in self._events(token)
+            if event["ResourceStatus"].endswith("_FAILED") and "cancelled" not in event.get("ResourceStatusReason", "")
+        ]
+        if not failed:
+            return ""
+        first = failed[-1]
+        doing = STEPS.get(first["ResourceType"], first["ResourceType"])
+        said = " ".join(str(first.get("ResourceStatusReason", "no reason given")).split())
+        logs = f" What the function said is in its log, {group}" if (group := self.outputs.get("QueryLogGroup")) else ""
+        return f"{doing} failed: {said}.{logs}"
+
+    def _events(self, token: str) -> Iterator[Mapping[str, Any]]:
+        """Those of this update, the newest first."""
+        pages = self.aws.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=self.name)
+        for page in pages:
+            for event in page["StackEvents"]:
+                if event.get("ClientRequestToken") != token:
+                    return
+                yield event
+
+
+def open_target(aws: Aws, name: str) -> Target:
+    """The stack called ``name``.
+
+    Raises:
+        PublishFailed: there is none, or it was deployed before versions were published.
+    """
+    found = _described(aws, name)
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+    parameters = {given["ParameterKey"]: given["ParameterValue"] for given in found.get("Parameters", [])}
+    if "IndexKey" not in parameters or "IndexBucket" not in outputs:
+        sentence = f"The stack {name} has no IndexBucket yet: deploy this version's template once (docs/publish.md)"
+        raise PublishFailed(sentence, code="stack_too_old")
+    capabilities = tuple(found.get("Capabilities", ()))
+    return Target(name, str(found["StackStatus"]), parameters, outputs, capabilities, aws)
+
+
+def _described(aws: Aws, name: str) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as exc:
+        if not absent(exc):
+            raise
+        raise PublishFailed(f"There is no stack {name!r} in this account and region", code="no_such_stack") from exc
+    return found
