@@ -29,8 +29,8 @@ SECONDS_PER_MINUTE = 60
 class RunReport:
     """What one round did.
 
-    ``outcome`` is published, unchanged or failed; ``published_at`` (Unix seconds) is the last publication's, 0 for none.
-    ``failed`` are documents with reasons, ``error`` is why nothing was published.
+    ``outcome`` is published, unchanged or failed; ``published_at`` (Unix seconds) is the last publication's, 0 for
+    none. ``failed`` are documents with reasons, ``error`` is why nothing was published.
     """
 
     at: str
