@@ -43,7 +43,8 @@ class Reading(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self._text = self._pipe.read()
+        with self._pipe:
+            self._text = self._pipe.read()
 
     def result(self) -> str:
         """All of it; waits for the end."""

@@ -34,29 +34,25 @@ export function askForKey(then) {
 
 /** Say who answers, offer sample questions, and open the passage that the address names. */
 export async function greet() {
+  let told;
   try {
-    const health = await read("api/health");
-    const { documents } = health.index;
-    const writer = health.llm.engine === "extractive" ? "in the documents' own words" : `written by ${health.llm.model}`;
-    at("about").textContent = `${documents} document${documents === 1 ? "" : "s"}, answers ${writer}`;
+    told = await read("api/suggestions");
   } catch (error) {
     if (error.needsKey) askForKey(greet);
     else tell(error.message, { shown: true });
     return;
   }
-  followAddress();
-  try {
-    const { questions, name, greeting, disclaimer } = await read("api/suggestions");
-    if (name) {
-      at("name").textContent = name;
-      document.title = `${name} – ask the documents`;
-    }
-    if (greeting) at("welcome-title").textContent = greeting;
-    at("disclaimer").textContent = disclaimer;
-    at("disclaimer").hidden = !disclaimer;
-    at("suggestions").replaceChildren(...questions.map((text) => element("li", {}, element("button", { type: "button", text }))));
-    at("suggestions").hidden = !questions.length;
-  } catch {
-    at("suggestions").hidden = true;
+  const { documents, model, questions, name, greeting, disclaimer } = told;
+  const writer = model === "extractive" ? "in the documents' own words" : `written by ${model}`;
+  at("about").textContent = `${documents} document${documents === 1 ? "" : "s"}, answers ${writer}`;
+  if (name) {
+    at("name").textContent = name;
+    document.title = `${name} – ask the documents`;
   }
+  if (greeting) at("welcome-title").textContent = greeting;
+  at("disclaimer").textContent = disclaimer;
+  at("disclaimer").hidden = !disclaimer;
+  at("suggestions").replaceChildren(...questions.map((text) => element("li", {}, element("button", { type: "button", text }))));
+  at("suggestions").hidden = !questions.length;
+  followAddress();
 }

@@ -56,7 +56,6 @@ ROUTES = (
     Route("GET", "/v1/models/<model>", completions.get_model),
     Route("POST", "/mcp", mcp.post_message),
     Route("GET", "/", page.get_page),
-    Route("GET", "/web/<file>", page.get_file),
     Route("GET", "/docs", page.get_docs),
     Route("GET", "/openapi.json", page.get_openapi),
 )

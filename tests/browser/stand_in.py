@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from routes.page import POLICY, TYPES
+from routes.one_document import document, read
+from routes.page import policy
 
-WEB = Path(__file__).parents[2] / "web"
-
+PAGES = {"/": document("index.html"), "/docs": document("docs.html")}
 ANSWER: dict[str, Any] = {
     "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
     "rendered": [
@@ -64,7 +63,14 @@ ANSWER: dict[str, Any] = {
         "skipped": [],
     },
 }
-HEALTH = {"profile": "waypoint", "index": {"documents": 1}, "llm": {"engine": "extractive", "model": "extractive"}}
+WELCOME = {
+    "questions": ["What does chewing gum cost?"],
+    "documents": 1,
+    "model": "extractive",
+    "name": "",
+    "greeting": "",
+    "disclaimer": "",
+}
 CHUNK: dict[str, Any] = {
     "id": "id_1",
     "title": "Trade permits",
@@ -94,8 +100,7 @@ class StandIn:
     def __init__(self) -> None:
         self.profile = "waypoint"
         self.replies: dict[str, tuple[int, Any]] = {
-            "/api/health": (200, HEALTH),
-            "/api/suggestions": (200, {"questions": ["What does chewing gum cost?"]}),
+            "/api/suggestions": (200, WELCOME),
             "/api/query": (200, ANSWER),
             "/api/feedback": (202, {"responseId": "r1", "accepted": True}),
         }
@@ -128,15 +133,10 @@ class StandIn:
 
     def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
         """Status, type and body for a request."""
-        name = path.strip("/") or "index.html"
-        name = {"docs": "docs.html"}.get(name, name.removeprefix("web/"))
-        if (WEB / name).is_file():
-            text = (WEB / name).read_text(encoding="utf-8")
-            if name.endswith(".html"):
-                text = text.replace("{base}", "/").replace("{profile}", self.profile)
-            return 200, TYPES[Path(name).suffix], text.encode()
+        if path in PAGES:
+            return 200, "text/html; charset=utf-8", PAGES[path].text(base="/", profile=self.profile).encode()
         if path == "/openapi.json":
-            return 200, "application/json", (WEB.parent / "docs" / "openapi.json").read_bytes()
+            return 200, "application/json", read("openapi.json").encode()
         if self.key and headers.get("x-api-key") != self.key:
             return (
                 403,
@@ -174,15 +174,16 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, kind, content = server.respond(path, headers)
-            self._head(status, kind, len(content))
+            self._head(status, kind, len(content), policy(PAGES[path]) if path in PAGES else "")
             self.wfile.write(content)
 
-        def _head(self, status: int, kind: str, length: int | None) -> None:
+        def _head(self, status: int, kind: str, length: int | None, allowed: str = "") -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             if length is not None:
                 self.send_header("Content-Length", str(length))
-            self.send_header("Content-Security-Policy", POLICY)
+            if allowed:
+                self.send_header("Content-Security-Policy", allowed)
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:

@@ -46,6 +46,15 @@ def test_it_says_who_answers_and_offers_questions_that_are_answered(page: Page, 
     expect(last(page).locator("h3").first).to_have_text("Answer")
 
 
+def test_a_visit_is_the_page_and_one_request(page: Page, server: Server) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    opened(page, server)
+    expect(page.locator("#about")).to_contain_text("1 document")
+    sent = [url.removeprefix(f"http://{server.address}") for url in asked if not url.startswith("data:")]
+    assert sent == ["/", "/api/suggestions"]
+
+
 def test_the_answer_arrives_while_the_model_writes(
     page: Page, dripping: Callable[..., tuple[Server, LlmServer]]
 ) -> None:

@@ -144,7 +144,7 @@ def test_media_types_that_are_not_json(api: Api, kind: str) -> None:
     ("method", "path"),
     [
         ("GET", "/web/../app.py"),
-        ("GET", "/web/no-such-file.js"),
+        ("GET", "/docs/no-such-page"),
         ("POST", "/api/queries"),
         ("GET", "/API/health"),
     ],

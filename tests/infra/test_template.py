@@ -92,7 +92,7 @@ def waits_for(resources: dict[str, Any], name: str) -> set[str]:
 # --- routes
 
 
-WITHOUT_A_KEY = {"/", "/web/{file}", "/docs", "/openapi.json"}
+WITHOUT_A_KEY = {"/", "/docs", "/openapi.json"}
 """What a browser opens before anybody could have given a key."""
 
 

@@ -230,12 +230,6 @@ def _paths() -> dict[str, Any]:
             )
         },
         "/": {"get": static_file("page", "The page to ask on", "text/html")},
-        "/web/{file}": {
-            "get": {
-                **static_file("file", "A file of the page", "text/javascript"),
-                "parameters": [parameter("file", "path", "Its name.", "app.js")],
-            }
-        },
         "/docs": {"get": static_file("docs", "This reference", "text/html")},
         "/openapi.json": {"get": static_file("openapi", "This description", "application/json")},
     }

@@ -1,47 +1,28 @@
-"""The page and its files, and the reference of the API: static, the same for everybody, without a key."""
+"""The page and the reference of the API, each one document: static, the same for everybody, without a key."""
 
 from __future__ import annotations
 
-from functools import cache
 from html import escape
 from http import HTTPStatus
-from pathlib import Path
 
 from routes.call import HEADERS, Call, NoSuchPath, Response
+from routes.one_document import Document, document, read
 
-_HERE = Path(__file__).resolve()
-_ROOTS = (_HERE.parents[1], _HERE.parents[3], _HERE.parents[3] / "docs")
-"""Where the files lie: beside app.py when deployed, else in the repository."""
 OPENAPI = "openapi.json"
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".json": "application/json",
-}
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "base-uri 'self'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+POLICY = (
+    "default-src 'none'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
 )
-"""No inline code, nothing from elsewhere, and no way to turn text into code."""
-PAGE_HEADERS = {
-    **HEADERS,
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
-}
+"""Nothing from elsewhere, of inline code the page's own alone, and no way to turn text into code."""
+PAGE_HEADERS = {**HEADERS, "Referrer-Policy": "no-referrer"}
 CACHED = "max-age=300"
-"""Files change with a deployment only; five minutes are soon enough to see it."""
+"""The description changes with a deployment only; five minutes are soon enough to see it."""
 
 
 def get_page(call: Call) -> Response:
@@ -54,14 +35,16 @@ def get_docs(call: Call) -> Response:
     return _html(call, "docs.html", _address(call).removesuffix("docs"))
 
 
-def get_file(call: Call, file: str) -> Response:
-    """A file of the page."""
-    return _text(call, f"web/{file}")
-
-
 def get_openapi(call: Call) -> Response:
     """The API's description."""
-    return _text(call, OPENAPI)
+    _wanted(call)
+    headers = {**PAGE_HEADERS, "Content-Security-Policy": "default-src 'none'", "Cache-Control": CACHED}
+    return Response(int(HTTPStatus.OK), "application/json", read(OPENAPI), headers=headers)
+
+
+def policy(page: Document) -> str:
+    """The Content-Security-Policy of ``page``."""
+    return "; ".join((*POLICY, f"script-src '{page.script_hash}'", f"style-src '{page.style_hash}'"))
 
 
 def _address(call: Call) -> str:
@@ -71,30 +54,15 @@ def _address(call: Call) -> str:
 
 def _html(call: Call, name: str, base: str) -> Response:
     """A page with what it must know of where it is: ``base`` is its own address below the host, stage included."""
-    page = _read(call, f"web/{name}")
+    _wanted(call)
+    made = document(name)
     base = f"/{base.strip('/')}/" if base.strip("/") else "/"
-    page = page.replace("{base}", escape(base)).replace("{profile}", escape(call.service.settings.profile))
-    return Response(int(HTTPStatus.OK), TYPES[".html"], page, headers=PAGE_HEADERS)
+    text = made.text(base=escape(base), profile=escape(call.service.settings.profile))
+    headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(made)}
+    return Response(int(HTTPStatus.OK), "text/html; charset=utf-8", text, headers=headers)
 
 
-def _text(call: Call, name: str) -> Response:
-    text = _read(call, name)
-    return Response(
-        int(HTTPStatus.OK), TYPES[Path(name).suffix], text, headers={**PAGE_HEADERS, "Cache-Control": CACHED}
-    )
-
-
-def _read(call: Call, name: str) -> str:
-    """The file ``name``, openapi.json or one of the page's; NoSuchPath for others, and where no page is served."""
+def _wanted(call: Call) -> None:
+    """NoSuchPath where no page is served."""
     if call.service.settings.web == "off":
-        raise NoSuchPath(name)
-    return _content(name)
-
-
-@cache
-def _content(name: str) -> str:
-    path = next((root / name for root in _ROOTS if (root / name).is_file()), None)
-    named = name == OPENAPI or (name.startswith("web/") and name.count("/") == 1 and ".." not in name)
-    if path is None or not named or path.suffix not in TYPES:
-        raise NoSuchPath(name)
-    return path.read_text(encoding="utf-8")
+        raise NoSuchPath

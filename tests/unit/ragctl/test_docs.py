@@ -34,11 +34,10 @@ CONTRACT = {
     ("get", "/v1/models/{model}"): {"404": "model_not_found"},
     ("post", "/mcp"): {"400": "", "404": "", "406": "not_acceptable", **BODY},
     ("get", "/"): {"404": "not_found"},
-    ("get", "/web/{file}"): {"404": "not_found"},
     ("get", "/docs"): {"404": "not_found"},
     ("get", "/openapi.json"): {"404": "not_found"},
 }
-FILES = {("get", "/"), ("get", "/web/{file}"), ("get", "/docs"), ("get", "/openapi.json")}
+FILES = {("get", "/"), ("get", "/docs"), ("get", "/openapi.json")}
 OPENAI_SHAPE = {"/v1/chat/completions", "/v1/models/{model}"}
 ERROR_REPLY = {"$ref": "#/components/schemas/ErrorReply"}
 ANY = {"401": "unauthorized", "403": "forbidden", "429": "too_many_requests", "500": "pipeline_error"}

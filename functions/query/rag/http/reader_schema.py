@@ -66,10 +66,12 @@ class SuggestionsReply(Reply):
     """What a page begins with.
 
     Questions that the index answers, up to six, and the words of whoever runs it, each ``""`` where it gave none.
-    ``name`` is who answers.
+    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are.
     """
 
     questions: list[str]
+    documents: int
+    model: str
     name: str
     greeting: str
     disclaimer: str

@@ -89,8 +89,11 @@ class Application:
         words = self.knobs
         with self.index.lease() as index:
             title = index.manifest.made.title if index.manifest else ""
+            documents = index.documents
         return SuggestionsReply(
             questions=list(self.suggestions()),
+            documents=documents,
+            model=self.chat.model if self.chat else EXTRACTIVE,
             name=words.assistant_name or title,
             greeting=words.assistant_greeting,
             disclaimer=words.assistant_disclaimer,
