@@ -49,7 +49,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         "documents/crawl/test_networks.py",
         "documents/crawl/test_crawl.py",
     ),
-    "another site's page calls the local server": ("unit/ragctl/test_wsgi.py", "browser/test_other_sites.py"),
+    "another site's page calls the local server": ("unit/serve/test_wsgi.py", "browser/test_other_sites.py"),
     "links that no document gave": ("attacks/test_completions.py", "attacks/test_streamed.py"),
     "the prompt gets out": ("attacks/test_leaks.py",),
     "instructions in documents": ("attacks/test_planted.py",),

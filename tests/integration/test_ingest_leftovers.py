@@ -167,12 +167,12 @@ def test_the_next_server_removes_what_a_killed_one_left(tmp_path: Path, monkeypa
     def there() -> set[str]:
         return {path.name for path in (tmp_path / "tmp").glob("*.scratch")}
 
-    with serving(tmp_path / "index", "--workers", "1") as server:
+    with serving(tmp_path / "index") as server:
         left = there()
         server.end(signal.SIGKILL)
     assert left
     assert left <= there()
-    with serving(tmp_path / "index", "--workers", "1") as server:
+    with serving(tmp_path / "index") as server:
         assert not left & there()
         server.end(signal.SIGTERM)
     assert not there()

@@ -6,14 +6,20 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import real_model
 from command_line import Run, runner
+from fakes import HashingEmbedder
 from published import STACK, Deployed, deployed
 
+from knowledge.build.ingest import ingest
+from knowledge.open.source import read_manifest
+from knowledge.read.documents import read
+from publish.archive import content_key, pack_index
 from publish.publisher import Waits
 from smoke.values import Patience
 
@@ -142,3 +148,21 @@ def test_a_stack_that_is_busy_or_unknown_is_left_alone(run: Run, stack: Deployed
     stack.formation.status = []
     status, out, _ = run("publish", "docs", "--stack", "another", "--json")
     assert (status, json.loads(out)["error"]) == (1, "There is no stack 'another' in this account and region")
+
+
+def test_a_key_is_of_all_that_answers_depend_on_and_of_nothing_else(tmp_path: Path) -> None:
+    def ingested(name: str, text: str) -> Path:
+        (tmp_path / "docs" / "opening.md").write_text(text, encoding="utf-8")
+        index = tmp_path / name
+        ingest(read([tmp_path / "docs"]).documents, target=index, embedder=HashingEmbedder())
+        return index
+
+    (tmp_path / "docs").mkdir()
+    once, again, other = ingested("once", OPENING), ingested("again", OPENING), ingested("other", RETURNS)
+    keys = [pack_index(index, tmp_path / "packed.zip") for index in (once, again, other)]
+    assert keys[0] == keys[1] != keys[2]
+    manifest = read_manifest(once)
+    assert manifest is not None
+    assert content_key(replace(manifest, made=replace(manifest.made, tables={"acronyms.json": "x"}))) != keys[0]
+    packed = [(tmp_path / name, pack_index(once, tmp_path / name))[0].read_bytes() for name in ("a.zip", "b.zip")]
+    assert packed[0] == packed[1]

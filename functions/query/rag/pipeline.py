@@ -103,15 +103,16 @@ class Pipeline:
         question = talk.identified(question) if talk else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
-        before = partial(talk.recalled, question, ledger) if talk and not alone else tuple
+        earlier = None if alone else talk  # of a session that begins here there is nothing to recall
+        before = partial(earlier.recalled, question, ledger) if earlier else tuple
         remark = ledger.time("remark", self.remarks, question, before, alone=alone) if self.remarks else None
         if isinstance(remark, Decline):
             ledger.events.append("small_talk")
             return Draft(question=question, query=query, decision=remark)
         if remark:
             query, history = asked_again(query, remark), (remark,)
-        elif talk and not alone:  # of a session that begins here there is nothing to recall
-            query, history = talk.resolve(query, question, ledger)
+        elif earlier:
+            query, history = earlier.resolve(query, question, ledger)
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)

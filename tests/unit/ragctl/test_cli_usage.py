@@ -28,7 +28,7 @@ WRONG = [
     ["search", "a", "--queries", "q.jsonl"],
     ["search", "a", "--queries", "q.jsonl", "--run", "r.tsv"],
     ["serve", "--port", "70000"],
-    ["serve", "--workers", "0"],
+    ["serve", "--port", "-1"],
 ]
 
 
