@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import real_model
 from command_line import Run, runner
-from fakes import HashingEmbedder
+from fakes_embedding import HashingEmbedder
 from published import STACK, Deployed, deployed
 
 from knowledge.build.ingest import ingest
@@ -83,7 +83,7 @@ def test_only_what_changed_is_embedded_and_the_former_version_is_a_command_away(
         second["key"]: (2, True),
         first["key"]: (1, False),
     }
-    back = run("publish", "--stack", STACK, "--version", first["version"], "--json")
+    back = run("publish", "--stack", STACK, "--version", Path(first["key"]).stem, "--json")
     assert (back["key"], back["former"], back["ingest"]) == (first["key"], second["key"], None)
     assert stack.serves() == first["version"]
     assert run("publish", "--stack", STACK, "--version", first["key"], "--json")["published"] is False
