@@ -289,6 +289,7 @@ def make_inputs(
         deciding_chat=lambda model: FakeChat(),
         prompt=lambda name, *placeholders: "",
         scope=dict,
+        version=lambda: "v1",
         embed=_embed,
     )
     return StageDependencies(
@@ -323,6 +324,7 @@ def make_services(
         deciding_chat=lambda name: FakeChat(model=name) if isinstance(chat, bool) else chat,
         prompt=lambda name, *placeholders: (prompts or SERVICE_PROMPTS)[name],
         scope=lambda: {"profile": "gacounts"},
+        version=lambda: "v1",
         embed=_embed,
     )
 

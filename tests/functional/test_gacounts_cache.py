@@ -163,13 +163,22 @@ def test_the_tables_are_part_of_the_key(fresh: Start, tmp_path: Path, table: str
     assert not cached(fresh(**{**env, table: str(other)}).ask(COLORS))
 
 
-def test_another_index_is_another_key(gacounts_index: Path, tmp_path: Path, embedder: MiniLM, fresh: Start) -> None:
+def test_an_update_of_the_documents_empties_what_it_changed(
+    gacounts_index: Path, tmp_path: Path, embedder: MiniLM, fresh: Start
+) -> None:
     index, documents = tmp_path / "index", tmp_path / "documents"
     shutil.copytree(gacounts_index, index)
     shutil.copytree(SAMPLES, documents)
     api = fresh(**gacounts(tmp_path / "s.sqlite"), INDEX_URI=str(index))
     first = api.ask(COLORS)
     assert cached(api.ask(COLORS))
+    (documents / "brand_guidelines" / "parking.md").write_text("# Parking\n\nCars park behind the barn.\n", "utf-8")
+    with few_background_questions():
+        ingest(read([documents]).documents, target=index, embedder=embedder)
+    elsewhere = api.ask(COLORS)
+    assert (cached(elsewhere), cached(api.ask(COLORS))) == (True, True), "another document came"
+    assert elsewhere.json["answer"] == first.json["answer"]
+    assert elsewhere.json["metadata"]["timings"]["retrievalMs"] > 0, "it was looked for again"
     page = documents / "brand_guidelines" / "colors_and_fonts.md"
     page.write_text(page.read_text(encoding="utf-8") + "\n## Mauve\n\nOur brand colors have mauve now.\n", "utf-8")
     with few_background_questions():

@@ -117,8 +117,9 @@ class Pipeline:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
         draft = Draft(question=question, query=query, history=history)
-        draft = self._looked_up(draft, self.cache, ledger) if self.cache and not history else draft
-        return draft if draft.cached else self._retrieved(draft, ledger)
+        if self.cache is None or history:
+            return self._retrieved(draft, ledger)
+        return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
 
     def generate(self, draft: Draft, ledger: Ledger) -> tuple[Completion | None, ReadAnswer | None]:
         """The completion, and what was read of it while it came.
@@ -203,10 +204,6 @@ class Pipeline:
             trail=(*draft.query.trail, *removed_note(done.removed - done.idle), *done.notes),
         )
 
-    def _looked_up(self, draft: Draft, cache: CacheSlot, ledger: Ledger) -> Draft:
-        key = cache.key(draft.query, draft.question)
-        return replace(draft, key=key, cached=ledger.optional("cache", partial(cache.get, key, draft.query), None))
-
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
         found = ledger.time("retrieval", self.retrieve, draft.query)
@@ -245,6 +242,6 @@ class Pipeline:
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            ledger.optional("cache", partial(self.cache.keep, draft.key, answer, rests_on, best), None)
+            ledger.optional("cache", partial(self.cache.keep, draft, answer, rests_on, top_score=best), None)
         if log := self.feedback:
             ledger.optional("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)

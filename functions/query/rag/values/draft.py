@@ -16,7 +16,8 @@ class Draft:
     """What ``prepare`` made: a context, a decline, or an answer that the cache had.
 
     ``history`` is what of the conversation goes into the answer. ``key`` is the question's key in the cache, None
-    where a conversation goes into the answer: it is for that conversation alone. ``closest`` are the best of what was
+    where a conversation goes into the answer: it is for that conversation alone. ``version`` is that of the index's
+    content when the cache was asked. ``closest`` are the best of what was
     found, whatever the gate says.
     """
 
@@ -24,6 +25,7 @@ class Draft:
     query: SearchQuery
     history: tuple[Turn, ...] = ()
     key: str | None = None
+    version: str = ""
     cached: CacheHit | None = None
     decision: Proceed | Decline | None = None
     context: Context | None = None

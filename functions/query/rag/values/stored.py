@@ -57,11 +57,15 @@ class CachedAnswer:
     """An answer without what belongs to one request (its ids, its timings).
 
     ``vector`` and ``chunk_ids`` are there so that a vote on a cached answer teaches as much as on a fresh one.
+    ``version`` is that of the index's content when it was last found right, ``passages`` a digest of what its writer
+    saw.
     """
 
     answer: Answer
     chunk_ids: tuple[str, ...]
     vector: bytes = b""
+    version: str = ""
+    passages: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,8 @@ def build_application(settings: Settings) -> Application:
         chat=chat,
         deciding_chat=chats.deciding,
         prompt=prompts.load,
-        scope=lambda: _scope(settings, knobs, index, chat.model if chat else EXTRACTIVE, prompts, tables),
+        scope=lambda: _scope(settings, knobs, chat.model if chat else EXTRACTIVE, prompts, tables),
+        version=index.version,
         embed=index.embed,
         embed_ahead=index.embed_ahead if remote else None,
     )
@@ -226,16 +227,11 @@ def _seed_note(profile: str, seed: Seed, index: LiveIndex) -> str:
         return seed_note(profile, seed, None)
 
 
-def _scope(
-    settings: Settings, knobs: EvidenceKnobs, index: LiveIndex, model: str, prompts: Prompts, tables: Tables
-) -> dict[str, object]:
-    """All that a cached answer depends on, beside its question."""
-    with index.lease() as current:
-        version = current.version
+def _scope(settings: Settings, knobs: EvidenceKnobs, model: str, prompts: Prompts, tables: Tables) -> dict[str, object]:
+    """All that a cached answer depends on, beside its question and the documents."""
     return {
         "recipe": RECIPE,
         "profile": settings.profile,
-        "index": version,
         "model": model,
         "knobs": knobs.model_dump(mode="json"),
         "prompts": prompts.digest(),

@@ -48,6 +48,11 @@ class LiveIndex:
             if isinstance(index.embedder, CachingEmbedder):
                 index.embedder.ahead(question_text(text))
 
+    def version(self) -> str:
+        """The version of its content. IndexUnavailable: there is no usable index."""
+        with self.lease() as index:
+            return index.version
+
     def fields(self) -> Mapping[str, str]:
         """See ``rag.ports.index.Index``."""
         with self.lease() as index:

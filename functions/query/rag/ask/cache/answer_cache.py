@@ -6,14 +6,17 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from knowledge.cut.embedding_text import question_text
 from rag.ask.cache.frozen_answer import freeze
+from rag.ledger import Ledger
 from rag.ports.stores import LayeredAnswers
-from rag.values.answer import Answer, Hit, Question, SearchQuery, Statement
+from rag.values.answer import Answer, Context, Hit, Question, SearchQuery, Statement
+from rag.values.draft import Draft
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
 RECENT_NEGATIVE_S = 30 * 86_400
@@ -23,8 +26,9 @@ RECENT_NEGATIVE_S = 30 * 86_400
 class CacheSlot:
     """Looks up and stores answers.
 
-    ``scope`` gives everything beside the question that an answer depends on: profile, index version, model and engine,
-    prompt, tables, numbers; whatever of it changes, nothing old is served.
+    ``scope`` gives everything beside question and documents that an answer depends on: profile, model and engine,
+    prompt, tables, numbers; whatever of it changes, nothing old is served. ``version`` is that of the index's content:
+    an answer of another one is served where the same passages are found again (docs/adr/0030).
 
     An answer is kept whose confidence is Medium or High; where that is no chance (``Confidence.raw`` is None), one with
     a top cosine (-1..1) of ``bar`` or more. Where its statements were checked, each must cite something and have some
@@ -36,6 +40,7 @@ class CacheSlot:
 
     store: LayeredAnswers
     scope: Callable[[], Mapping[str, object]]
+    version: Callable[[], str]
     bar: float
     recent_negative: Callable[[str, float], bool]
     embed: Callable[[str], np.ndarray]
@@ -71,13 +76,31 @@ class CacheSlot:
             self.embed_ahead(query.text)
         return self.store.get(key)
 
+    def answered(self, draft: Draft, retrieved: Callable[[Draft], Draft], ledger: Ledger) -> Draft:
+        """``draft`` with the answer that is kept for its question, else with what ``retrieved`` finds for it.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        key, version = self.key(draft.query, draft.question), self.version()
+        draft = replace(draft, key=key, version=version)
+        hit = ledger.optional("cache", partial(self.get, key, draft.query), None)
+        if hit and hit.answer.version == version:
+            return replace(draft, cached=hit)
+        found = retrieved(draft)
+        if hit is None or found.context is None or passages_digest(found.context) != hit.answer.passages:
+            return found
+        now = replace(hit, answer=replace(hit.answer, version=version))
+        ledger.optional("cache", lambda: self.store.put(key, now.answer, ttl_s=hit.expires_at - self.now()), None)
+        return replace(draft, query=found.query, cached=now)
+
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
 
-    def keep(self, key: str, answer: Answer, rests_on: tuple[Hit, ...], top_score: float) -> bool:
+    def keep(self, draft: Draft, answer: Answer, rests_on: tuple[Hit, ...], *, top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
 
-        ``top_score`` is the best plain cosine (-1..1) that was found for it.
+        ``draft`` is what it was written from, ``top_score`` the best plain cosine (-1..1) that was found for it.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -92,14 +115,24 @@ class CacheSlot:
             and _borne_out(answer.statements)
             and (answer.confidence.level != "Low" if answer.confidence.raw is not None else top_score >= self.bar)
         )
-        if not good or self._disliked(key):
+        key = draft.key
+        if not good or key is None or draft.context is None or self._disliked(key):
             return False
         vector = quantise(self.embed(answer.question.understood))
-        self.store.put(key, freeze(answer, rests_on=rests_on, vector=vector), ttl_s=ANSWER_TTL_S)
+        frozen = freeze(answer, rests_on=rests_on, vector=vector)
+        kept = replace(frozen, version=draft.version, passages=passages_digest(draft.context))
+        self.store.put(key, kept, ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet
             self.store.evict(key)
             return False
         return True
+
+
+def passages_digest(context: Context) -> str:
+    """The sha256 (hex) of the passages in ``context``, as a writer and a reader see them, in whatever order."""
+    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+    shown = [(n, one.title, one.section, one.url, one.text) for n, one in sorted(chunks.items())]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _borne_out(statements: tuple[Statement, ...]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rag.values.answer import Answer, Citation, Completion, Hit, LlmUse, Question
 from rag.values.stored import CachedAnswer
 
-RECIPE = 11
+RECIPE = 12
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 

@@ -38,8 +38,9 @@ class OptionalStages:
 
     ``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the chat model
     of a name for what it decides, ``prompt`` a template by its file's name and its placeholders. ``scope`` is what
-    cached answers depend on beside the question; ``embed`` gives a question's unit vector in the index's own space,
-    ``embed_ahead`` begins that where it takes a call to another machine (else None).
+    cached answers depend on beside the question and the index, ``version`` that of its content; ``embed`` gives a
+    question's unit vector in the index's own space, ``embed_ahead`` begins that where it takes a call to another
+    machine (else None).
     """
 
     stores: Stores | None
@@ -47,6 +48,7 @@ class OptionalStages:
     deciding_chat: Callable[[str], ChatModel]
     prompt: Callable[..., str]
     scope: Callable[[], Mapping[str, object]]
+    version: Callable[[], str]
     embed: Callable[[str], np.ndarray]
     embed_ahead: Callable[[str], None] | None = None
 
@@ -81,6 +83,7 @@ class OptionalStages:
         return CacheSlot(
             store=self.stores.cache,
             scope=self.scope,
+            version=self.version,
             bar=bar,
             recent_negative=lambda key, since: feedback.recent_negative(key, since=since),
             embed=self.embed,

@@ -13,7 +13,20 @@ from fakes_stores import InMemoryAnswerCache
 from rag.adapters.layered_cache import LayeredCache
 from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.ask.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Completion, Confidence, Hit, Question, SearchQuery, Statement, View
+from rag.values.answer import (
+    Answer,
+    Citation,
+    Completion,
+    Confidence,
+    Context,
+    Hit,
+    Passage,
+    Question,
+    SearchQuery,
+    Statement,
+    View,
+)
+from rag.values.draft import Draft
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
@@ -31,6 +44,9 @@ ANSWER = Answer(
     chunks_retrieved=2,
     completion=Completion(text="Five days [Import permits].", model="m", finish_reason="stop"),
 )
+
+SEEN = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
+DRAFT = Draft(question=QUESTION, query=QUERY, key="k", version="v1", context=SEEN)
 
 
 class Negatives:
@@ -54,6 +70,7 @@ def slot(
     return CacheSlot(
         store=LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock),
         scope=lambda: scope or {"profile": "gacounts"},
+        version=lambda: "v1",
         bar=bar,
         recent_negative=negatives or Negatives(),
         embed=lambda _: np.ones(4, np.float32) / 2,
@@ -76,7 +93,7 @@ def key(query: SearchQuery = QUERY, question: Question = QUESTION, **scope: obje
         (replace(QUERY, where={"category": {"$eq": "a"}}), QUESTION, {}),
         (replace(QUERY, views=(View("the permits", 0.5),)), QUESTION, {}),
         (QUERY, replace(QUESTION, threshold=0.5), {}),
-        (QUERY, QUESTION, {"profile": "gacounts", "index": "v2"}),
+        (QUERY, QUESTION, {"profile": "gacounts", "model": "other"}),
     ],
 )
 def test_whatever_the_answer_depends_on_is_in_the_key(
@@ -110,7 +127,7 @@ def test_a_lone_surrogate_has_a_key() -> None:
 def kept(answer: Answer, hits: tuple[Hit, ...] = HITS, *, cache: CacheSlot | None = None) -> bool:
     cache = cache or slot()
     best = max(hit.parts["dense"] for hit in hits)
-    stored = cache.keep("k", answer, hits[:1], best)
+    stored = cache.keep(DRAFT, answer, hits[:1], top_score=best)
     assert (cache.get("k", QUERY) is not None) == stored
     return stored
 
@@ -184,7 +201,7 @@ def test_a_vote_against_that_comes_while_it_is_stored_evicts_it() -> None:
 
 def test_what_it_rests_on_is_kept_with_it() -> None:
     cache = slot()
-    cache.keep("k", ANSWER, HITS[1:], 0.8)
+    cache.keep(DRAFT, ANSWER, HITS[1:], top_score=0.8)
     hit = cache.get("k", QUERY)
     assert hit is not None
     assert hit.answer.chunk_ids == ("id_2",)
@@ -210,7 +227,7 @@ def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> No
 def test_what_this_process_has_needs_no_vector() -> None:
     ahead: list[str] = []
     cache = replace(slot(), embed_ahead=ahead.append)
-    cache.keep(key(), ANSWER, HITS, 0.8)
+    cache.keep(replace(DRAFT, key=key()), ANSWER, HITS, top_score=0.8)
     hit = cache.get(key(), QUERY)
     assert hit is not None
     assert hit.layer == "l1"
