@@ -155,11 +155,24 @@ def test_a_stream_may_last_as_long_as_the_program_lets_it(deploy: Any) -> None:
     assert deploy(Timeout=31)["Resources"]["QueryFunction"]["Properties"]["Timeout"] == 31
 
 
-def test_a_changed_definition_is_deployed_to_the_stage_and_files_are_throttled_too(deploy: Any) -> None:
+def test_questions_and_the_page_have_limits_of_their_own(deploy: Any) -> None:
     stage = deploy(ThrottleRate=3)["Resources"]["ApiprodStage"]["Properties"]
     assert stage["MethodSettings"] == [
-        {"ResourcePath": "/*", "HttpMethod": "*", "ThrottlingRateLimit": 3, "ThrottlingBurstLimit": 200}
+        {"ResourcePath": path, "HttpMethod": method, "ThrottlingRateLimit": rate, "ThrottlingBurstLimit": 200}
+        for path, method, rate in (("/*", "*", 3), ("/", "GET", 50), ("/~1docs", "GET", 50))
     ]
+
+
+def test_with_bedrock_the_role_may_invoke_the_named_model_and_no_other(deploy: Any) -> None:
+    def statements(**parameters: object) -> dict[str, Any]:
+        policies = deploy(**parameters)["Resources"]["QueryRole"]["Properties"]["Policies"]
+        return {one["PolicyName"]: one["PolicyDocument"]["Statement"] for one in policies if isinstance(one, dict)}
+
+    invoke, token = statements(LlmAuth="aws", LlmModel="openai.gpt-oss-20b-1:0")["bedrock"]
+    assert invoke["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+    assert str(invoke["Resource"]).endswith("::foundation-model/openai.gpt-oss-20b-1:0")
+    assert token["Action"] == "bedrock:CallWithBearerToken"
+    assert "bedrock" not in statements()
 
 
 def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> None:

@@ -124,6 +124,7 @@ def test_a_changed_parameter_publishes_a_version_exactly_when_it_changes_the_fun
         *(("layer", name) for name in ("EfsPath", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB", "IndexSource")),
         *(("layer in a VPC", name) for name in ("EfsPath", "EfsTmpSize")),
         *(("efs", name) for name in ("SnapStart", "IndexKey")),
+        *((mode, "LlmAuth") for mode in MODES),  # needs a model that is named beside it
     }
 
 

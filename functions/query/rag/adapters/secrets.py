@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag.adapters.bedrock_token import role_token
 from rag.adapters.time_limit import within
 from rag.config.settings import Settings
 from rag.errors import LlmDenied, LlmUnavailable
@@ -47,7 +48,9 @@ EMBEDDER = Key("embedder", "EMBED_API_KEY")
 
 
 def llm_key(settings: Settings) -> Callable[[], str]:
-    """Where the LLM's key comes from: the named secret, else the environment. Reads no secret yet."""
+    """Where the LLM's key comes from: the role, the named secret, else the environment. Reads no secret yet."""
+    if settings.llm_auth == "aws":
+        return lambda: _kept_or_new(("", LLM), role_token)
     if settings.llm_secret_name:
         return lambda: read_secret(settings.llm_secret_name, LLM)
     return settings.llm_api_key.get_secret_value
@@ -59,6 +62,8 @@ def embedder_key(settings: Settings) -> Callable[[], str]:
         return lambda: read_secret(settings.embed_secret_name, EMBEDDER)
     if settings.embed_api_key.get_secret_value():
         return settings.embed_api_key.get_secret_value
+    if settings.llm_auth == "aws":  # a token of the role is for Bedrock alone
+        return settings.llm_api_key.get_secret_value
     return llm_key(settings)
 
 
@@ -94,21 +99,25 @@ def read_secret(name: str, key: Key) -> str:
     Raises:
         LlmDenied: it cannot be read, or is not text, and never was.
     """
-    now = time.time()
-    kept = _kept.get((name, key))
+    return _kept_or_new((name, key), partial(_fetch, name, key))
+
+
+def _kept_or_new(of: tuple[str, Key], fetch: Callable[[], str]) -> str:
+    now, key = time.time(), of[1]
+    kept = _kept.get(of)
     if kept and now < kept.until <= now + MAX_AGE_S:  # a clock that was set back would keep it for longer
         return kept.text
     try:
-        text = within(REFRESH_S, partial(_fetch, name, key)) if kept else _fetch(name, key)
+        text = within(REFRESH_S, fetch) if kept else fetch()
         age_s = MAX_AGE_S
     except (LlmUnavailable, TimeoutError) as exc:
         if kept is None:
             raise
         logger.warning(
-            "%s; the %s's key of before goes on being used", str(exc) or "Secrets Manager is slow", key.owner
+            "%s; the %s's key of before goes on being used", str(exc) or "A new key is slow to come", key.owner
         )
         text, age_s = kept.text, PAUSE_S
-    _kept[name, key] = _Kept(text, now + age_s)
+    _kept[of] = _Kept(text, now + age_s)
     return text
 
 

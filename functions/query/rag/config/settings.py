@@ -36,6 +36,12 @@ class Settings(EnvironmentSettings):
     llm_api_key: SecretStr = knob(
         SecretStr(""), "LLM_API_KEY", "Key of the LLM. With neither key nor base URL the extractive engine answers."
     )
+    llm_auth: Literal["key", "aws"] = knob(
+        "key",
+        "LLM_AUTH",
+        "How the LLM knows the service: by a key, or by a token of the AWS role for Amazon Bedrock, renewed every five "
+        "minutes. Then the endpoint is the region's, and LLM_MODEL one of Bedrock's.",
+    )
     llm_secret_name: str = knob(
         "",
         "LLM_SECRET_NAME",
@@ -143,13 +149,14 @@ class Settings(EnvironmentSettings):
 
     @property
     def llm_enabled(self) -> bool:
-        """Whether an LLM is configured: by a key, by the name of its secret, or by a base URL that somebody set."""
-        return bool(self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_base_url)
+        """Whether an LLM is configured: by a key, its secret, the role, or a base URL that somebody set."""
+        key = self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_auth == "aws"
+        return bool(key or self.llm_base_url)
 
     @property
     def reads_secrets(self) -> bool:
-        """Whether a key is in Secrets Manager."""
-        return bool(self.llm_secret_name or self.embed_secret_name)
+        """Whether a key is in Secrets Manager, or made of the role."""
+        return bool(self.llm_secret_name or self.embed_secret_name or self.llm_auth == "aws")
 
     @property
     def index_place(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rag.adapters.bedrock_token import endpoint
 from rag.adapters.model_config import ChatConfig
 from rag.adapters.secrets import llm_key
 from rag.adapters.vendors import chat_model, chat_vendor
@@ -89,4 +90,6 @@ def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> ChatModel:
 
 
 def _base_url(settings: Settings, knobs: ServiceKnobs) -> str:
+    if settings.llm_auth == "aws" and not settings.llm_base_url:
+        return endpoint()
     return settings.llm_base_url or knobs.llm_base_url

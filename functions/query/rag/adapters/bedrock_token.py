@@ -1,0 +1,65 @@
+"""A short-lived bearer token for Amazon Bedrock's OpenAI-compatible endpoint, signed with the function's own role.
+
+docs.aws.amazon.com/bedrock/latest/userguide/api-keys.md: the token is a presigned call of ``CallWithBearerToken``,
+which nobody sends. AWS's package for it depends on botocore, which Lambda's runtime has and a layer would bring again;
+what it does is one function below.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from rag.errors import LlmDenied
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials  # type: ignore[import-untyped]
+
+PREFIX = "bedrock-api-key-"
+HOST = "bedrock.amazonaws.com"
+VALID_S = 900
+"""A token outlives the time for which one is kept (``secrets.MAX_AGE_S``) by ten minutes. botocore renews a role's
+credentials when they have ten minutes left, so that they end after the token's use too."""
+
+
+def endpoint() -> str:
+    """The endpoint of the region that this process is in: Bedrock's own, which speaks OpenAI's chat completions."""
+    return f"https://bedrock-runtime.{_region()}.amazonaws.com/openai/v1"
+
+
+def role_token() -> str:
+    """A token of the role that this process has now.
+
+    Raises:
+        LlmDenied: there are no credentials.
+    """
+    import botocore.session  # type: ignore[import-untyped]
+    from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
+
+    try:
+        credentials = botocore.session.get_session().get_credentials()
+    except BotoCoreError as exc:
+        raise LlmDenied(f"The credentials for Bedrock cannot be read: {type(exc).__name__}") from exc
+    if credentials is None:
+        raise LlmDenied("There are no AWS credentials to sign for Bedrock with (LLM_AUTH=aws)")
+    return signed_token(credentials.get_frozen_credentials(), _region())
+
+
+def signed_token(credentials: ReadOnlyCredentials, region: str) -> str:
+    """A token for ``region`` that is valid for ``VALID_S`` seconds, and no longer than ``credentials``."""
+    from botocore.auth import SigV4QueryAuth  # type: ignore[import-untyped]
+    from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
+
+    request = AWSRequest("POST", f"https://{HOST}/", headers={"host": HOST}, params={"Action": "CallWithBearerToken"})
+    SigV4QueryAuth(credentials, "bedrock", region, expires=VALID_S).add_auth(request)
+    signed = f"{request.url.removeprefix('https://')}&Version=1"
+    return PREFIX + base64.b64encode(signed.encode()).decode()
+
+
+def _region() -> str:
+    import botocore.session
+
+    region = botocore.session.get_session().get_config_variable("region")
+    if not region:
+        raise LlmDenied("LLM_AUTH=aws needs a region: set AWS_DEFAULT_REGION")
+    return str(region)
