@@ -132,6 +132,8 @@ class Session:
         with suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.wait()
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdout.close()
 
     def invoke(self, event: object) -> Invocation:
         """Invoke the function once; an event of API Gateway's comes from the stage.

@@ -175,7 +175,7 @@ def _given(source: Path, chunks: Mapping[str, Sequence[Chunk]]) -> Iterator[_Sta
     """The supporting sentences that people chose, and those of the answers they wrote, or those with an answer."""
     questions = dict(read_queries(source / "queries.jsonl"))
     qrels = read_qrels(source / "qrels.tsv")
-    for line in (source / "answers.jsonl").open(encoding="utf-8"):
+    for line in (source / "answers.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         document = next(iter(qrels[row["_id"]]))
         about = (chunks[document], questions[row["_id"]], row["_id"])
