@@ -69,7 +69,8 @@ class Front:
             status, answer = self._answer(path, environ, body)
         if bend := self.bends.get(path):
             status, answer = bend(status, answer)
-        kind = "text/event-stream" if isinstance(answer, str) else "application/json"
+        text = "text/html" if path == "/" else "text/event-stream"
+        kind = text if isinstance(answer, str) else "application/json"
         told = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
         length = [] if self.streams else [("Content-Length", str(len(told)))]
         start_response(f"{status} Told", [("Content-Type", kind), *length])
@@ -95,7 +96,7 @@ class Front:
         response = http_response(self._handle(event), request_id="")
         kinds = {value for name, value in response.headers if name.lower() == "content-type"}
         told = response.body.decode()
-        return int(response.status.split()[0]), told if kinds == {"text/event-stream"} else json.loads(told)
+        return int(response.status.split()[0]), json.loads(told) if kinds == {"application/json"} else told
 
     def _own(self, kind: str, usual: int) -> tuple[int, Any]:
         said = self._says[kind]

@@ -54,4 +54,4 @@ def test_the_built_function_passes_every_check(dynamodb: str, capsys: pytest.Cap
             status = main([STACK, "--json"], aws=account, patience=Patience(seconds=0))
     said = json.loads(capsys.readouterr().out)
     assert [each for each in said["checks"] if each["status"] != "ok"] == []
-    assert (status, len(said["checks"])) == (0, 14)
+    assert (status, len(said["checks"])) == (0, 15)

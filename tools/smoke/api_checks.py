@@ -16,6 +16,7 @@ TRIED = 3
 """Sample questions that are asked until one is answered: a model may decline what the index would answer."""
 TOO_LARGE = 70 * 1024
 AT_ONCE = 20
+VISITORS = 50
 MAX_BURST = 1_000
 """Requests that the burst may take at most; a usage plan that allows more is not tried."""
 
@@ -77,6 +78,20 @@ def streams_as_deployed(stack: Stack) -> str:
     return f"event stream, {'in pieces' if on else 'in one piece'}"
 
 
+def opens_the_page(stack: Stack) -> str:
+    """Fifty visitors at once get the page, whole and without a key."""
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        replies = list(threads.map(lambda _: stack.api.once("GET", "/", key=None), range(VISITORS)))
+    if all(reply.told == "404 not_found" for reply in replies):
+        raise Skipped("Web=off")
+    seen = Counter(reply.told for reply in replies)
+    if seen != {"200": VISITORS}:
+        raise Failed(f"{VISITORS} visitors at once got {dict(seen)}")
+    if "<script" not in replies[0].text or " src=" in replies[0].text:
+        raise Failed("the page is not one document")
+    return f"{VISITORS} visitors at once, {len(replies[0].text) // 1024} KB, one document"
+
+
 def knows_no_such_path(stack: Stack) -> str:
     """A path that there is not."""
     return _expect(stack.api.send("GET", "/api/no-such-path"), 404, "not_found", "an unknown path")
@@ -126,6 +141,7 @@ API_CHECKS = (
     Check("403 without key", wants_a_key, "the method's `security` in infra/template.yaml, the stage's deployment"),
     Check("bearer token", takes_a_bearer_token, "the log /aws/lambda/<stack>-authorizer; the API's key source"),
     Check("streaming", streams_as_deployed, "the stage's variable `streaming`, and what is deployed to it"),
+    Check("page", opens_the_page, "MethodSettings of the stage for GET /; the account's limit of requests at once"),
     Check("404", knows_no_such_path, "MISSING_AUTHENTICATION_TOKEN under GatewayResponses in infra/template.yaml"),
     Check("413", refuses_large_bodies, "the function's log (line `request rejected`)"),
     Check("feedback", takes_feedback, "metadata.skipped of an answer (record), the function's rights on the table"),
