@@ -1,4 +1,4 @@
-"""An index as the zip of a layer: the same index gives the same bytes."""
+"""An index as the zip of a layer: the same folder gives the same bytes, the same documents the same key."""
 
 from __future__ import annotations
 
