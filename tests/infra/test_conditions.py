@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.build, pytest.mark.sampled]
 
 CFN_LINT = Path(__file__).resolve().parents[2] / ".venv-sam" / "bin" / "cfn-lint"
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+BEDROCK = {"LlmModel": "openai.gpt-oss-20b-1:0", "LlmSecretName": ""}
 SAMPLES = (
     "index/0123456789ab.zip",
     *("rag/key", "vpc-01234567", "someone@example.org", "100", "arn:aws:sns:eu-central-1:123456789012:ops"),
@@ -30,6 +31,7 @@ type Row = dict[str, str]
 type Pair = tuple[tuple[str, bool], tuple[str, bool]]
 
 IMPOSSIBLE: set[Pair] = {
+    (("AsksBedrock", True), ("HasLlmSecret", True)),
     (("HasAlarms", False), ("WatchesTraffic", True)),
     (("HasSnapStart", True), ("UsesEfs", True)),
     (("InVpc", False), ("UsesEfs", True)),
@@ -69,7 +71,9 @@ def rows(raw: Template) -> list[Row]:
     options = choices(raw)
     draw = random.Random(13)
     drawn = [{name: draw.choice(values) for name, values in options.items()} for _ in range(DRAWN)]
-    whole = [{**row, **(NETWORK if row["VpcId"] else {})} for row in drawn]
+    whole = [
+        {**row, **(NETWORK if row["VpcId"] else {}), **(BEDROCK if row["LlmAuth"] == "aws" else {})} for row in drawn
+    ]
     accepted = [(row, pairs(raw, row)) for row in whole if not Stack(raw, row).refusals()]
 
     left = set[Pair]().union(*(met for _, met in accepted))
