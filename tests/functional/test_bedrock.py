@@ -18,6 +18,7 @@ from functional.harness import IN_SCOPE, Start
 
 from rag.adapters import bedrock_token, secrets
 from rag.config.settings import Settings, load
+from rag.errors import ConfigurationError
 
 REGION, ID, SECRET, SESSION = "eu-central-1", "AKIDEXAMPLE", "wJalrXUtnFEMI", "session-token"
 
@@ -135,3 +136,9 @@ def test_without_credentials_nobody_is_asked_and_it_is_said(start: Start, monkey
 def test_the_endpoint_is_the_region_s_and_an_embedder_gets_no_token() -> None:
     assert bedrock_token.endpoint() == f"https://bedrock-runtime.{REGION}.amazonaws.com/openai/v1"
     assert secrets.embedder_key(load(Settings, {"LLM_AUTH": "aws"}))() == ""
+
+
+@pytest.mark.parametrize("url", ["https://example.org/v1", "https://amazonaws.com.example.org/v1"])
+def test_no_host_but_aws_s_gets_a_token(start: Start, url: str) -> None:
+    with pytest.raises(ConfigurationError, match="sends the role's token to AWS alone"):
+        start(LLM_AUTH="aws", LLM_BASE_URL=url, LLM_MODEL="m")

@@ -186,7 +186,7 @@ class StoreGuard:
         if late:
             with self._lock:
                 self._left.add(outcome)
-                if not self._cold:
+                if not self._cold and limit_s >= self._question_s:  # one that had less tells nothing of the store
                     self._shut_until = self._wall() + COOL_OFF_S
                 self._cold = False
         outcome.add_done_callback(self._learn)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from rag.adapters.bedrock_token import endpoint
 from rag.adapters.model_config import ChatConfig
 from rag.adapters.secrets import llm_key
@@ -9,10 +11,13 @@ from rag.adapters.vendors import chat_model, chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.contract.decider import new_mark
+from rag.errors import ConfigurationError
 from rag.ports.models import ChatModel, Writer
 from rag.profiles.shared.service_knobs import ServiceKnobs
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
+TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")
+"""Ends of the hosts that get a token of the role; the last is for tests."""
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
 
@@ -32,7 +37,8 @@ class Chats:
         return self._add(self._knobs, self._knobs.llm_model) if configured else None
 
     def deciding(self, model: str) -> ChatModel:
-        """``model``, for rewriting, ranking and judging."""
+        """``model``, for rewriting, ranking and judging; with a role's token the one that it may ask."""
+        model = self._knobs.llm_model if self._settings.llm_auth == "aws" else model
         return self._add(self._knobs.model_copy(update=DECIDING), model)
 
     def warm(self) -> None:
@@ -90,6 +96,9 @@ def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> ChatModel:
 
 
 def _base_url(settings: Settings, knobs: ServiceKnobs) -> str:
-    if settings.llm_auth == "aws" and not settings.llm_base_url:
-        return endpoint()
-    return settings.llm_base_url or knobs.llm_base_url
+    if settings.llm_auth == "key":
+        return settings.llm_base_url or knobs.llm_base_url
+    host = urlsplit(settings.llm_base_url).hostname or ""
+    if settings.llm_base_url and not host.endswith(TOKEN_HOSTS):
+        raise ConfigurationError(f"LLM_AUTH=aws sends the role's token to AWS alone: {' or '.join(TOKEN_HOSTS[:2])}")
+    return settings.llm_base_url or endpoint()
