@@ -79,17 +79,17 @@ def streams_as_deployed(stack: Stack) -> str:
 
 
 def opens_the_page(stack: Stack) -> str:
-    """Fifty visitors at once get the page, whole and without a key."""
+    """Fifty visits, twenty of them at a time, get the page, whole and without a key."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         replies = list(threads.map(lambda _: stack.api.once("GET", "/", key=None), range(VISITORS)))
     if all(reply.told == "404 not_found" for reply in replies):
         raise Skipped("Web=off")
     seen = Counter(reply.told for reply in replies)
     if seen != {"200": VISITORS}:
-        raise Failed(f"{VISITORS} visitors at once got {dict(seen)}")
+        raise Failed(f"{VISITORS} visits, {AT_ONCE} at a time, got {dict(seen)}")
     if "<script" not in replies[0].text or " src=" in replies[0].text:
         raise Failed("the page is not one document")
-    return f"{VISITORS} visitors at once, {len(replies[0].text) // 1024} KB, one document"
+    return f"{VISITORS} visits, {AT_ONCE} at a time, {len(replies[0].text) // 1024} KB, one document"
 
 
 def knows_no_such_path(stack: Stack) -> str:
