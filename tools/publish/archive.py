@@ -13,8 +13,6 @@ from knowledge.open.source import CHROMA_FOLDER, read_manifest, verify
 
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip can hold."""
-
-
 KEY_DIGITS = 16
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,14 +48,11 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken, parse_limits
+    from evaluate.floors import broken
     from evaluate.record import as_json as record
     from evaluate.record import read_old
 
-    try:
-        limits = parse_limits(fail_under)
-    except ValueError as exc:
-        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
+    limits = _limits(fail_under)
     questions = _drawn(read_questions(path), limit, seed)
     old = read_old(compare) if compare else None
     service = quiet_service(profile=profile, index=index)
@@ -82,12 +79,9 @@ def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | Non
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken, parse_limits
+    from evaluate.floors import broken
 
-    try:
-        limits = parse_limits(fail_under)
-    except ValueError as exc:
-        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
+    limits = _limits(fail_under)
     questions = read_questions(path)
     report = _report(quiet_service(profile=profile, index=index), questions, seed=0, fresh=False)
     if missed := broken(limits, report.figures):
@@ -160,6 +154,15 @@ def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) 
     if model not in listed["llm"]:
         return None
     return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+
+
+def _limits(fail_under: Sequence[str]) -> Mapping[str, float]:
+    from evaluate.floors import parse_limits
+
+    try:
+        return parse_limits(fail_under)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
 
 
 def _drawn(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) -> list[LabelledQuestion]:
