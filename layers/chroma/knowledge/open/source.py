@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from knowledge.engines.collection import SQLITE_NAME
@@ -111,7 +111,7 @@ def _prepare(folder: Path, scratch_root: Path | None, older: bool, apart: bool) 
         verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
         folders = _folders(manifest.files)
     scratch = _scratch(scratch_root)
-    try:
+    with _closed_on_failure(scratch):
         digest = _copy_database(chroma, scratch.path)
         if manifest is not None and digest != _expected(manifest):
             raise _damaged(_DATABASE, "altered")
@@ -120,12 +120,6 @@ def _prepare(folder: Path, scratch_root: Path | None, older: bool, apart: bool) 
                 _copy_folder(chroma / name, scratch.path / name)
             else:
                 (scratch.path / name).symlink_to(chroma / name, target_is_directory=True)
-    except OSError as exc:
-        scratch.close()
-        raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
-    except IndexUnavailable:
-        scratch.close()
-        raise
     return PreparedIndex(scratch=scratch, chroma=scratch.path, data=data, manifest=manifest, digest=digest)
 
 
@@ -133,18 +127,12 @@ def _copied(source: Path, manifest: Manifest, scratch_root: Path | None) -> Prep
     """All files of our own index in a private folder, verified there."""
     scratch = _scratch(scratch_root)
     data = scratch.path / source.name
-    try:
+    with _closed_on_failure(scratch):
         for name in manifest.files:
             (data / name).parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError, NotADirectoryError):  # said below, with its name
                 shutil.copyfile(source / name, data / name)
         verify(data, manifest.files)
-    except OSError as exc:
-        scratch.close()
-        raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
-    except IndexUnavailable:
-        scratch.close()
-        raise
     return PreparedIndex(
         scratch=scratch, chroma=data / CHROMA_FOLDER, data=data, manifest=manifest, digest=_expected(manifest)
     )
@@ -155,6 +143,19 @@ def _scratch(root: Path | None) -> Scratch:
         return Scratch(root)
     except OSError as exc:
         raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
+
+
+@contextmanager
+def _closed_on_failure(scratch: Scratch) -> Iterator[None]:
+    """Closes ``scratch`` where this block, which fills it, fails."""
+    try:
+        yield
+    except OSError as exc:
+        scratch.close()
+        raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
+    except IndexUnavailable:
+        scratch.close()
+        raise
 
 
 def _copy_database(chroma: Path, scratch: Path) -> str:
