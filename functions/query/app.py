@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from http import HTTPStatus
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -39,9 +40,14 @@ class Route(NamedTuple):
 
     def parameters(self, path: str) -> Mapping[str, str] | None:
         """The parameters in ``path``; None where it is not this route's, whatever the method."""
-        pattern = re.sub("<([^>]+)>", r"(?P<\1>[^/]+)", self.path)
-        found = re.fullmatch(pattern, path.rstrip("/") or "/")
+        found = _pattern(self.path).fullmatch(path.rstrip("/") or "/")
         return found.groupdict() if found else None
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """What an address must be to be a route's ``path``; made once a route."""
+    return re.compile(re.sub("<([^>]+)>", r"(?P<\1>[^/]+)", path))
 
 
 ROUTES = (
