@@ -337,7 +337,7 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path) -> Non
         (tmp_path / str(number) / ".env").write_bytes(line)
     code = (
         "import os, sys; sys.path[:0] = eval(sys.argv[1]); from pathlib import Path\n"
-        "from knowledge.engines.collection import Collection; from pydantic_settings import BaseSettings\n"
+        "from knowledge.engines.embedded.collection import Collection; from pydantic_settings import BaseSettings\n"
         "for folder in ('0', '../1', '../2'):\n"
         "    os.chdir(folder)\n"
         "    Collection.create(Path('c'), 'abc').close()\n"

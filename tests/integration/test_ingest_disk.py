@@ -18,7 +18,7 @@ from faults.tally import tally
 from integration.test_ingest_kill import answers, documents
 
 from knowledge.build.ingest import ingest
-from knowledge.engines.collection import Collection
+from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import KnowledgeError
 from knowledge.open.scratch import Scratch, sweep
 

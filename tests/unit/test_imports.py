@@ -40,7 +40,8 @@ KNOWLEDGE_LAW = (
     {"knowledge.model"},
     {"knowledge.embedding", "knowledge.read"},
     {"knowledge.cut"},
-    {"knowledge.engines", "knowledge.search"},
+    {"knowledge.search"},
+    {"knowledge.engines"},
     {"knowledge.open"},
     {"knowledge.build"},
 )

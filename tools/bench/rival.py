@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.paths import KEPT, ROOT
 from knowledge.cut.embedding_text import embed_text
-from knowledge.engines.collection import Collection
+from knowledge.engines.embedded.collection import Collection
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.source import prepare, read_manifest
 from knowledge.open.texts import TextStore

@@ -40,12 +40,14 @@ def calibrate(
     """
     rows = np.array(numbers, dtype=np.int64)
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
-    late_search = LateInteractionSearch.open(
-        data, Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows), embedder
-    )
     exact = cast(VectorEngine, _Exact(vectors, rows))  # a search without filters asks it for nothing else
-    questions = background()
-    found = [late_search.search(exact, [View(text)], k=1, where=None) for text in questions]
+    sides = Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows)
+    return calibration_of(LateInteractionSearch.local(data, sides, exact, embedder))
+
+
+def calibration_of(late_search: LateInteractionSearch) -> Mapping[str, object]:
+    """The manifest's calibration of an index that is searched so."""
+    found = [late_search.search([View(text)], k=1, where=None) for text in background()]
     observed = [one.evidence.signals for one in found if one.evidence is not None]
     return Calibration.of(observed).record(len(observed))
 

@@ -13,7 +13,7 @@ from knowledge.build.labels import is_whole
 from knowledge.build.plan import RECIPE, Previous, embed_key
 from knowledge.build.reading import KnownReadings, stored_tokens, texts_of
 from knowledge.build.write import Settings
-from knowledge.engines.collection import SQLITE_NAME, Collection
+from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
 from knowledge.model.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage

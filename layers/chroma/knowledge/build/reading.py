@@ -201,10 +201,11 @@ def stored_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projecti
     Raises:
         IndexDamaged: a file is missing, unreadable or of another shape.
     """
-    window = windows.WindowStore(folder, rows=rows, dimensions=dimensions)
-    code = codes.CodeStore(folder, rows=rows, dimensions=dimensions, vocabulary=None)
-    pieces = Ragged(folder, codes.PIECES_NAME, rows=rows, dtype=np.uint16)
-    return code.projection, [
+    window = windows.WindowStore.open(folder, rows=rows, dimensions=dimensions)
+    code = codes.CodeStore.open(folder, rows=rows)
+    projection = Projection.load(folder, dimensions)
+    pieces = Ragged.open(folder, codes.PIECES_NAME, rows=rows, dtype=np.uint16)
+    return projection, [
         ChunkTokens(
             windows=window.vectors.row(row),
             scales=window.scales.row(row),

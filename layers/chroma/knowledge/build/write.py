@@ -25,7 +25,7 @@ from knowledge.build.plan import Plan, content_version
 from knowledge.build.reading import write_tokens
 from knowledge.build.unwritten import telling_unwritten
 from knowledge.cut.embedding_text import embed_text
-from knowledge.engines.collection import SQLITE_NAME, Collection
+from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
 from knowledge.model.manifest import FORMAT, MANIFEST_NAME, FileRecord, Manifest, Provenance, dumps
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from knowledge.engines.collection import SQLITE_NAME
+from knowledge.engines.embedded.collection import SQLITE_NAME
 from knowledge.model.errors import IndexMissing, IndexUnavailable, KnowledgeError
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.open.index import Index

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from knowledge.engines.collection import Collection
+from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.model.manifest import SPACE, Manifest
 from knowledge.model.values import Embedder, TokenEmbedder, View
@@ -73,7 +73,7 @@ def _own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) ->
                     f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
                 )
         sides = Sides.open(prepared.data, manifest, texts.numbers)
-        late_search = _late_search(prepared.data, manifest, sides, embedder)
+        late_search = _late_search(prepared.data, manifest, sides, collection, embedder)
     except IndexDamaged:
         texts.close()
         raise
@@ -92,13 +92,13 @@ def _own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) ->
 
 
 def _late_search(
-    data: Path, manifest: Manifest, sides: Sides | None, embedder: Embedder
+    data: Path, manifest: Manifest, sides: Sides | None, collection: Collection, embedder: Embedder
 ) -> LateInteractionSearch | None:
     """Where the index has token vectors, of the kind that this program makes, and the embedder tells a question's."""
     usable = manifest.tokens is not None and manifest.tokens.get("recipe") == TOKENS_RECIPE
     if not usable or sides is None or not isinstance(embedder, TokenEmbedder):
         return None
-    return LateInteractionSearch.open(data, sides, embedder, Calibration.load(manifest.calibration))
+    return LateInteractionSearch.local(data, sides, collection, embedder, Calibration.load(manifest.calibration))
 
 
 def _foreign(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> Index:

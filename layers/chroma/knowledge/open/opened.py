@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from knowledge.engines.collection import BATCH_RECORDS, Collection, Record
+from knowledge.engines.embedded.collection import BATCH_RECORDS, Collection, Record
 from knowledge.engines.metadata import to_chunk, with_stated_date
 from knowledge.model.claims import Claim, SupportVerdict
 from knowledge.model.errors import IndexMismatch, SearchFailed
@@ -124,7 +124,7 @@ class Index:
         """
         if self._late_search is None:
             raise IndexMismatch("The index has no token vectors for a late search. Run: ragctl ingest PATH")
-        seen = self._late_search.search(self._collection, views, k=k, where=where)
+        seen = self._late_search.search(views, k=k, where=where)
         hits = [
             Hit(
                 chunk=chunk,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from knowledge.engines.collection import SQLITE_NAME
+from knowledge.engines.embedded.collection import SQLITE_NAME
 from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
 from knowledge.model.manifest import FileRecord, Manifest
 from knowledge.open.place import folder_of as folder_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -45,16 +45,28 @@ def save_ragged(folder: Path, name: str, rows: Sequence[NDArray[Any]]) -> None:
 
 
 class Ragged:
-    """Reads what ``save_ragged`` wrote. Safe to use from several threads."""
+    """Rows of different lengths. Safe to use from several threads."""
 
-    def __init__(self, folder: Path, name: str, *, rows: int, dtype: DTypeLike, width: tuple[int, ...] = ()) -> None:
-        """Map the array ``name`` in ``folder``; ``width`` are the further dimensions.
+    def __init__(self, starts: NDArray[np.uint32], values: NDArray[Any]) -> None:
+        """``values`` one after the other; row ``i`` is from ``starts[i]`` to ``starts[i + 1]``."""
+        self._starts = starts
+        self._values = values
+
+    @classmethod
+    def open(cls, folder: Path, name: str, *, rows: int, dtype: DTypeLike, width: tuple[int, ...] = ()) -> Self:
+        """Map what ``save_ragged`` wrote as ``name`` to ``folder``; ``width`` are the further dimensions.
 
         Raises:
             IndexDamaged: it cannot be read, or is of another kind or shape.
         """
-        self._starts = load_array(folder / f"{name}.starts.npy", dtype=np.uint32, shape=(rows + 1,))
-        self._values = load_array(folder / f"{name}.npy", dtype=dtype, shape=(int(self._starts[-1]), *width))
+        starts = load_array(folder / f"{name}.starts.npy", dtype=np.uint32, shape=(rows + 1,))
+        return cls(starts, load_array(folder / f"{name}.npy", dtype=dtype, shape=(int(starts[-1]), *width)))
+
+    @classmethod
+    def of(cls, rows: Sequence[NDArray[Any]], *, dtype: DTypeLike, width: tuple[int, ...] = ()) -> Self:
+        """``rows`` in memory; there may be none."""
+        values = np.concatenate(rows) if rows else np.empty((0, *width), dtype=dtype)
+        return cls(np.cumsum([0, *map(len, rows)], dtype=np.uint32), values)
 
     def row(self, row: int) -> NDArray[Any]:
         """The values of ``row``, a view of the map."""

@@ -40,6 +40,11 @@ class Signal:
     mean: float
     std: float
 
+    @classmethod
+    def of(cls, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> Self:
+        """That of ``rows``; ``scores`` are those of the whole collection."""
+        return cls(scores[rows], float(scores.mean(dtype=np.float64)), float(scores.std(dtype=np.float64)))
+
     @property
     def z(self) -> NDArray[np.float32]:
         """Standard scores: deviations above the collection's mean; 0 for all when no chunk differs from another."""
@@ -120,7 +125,7 @@ class Sides:
         return Candidates(
             numbers=self.numbers[rows],
             dense=Signal(np.clip(vectors @ vector, -1, 1), *self.vectors.statistics(vector)),
-            bm25=Signal(bm25[rows], float(bm25.mean(dtype=np.float64)), float(bm25.std(dtype=np.float64))),
+            bm25=Signal.of(rows, bm25),
             vectors=vectors,
         )
 

@@ -91,21 +91,22 @@ class ProjectedQuestion:
     unit: NDArray[np.float32]
 
 
-class CodeStore:
-    """The codes and units of all chunks, by row. Safe to use from several threads."""
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionCodes:
+    """How an index reads questions: the ``projection`` of its codes, and the ``idf`` of each word piece."""
 
-    def __init__(self, folder: Path, *, rows: int, dimensions: int, vocabulary: int | None) -> None:
-        """Map the store in ``folder``; ``vocabulary`` is how many word pieces there are, None for any number.
+    projection: Projection
+    idf: NDArray[np.float32]
+
+    @classmethod
+    def open(cls, folder: Path, *, dimensions: int, vocabulary: int | None) -> Self:
+        """What is in ``folder``; ``vocabulary`` is how many word pieces there are, None for any number.
 
         Raises:
             IndexDamaged: a file is missing, unreadable or of another shape.
         """
-        self.projection = Projection.load(folder, dimensions)
-        self.idf = load_array(folder / IDF_NAME, dtype=np.float32, shape=(vocabulary,))
-        self.codes = Ragged(folder, CODES_NAME, rows=rows, dtype=np.uint8, width=(BITS // 8,))
-        self.order = Ragged(folder, ORDER_NAME, rows=rows, dtype=np.unsignedinteger)
-        self.units = Ragged(folder, UNITS_NAME, rows=rows, dtype=np.uint16, width=(COLUMNS,))
-        self.titles = load_array(folder / TITLES_NAME, dtype=np.uint16, shape=(rows,))
+        idf = load_array(folder / IDF_NAME, dtype=np.float32, shape=(vocabulary,))
+        return cls(Projection.load(folder, dimensions), idf)
 
     def ask(self, text: str, reading: Reading, unknown: tuple[tuple[int, int], ...] = ()) -> ProjectedQuestion:
         """The question ``text``, read, as it is compared with codes; ``unknown`` as ``EncodedQuestion`` has it."""
@@ -117,6 +118,33 @@ class CodeStore:
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
         unit = projected / np.maximum(lengths, np.finfo(np.float32).tiny)
         return ProjectedQuestion(asked, unit.astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeStore:
+    """The codes of chunks by row, the order of their tokens, their units, and how many tokens are the title's.
+
+    Safe to use from several threads.
+    """
+
+    codes: Ragged
+    order: Ragged
+    units: Ragged
+    titles: NDArray[np.uint16]
+
+    @classmethod
+    def open(cls, folder: Path, *, rows: int) -> Self:
+        """Map the store in ``folder``.
+
+        Raises:
+            IndexDamaged: a file is missing, unreadable or of another shape.
+        """
+        return cls(
+            codes=Ragged.open(folder, CODES_NAME, rows=rows, dtype=np.uint8, width=(BITS // 8,)),
+            order=Ragged.open(folder, ORDER_NAME, rows=rows, dtype=np.unsignedinteger),
+            units=Ragged.open(folder, UNITS_NAME, rows=rows, dtype=np.uint16, width=(COLUMNS,)),
+            titles=load_array(folder / TITLES_NAME, dtype=np.uint16, shape=(rows,)),
+        )
 
     def interact(self, question: ProjectedQuestion, rows: NDArray[np.int64]) -> Interaction:
         """How the question meets each of ``rows``."""

@@ -24,9 +24,11 @@ from knowledge.model.engine import VectorEngine
 from knowledge.model.values import Chunk, Evidence, Match, TokenEmbedder, View, Where
 from knowledge.search.bearing import support
 from knowledge.search.candidates import LEAST_STD, Sides
-from knowledge.search.codes import CodeStore
-from knowledge.search.lexical import LEXICAL_FOLDER
+from knowledge.search.codes import CodeStore, QuestionCodes
+from knowledge.search.lexical import LEXICAL_FOLDER, WordStatistics
+from knowledge.search.local_pool import LocalPassages
 from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
+from knowledge.search.pool import PassageSource, Pool
 from knowledge.search.ranking import DeepCandidates, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import Letters, StatementComparison
@@ -43,9 +45,6 @@ TOKENS_FOLDER = "tokens"
 
 TOKENS_RECIPE = 1
 """Raise it when what is stored of a chunk's tokens changes: every chunk is then read anew."""
-
-POOL = 50
-"""Candidates of each side."""
 
 DEPTH = 20
 """So many of the candidates, the best by ``base``, go into late interaction; more where more are asked for."""
@@ -77,37 +76,51 @@ class LateInteractionSearch:
 
     def __init__(
         self,
-        sides: Sides,
-        codes: CodeStore,
-        windows: WindowStore,
-        words: Words,
+        source: PassageSource,
+        data: Path,
+        lexical: WordStatistics,
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> None:
-        """``calibration`` is the index's own; without one the evidence has no bar."""
-        self._sides = sides
-        self._codes = codes
-        self._windows = windows
-        self._words = words
+        """``data`` is the folder with what the index knows as a whole.
+
+        ``calibration`` is the index's own; without one the evidence has no bar.
+
+        Raises:
+            IndexDamaged: a file cannot be used.
+        """
+        self._source = source
+        self._questions = QuestionCodes.open(
+            data / TOKENS_FOLDER, dimensions=embedder.dimensions, vocabulary=embedder.vocabulary
+        )
+        self._lexical = lexical
+        self._words = Words(data / LEXICAL_FOLDER, lexical, embedder.has)
         self._embedder = embedder
         self._calibration = calibration
         # The best chunks of a subject come again with every question about it; 64 of them hold some 5 MB.
         self._letters = lru_cache(maxsize=LETTERS)(Letters.of)
 
     @classmethod
-    def open(cls, data: Path, sides: Sides, embedder: TokenEmbedder, calibration: Calibration | None = None) -> Self:
-        """The token vectors in the folder ``data``.
+    def local(
+        cls,
+        data: Path,
+        sides: Sides,
+        engine: VectorEngine,
+        embedder: TokenEmbedder,
+        calibration: Calibration | None = None,
+    ) -> Self:
+        """That of an index whose arrays are all in the folder ``data``; ``engine`` finds what is near.
 
         Raises:
             IndexDamaged: a file cannot be used.
         """
-        folder, rows, dimensions = data / TOKENS_FOLDER, len(sides.numbers), embedder.dimensions
-        codes = CodeStore(folder, rows=rows, dimensions=dimensions, vocabulary=embedder.vocabulary)
-        windows = WindowStore(folder, rows=rows, dimensions=dimensions)
-        words = Words(data / LEXICAL_FOLDER, sides.lexical, embedder.has)
-        return cls(sides, codes, windows, words, embedder, calibration)
+        folder, rows = data / TOKENS_FOLDER, len(sides.numbers)
+        codes = CodeStore.open(folder, rows=rows)
+        windows = WindowStore.open(folder, rows=rows, dimensions=embedder.dimensions)
+        source = LocalPassages(sides, codes, windows, engine)
+        return cls(source, data, sides.lexical, embedder, calibration)
 
-    def search(self, engine: VectorEngine, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
+    def search(self, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
         """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
         In a conversation it is read with the turns before it and without: nobody says which questions lean on them. The
@@ -119,30 +132,27 @@ class LateInteractionSearch:
         views = [replace(view, text=question_text(view.text)) for view in views]
         views += self._respelt(views[0])
         asked = self._ask(views)
-        allowed = self._sides.allowed(engine, where)
-        blend = Blend(views, [self._sides.allowed(engine, view.where, within=allowed) for view in views])
-        pool = self._pool(engine, asked, blend)
-        vectors = self._sides.vectors.rows(pool)
-        scores = {text: self._score(one, pool, vectors) for text, one in asked.items()}
+        pool = self._source.pool({text: one.question.asked.vector for text, one in asked.items()}, views, where)
+        blend = Blend(views, pool.admitted)
+        scores = {text: _score(one, pool, text) for text, one in asked.items()}
 
-        base = blend({text: score.base for text, score in scores.items()}, pool)
-        places = np.lexsort((pool, -base))[: max(DEPTH, k)]
-        rows = pool[places]
-        met = {text: self._codes.interact(one.question, rows) for text, one in asked.items()}
+        base = blend({text: score.base for text, score in scores.items()})
+        places = np.lexsort((pool.numbers, -base))[: max(DEPTH, k)]
+        codes, rows = pool.tokens.codes, pool.tokens.rows[places]
+        met = {text: codes.interact(one.question, rows) for text, one in asked.items()}
         late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
-        deep = DeepCandidates(rows=rows, places=places, asked=asked, scores=scores, late=late)
+        deep = DeepCandidates(places=places, asked=asked, scores=scores, late=late)
 
-        attainable = self._sides.lexical.attainable
-        readings = [rank(deep, one, k, self._calibration, attainable) for one in blend.readings()]
+        readings = [rank(deep, one, k, self._calibration, self._lexical.attainable) for one in blend.readings()]
         best = max(readings, key=lambda one: one.known)
         chosen = best.chosen
         return RankedHits(
-            numbers=self._sides.numbers[rows[chosen]],
+            numbers=pool.numbers[places[chosen]],
             scores=best.scores,
             parts=best.parts,
-            vectors=vectors[places[chosen]],
+            vectors=pool.vectors[places[chosen]],
             matches=tuple(
-                self._codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
+                codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
                 for place in chosen.tolist()
             ),
             evidence=self._with_language(best.evidence, views[0].text),
@@ -164,29 +174,31 @@ class LateInteractionSearch:
 
     def view(self, chunk: Chunk, question: str | None) -> ChunkView:
         """``chunk`` as somebody looks at it who asked ``question``, or nothing."""
-        row = int(np.searchsorted(self._sides.numbers, chunk.number))
+        stored = self._source.tokens([chunk.number])
+        codes, row = stored.codes, int(stored.rows[0])
         if question is None:
-            return ChunkView(chunk, units_of(self._codes.units.row(row)))
+            return ChunkView(chunk, units_of(codes.units.row(row)))
         question = question_text(question)
         reading = self._embedder.read(question)
-        asked = self._codes.ask(question, reading)
-        match = self._codes.match(self._codes.interact(asked, np.array([row])).of(0), row)
+        asked = self._questions.ask(question, reading)
+        match = codes.match(codes.interact(asked, stored.rows).of(0), row)
         whole = embed_text(chunk.title, chunk.text)
         before = len(whole) - len(chunk.text)
         held = self._embedder.read(whole)
         own = held.spans[:, 0] >= before
-        idf = self._codes.idf
+        idf = self._questions.idf
         words = met_words(match, idf[reading.pieces], idf[held.pieces[own]], held.spans[own] - before)
         return ChunkView(chunk, scored_units(match, asked.asked.weights), words)
 
     def held(self, texts: Sequence[str], chunks: Sequence[Chunk]) -> StatementComparison:
         """The statements ``texts`` against ``chunks``, at least one."""
-        rows = np.searchsorted(self._sides.numbers, [chunk.number for chunk in chunks]).tolist()
-        placed = list(zip(rows, chunks, strict=True))
-        return StatementComparison(texts, placed, self._codes, self._sides.lexical, self._embedder, self._letters)
+        stored = self._source.tokens([chunk.number for chunk in chunks])
+        return StatementComparison(
+            texts, chunks, stored, self._questions, self._lexical, embedder=self._embedder, letters=self._letters
+        )
 
     def _with_language(self, evidence: Evidence | None, question: str) -> Evidence | None:
-        foreign, language = self._words.foreign(question), self._sides.lexical.language
+        foreign, language = self._words.foreign(question), self._lexical.language
         return replace(evidence, foreign=foreign, language=language) if evidence else None
 
     def _respelt(self, asked: View) -> Iterator[View]:
@@ -199,26 +211,13 @@ class LateInteractionSearch:
         weights: dict[str, float] = {}
         for view in views:
             weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)
-        lexical, unknown = self._sides.lexical, self._words.unknown
-        return {
-            text: EncodedText(
-                self._codes.ask(text, self._embedder.read(text), unknown(text)), lexical.scores(text), weight
-            )
-            for text, weight in weights.items()
-        }
+        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.unknown
+        return {text: EncodedText(ask(text, read(text), unknown(text)), weight) for text, weight in weights.items()}
 
-    def _pool(self, engine: VectorEngine, asked: Mapping[str, EncodedText], blend: Blend) -> NDArray[np.int64]:
-        """The rows, ascending, that any view finds on either side."""
-        found = []
-        for view, admitted in zip(blend.views, blend.admitted, strict=True):
-            one = asked[view.text]
-            found.append(self._sides.pool(engine, one.question.asked.vector, one.bm25, admitted, k=POOL))
-        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
 
-    def _score(self, asked: EncodedText, rows: NDArray[np.int64], vectors: Matrix) -> TextScores:
-        vector = asked.question.asked.vector
-        dense = np.clip(vectors @ vector, -1, 1)
-        window = self._windows.best(rows, vector)
-        bm25 = asked.bm25[rows]
-        z = (bm25 - asked.bm25.mean(dtype=np.float64)) / max(float(asked.bm25.std(dtype=np.float64)), LEAST_STD)
-        return TextScores(dense, window, bm25, (dense + window + BM25_WEIGHT * z).astype(np.float32))
+def _score(asked: EncodedText, pool: Pool, text: str) -> TextScores:
+    vector, bm25 = asked.question.asked.vector, pool.bm25[text]
+    dense = np.clip(pool.vectors @ vector, -1, 1)
+    window = pool.tokens.windows.best(pool.tokens.rows, vector)
+    z = (bm25.values - bm25.mean) / max(bm25.std, LEAST_STD)
+    return TextScores(dense, window, bm25.values, (dense + window + BM25_WEIGHT * z).astype(np.float32))

@@ -14,7 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import Stemmer
@@ -111,6 +111,44 @@ def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) ->
     }
 
 
+class WordStatistics(Protocol):
+    """What is known of the words of an index as a whole. Safe to use from several threads."""
+
+    @property
+    def terms(self) -> Terms:
+        """How texts become terms in this index."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
+        ...
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many different terms the chunks hold."""
+        ...
+
+    def has(self, word: str) -> bool:
+        """Whether some chunk has the stem of ``word``; a stop word counts as one that it has."""
+        ...
+
+    def idf(self, term: str) -> float:
+        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
+        ...
+
+    def attainable(self, text: str) -> float:
+        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
+
+        The score of a term is its idf times a saturated frequency below 1.
+        """
+        ...
+
+    def best_score(self, text: str) -> float:
+        """What the best of all chunks scores for ``text``, or a number that orders texts as that does."""
+        ...
+
+
 class Lexical:
     """The BM25 side of an open index. Safe to use from several threads.
 
@@ -144,11 +182,11 @@ class Lexical:
 
     @property
     def vocabulary_size(self) -> int:
-        """How many different terms the chunks hold."""
+        """See ``WordStatistics``."""
         return len(self._vocabulary)
 
     def has(self, word: str) -> bool:
-        """Whether some chunk has the stem of ``word``; a stop word counts as one that it has."""
+        """See ``WordStatistics``."""
         return all(term in self._vocabulary for term in self.terms(word))
 
     def scores(self, text: str) -> NDArray[np.float32]:
@@ -163,15 +201,16 @@ class Lexical:
                 scores[self._rows[start:end]] += self._scores[start:end]  # a column names a row once
         return scores
 
-    def attainable(self, text: str) -> float:
-        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
+    def best_score(self, text: str) -> float:
+        """The highest of ``scores``."""
+        return float(self.scores(text).max(initial=0))
 
-        The score of a term is its idf times a saturated frequency below 1, so that ``scores`` stay below this.
-        """
+    def attainable(self, text: str) -> float:
+        """See ``WordStatistics``."""
         return sum(map(self.idf, self.terms(text)))
 
     def idf(self, term: str) -> float:
-        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
+        """See ``WordStatistics``."""
         column = self._vocabulary.get(term)
         holders = 0 if column is None else int(self._starts[column + 1] - self._starts[column])
         return math.log1p((len(self) - holders + 0.5) / (holders + 0.5))

@@ -23,12 +23,11 @@ formula)."""
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DeepCandidates:
-    """The candidates that late interaction saw: their ``rows``, and their ``places`` in the pool.
+    """The candidates that late interaction saw: their ``places`` in the pool.
 
-    ``scores`` are those of the whole pool, ``late`` those of ``rows``, by the texts that were ``asked``.
+    ``scores`` are those of the whole pool, ``late`` those of ``places``, by the texts that were ``asked``.
     """
 
-    rows: NDArray[np.int64]
     places: NDArray[np.int64]
     asked: Mapping[str, EncodedText]
     scores: Mapping[str, TextScores]
@@ -37,7 +36,7 @@ class DeepCandidates:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Ranking:
-    """The best candidates, first to last: ``chosen`` of the rows, and their ``scores`` and ``parts``."""
+    """The best candidates, first to last: ``chosen`` of the places, and their ``scores`` and ``parts``."""
 
     chosen: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -55,8 +54,8 @@ def rank(
 ) -> Ranking:
     """The ``k`` best of ``deep`` by the views of ``blend``; ``attainable`` is that of ``knowledge.search.lexical``."""
     total = {text: one.base[deep.places] + LATE_WEIGHT * deep.late[text] for text, one in deep.scores.items()}
-    blended = blend(total, deep.rows)
-    chosen = np.lexsort((deep.rows, -blended))[:k]
+    blended = blend(total, deep.places)
+    chosen = np.lexsort((deep.places, -blended))[:k]
     texts = {view.text for view in blend.views}
     whole = Whole.of({text: one for text, one in deep.asked.items() if text in texts}, deep.scores)
     late, parts = whole.blended(deep.late), whole.parts()

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowledge.model.values import Chunk, TokenEmbedder
-    from knowledge.search.codes import CodeStore
-    from knowledge.search.lexical import Lexical, Terms
+    from knowledge.search.codes import CodeStore, QuestionCodes
+    from knowledge.search.lexical import Terms, WordStatistics
+    from knowledge.search.pool import StoredTokens
 
 WEIGHTS: Mapping[str, float] = {
     "weakest": 4.4,
@@ -139,31 +140,28 @@ class StatementComparison:
     def __init__(
         self,
         texts: Sequence[str],
-        chunks: Sequence[tuple[int, Chunk]],
-        codes: CodeStore,
-        lexical: Lexical,
+        chunks: Sequence[Chunk],
+        stored: StoredTokens,
+        questions: QuestionCodes,
+        lexical: WordStatistics,
+        *,
         embedder: TokenEmbedder,
         letters: Callable[[str, str, Terms], Letters] = Letters.of,
     ) -> None:
-        """``chunks`` are given with their rows in the store, at least one; ``letters`` may know some already."""
+        """``stored`` is what is kept of ``chunks``, at least one; ``letters`` may know some already."""
         joined = "\n".join(texts)
         reading = embedder.read(joined)
         firsts = np.cumsum([0, *(len(text) + 1 for text in texts)])
         cuts = np.searchsorted(reading.spans[:, 0], firsts).tolist()
-        idf = codes.idf[reading.pieces]
+        idf, codes = questions.idf[reading.pieces], stored.codes
         self._statements = [
             _statement(text, slice(*bounds), idf, lexical) for text, bounds in zip(texts, pairwise(cuts), strict=True)
         ]
-        rows = np.array([row for row, _ in chunks], dtype=np.int64)
-        met = codes.interact(codes.ask(joined, reading), rows)
+        met = codes.interact(questions.ask(joined, reading), stored.rows)
+        read = (partial(letters, f"{c.title}\n{c.section}\n", c.text, lexical.terms) for c in chunks)
         self._passages = [
-            Passage(
-                partial(letters, f"{chunk.title}\n{chunk.section}\n", chunk.text, lexical.terms),
-                best,
-                met.of(place)[codes.order.row(row)],
-                _units(codes, row),
-            )
-            for place, (best, (row, chunk)) in enumerate(zip(met.best(), chunks, strict=True))
+            Passage(reads, best, met.of(place)[codes.order.row(row)], _units(codes, row))
+            for place, (best, row, reads) in enumerate(zip(met.best(), stored.rows.tolist(), read, strict=True))
         ]
 
     def signals(self, number: int, places: Sequence[int]) -> dict[str, float]:
@@ -210,7 +208,7 @@ class StatementComparison:
         return start, end
 
 
-def _statement(text: str, tokens: slice, idf: NDArray[np.float32], lexical: Lexical) -> Statement:
+def _statement(text: str, tokens: slice, idf: NDArray[np.float32], lexical: WordStatistics) -> Statement:
     said, own = wording(text, lexical.terms), idf[tokens]
     heavy = np.flatnonzero(own >= np.median(own)) + tokens.start if len(own) else np.zeros(0, dtype=np.int64)
     pairs = {pair: min(map(lexical.idf, pair)) for pair in said.pairs()}

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedText:
-    """One text of the views: as codes are compared with it, its BM25 scores of all rows, and its weight."""
+    """One text of the views: as codes are compared with it, and its weight."""
 
     question: ProjectedQuestion
-    bm25: NDArray[np.float32]
     weight: float
 
 
@@ -38,10 +37,10 @@ class TextScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blend:
-    """The views of a query, each with the rows that it admits (None: all), and how their scores become one."""
+    """The views of a query, each with what it admits of the pool (``Pool.admitted``), and how their scores are one."""
 
     views: Sequence[View]
-    admitted: Sequence[NDArray[np.int64] | None]
+    admitted: Sequence[NDArray[np.bool_] | None]
 
     def readings(self) -> Iterator[Blend]:
         """With all views; without the optional ones; by the respelt one: where there are such."""
@@ -51,12 +50,15 @@ class Blend:
             if 0 < len(places) < len(self.views):
                 yield Blend([self.views[place] for place in places], [self.admitted[place] for place in places])
 
-    def __call__(self, scores: Mapping[str, NDArray[np.float32]], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The blended scores of ``rows``; ``scores`` are theirs by the views' texts."""
+    def __call__(
+        self, scores: Mapping[str, NDArray[np.float32]], places: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float32]:
+        """The blended scores of ``places`` of the pool, None: of all; ``scores`` are theirs by the views' texts."""
         total = sum(view.weight for view in self.views)
-        blended = np.zeros(len(rows), dtype=np.float32)
+        blended = np.zeros(len(scores[self.views[0].text]), dtype=np.float32)
         for view, admitted in zip(self.views, self.admitted, strict=True):
-            blended += np.float32(view.weight / total) * _leaning(scores[view.text], rows, admitted)
+            some = admitted[places] if admitted is not None and places is not None else admitted
+            blended += np.float32(view.weight / total) * _leaning(scores[view.text], some)
         return blended
 
 
@@ -118,10 +120,8 @@ class Whole:
         )
 
 
-def _leaning(
-    scores: NDArray[np.float32], rows: NDArray[np.int64], admitted: NDArray[np.int64] | None
-) -> NDArray[np.float32]:
-    """``scores`` of ``rows``, the lowest of them for those that are not ``admitted``."""
+def _leaning(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    """``scores``, the lowest of them for what is not ``admitted``."""
     if admitted is None or not len(scores):
         return scores
-    return np.where(np.isin(rows, admitted, assume_unique=True), scores, scores.min())
+    return np.where(admitted, scores, scores.min())

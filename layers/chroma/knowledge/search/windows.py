@@ -6,8 +6,9 @@ byte a dimension: a cosine is off by .01 or less, most often.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -45,17 +46,24 @@ def pack(vectors: Matrix) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     return (steps[:, :half] << 4 | steps[:, half:]).astype(np.uint8), scales.astype(np.float32)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class WindowStore:
-    """The windows of all chunks, by row. Safe to use from several threads."""
+    """The windows of chunks, by row: packed ``vectors`` and their ``scales``. Safe to use from several threads."""
 
-    def __init__(self, folder: Path, *, rows: int, dimensions: int) -> None:
+    vectors: Ragged
+    scales: Ragged
+
+    @classmethod
+    def open(cls, folder: Path, *, rows: int, dimensions: int) -> Self:
         """Map the store in ``folder``.
 
         Raises:
             IndexDamaged: a file is missing, unreadable or of another shape.
         """
-        self.vectors = Ragged(folder, WINDOWS_NAME, rows=rows, dtype=np.uint8, width=(dimensions // 2,))
-        self.scales = Ragged(folder, SCALES_NAME, rows=rows, dtype=np.float32)
+        return cls(
+            vectors=Ragged.open(folder, WINDOWS_NAME, rows=rows, dtype=np.uint8, width=(dimensions // 2,)),
+            scales=Ragged.open(folder, SCALES_NAME, rows=rows, dtype=np.float32),
+        )
 
     def best(self, rows: NDArray[np.int64], vector: Vector) -> NDArray[np.float32]:
         """The highest cosine of the unit vector ``vector`` with a window of each of ``rows``, shape (len(rows),)."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from knowledge.model.errors import IndexDamaged
 
 if TYPE_CHECKING:
-    from knowledge.search.lexical import Lexical
+    from knowledge.search.lexical import WordStatistics
 
 WORDS_NAME = "words.txt"
 
@@ -63,7 +63,7 @@ def write_words(folder: Path, texts: Iterable[str]) -> None:
 class Words:
     """The words of an open index. Safe to use from several threads."""
 
-    def __init__(self, folder: Path, lexical: Lexical, is_piece: Callable[[str], bool]) -> None:
+    def __init__(self, folder: Path, lexical: WordStatistics, is_piece: Callable[[str], bool]) -> None:
         """Those in ``folder``, none where the index is from before there was the file: it is then silent on all words.
 
         ``is_piece`` says whether the embedding model has a word whole: such a one is not misspelt. Of 844 questions of
@@ -106,7 +106,7 @@ class Words:
         for (start, end), word in () if self.foreign(text) else reversed(list(words_of(text))):
             if not self._has(word) and (alike := self._nearly(word)):
                 texts = {near: f"{text[:start]}{near}{text[end:]}" for near in alike}
-                text = texts[max(alike, key=lambda near: alike[near] * float(self._lexical.scores(texts[near]).max()))]
+                text = texts[max(alike, key=lambda near: alike[near] * self._lexical.best_score(texts[near]))]
         return text
 
     def _has(self, word: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from knowledge.build.reading import ChunkTokens, write_tokens
 from knowledge.model.values import Reading
-from knowledge.search.codes import BITS, CodeStore, Projection, inverse_frequencies
+from knowledge.search.codes import BITS, CodeStore, Projection, QuestionCodes, inverse_frequencies
 
 DIMENSIONS = 128
 RANDOM = np.random.default_rng(1)
@@ -66,9 +66,9 @@ def test_a_projection_is_the_same_whatever_axes_span_its_space() -> None:
 def test_the_score_is_the_idf_weighted_mean_of_each_piece_s_best_cosine(projection: Projection, tmp_path: Path) -> None:
     chunks = [chunk(projection, [1, 2, 3], [0, 1, 2, 1]), chunk(projection, [], []), chunk(projection, [3], [0])]
     write_tokens(tmp_path / "tokens", chunks, projection, vocabulary=10)
-    store = CodeStore(tmp_path / "tokens", rows=3, dimensions=DIMENSIONS, vocabulary=10)
+    store = CodeStore.open(tmp_path / "tokens", rows=3)
     asked = reading([3, 9])
-    question = store.ask("two words", asked)
+    question = QuestionCodes.open(tmp_path / "tokens", dimensions=DIMENSIONS, vocabulary=10).ask("two words", asked)
 
     idf = inverse_frequencies(np.array([1, 2, 3, 3], dtype=np.uint16), 3, 10)
     assert question.asked.weights == pytest.approx(idf[[3, 9]] / idf[[3, 9]].sum())
@@ -86,8 +86,9 @@ def test_the_score_is_the_idf_weighted_mean_of_each_piece_s_best_cosine(projecti
 def test_a_match_has_the_tokens_in_the_order_of_the_text(projection: Projection, tmp_path: Path) -> None:
     only = chunk(projection, [4, 7], [1, 0, 1])
     write_tokens(tmp_path / "tokens", [only], projection, vocabulary=10)
-    store = CodeStore(tmp_path / "tokens", rows=1, dimensions=DIMENSIONS, vocabulary=10)
-    met = store.interact(store.ask("q", reading([4])), np.array([0]))
+    store = CodeStore.open(tmp_path / "tokens", rows=1)
+    questions = QuestionCodes.open(tmp_path / "tokens", dimensions=DIMENSIONS, vocabulary=10)
+    met = store.interact(questions.ask("q", reading([4])), np.array([0]))
     match = store.match(met.of(0), 0)
     assert match.similarities.shape == (1, 3)
     assert match.similarities[0, 0] == match.similarities[0, 2] != match.similarities[0, 1]
@@ -96,6 +97,7 @@ def test_a_match_has_the_tokens_in_the_order_of_the_text(projection: Projection,
 
 def test_a_question_without_a_word_meets_nothing(projection: Projection, tmp_path: Path) -> None:
     write_tokens(tmp_path / "tokens", [chunk(projection, [1], [0])], projection, vocabulary=10)
-    store = CodeStore(tmp_path / "tokens", rows=1, dimensions=DIMENSIONS, vocabulary=10)
-    met = store.interact(store.ask("?!", reading([])), np.array([0]))
+    store = CodeStore.open(tmp_path / "tokens", rows=1)
+    questions = QuestionCodes.open(tmp_path / "tokens", dimensions=DIMENSIONS, vocabulary=10)
+    met = store.interact(questions.ask("?!", reading([])), np.array([0]))
     assert met.best().shape == (1, 0)

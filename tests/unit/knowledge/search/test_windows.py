@@ -25,7 +25,7 @@ def test_the_best_window_of_each_chunk_counts(tmp_path: Path) -> None:
     stored = [pack(row) for row in rows]
     save_ragged(tmp_path, WINDOWS_NAME, [values for values, _ in stored])
     save_ragged(tmp_path, SCALES_NAME, [scales for _, scales in stored])
-    store = WindowStore(tmp_path, rows=3, dimensions=384)
+    store = WindowStore.open(tmp_path, rows=3, dimensions=384)
     question = rows[1][1]
     best = store.best(np.array([1, 0, 2]), question)
     assert best == pytest.approx([1, (rows[0] @ question).max(), (rows[2] @ question).max()], abs=0.03)
@@ -34,7 +34,7 @@ def test_the_best_window_of_each_chunk_counts(tmp_path: Path) -> None:
 
 def test_rows_of_any_length_come_back_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     save_ragged(tmp_path, "things", [np.arange(n) + 10 * n for n in (3, 0, 2)])
-    things = Ragged(tmp_path, "things", rows=3, dtype=np.int64)
+    things = Ragged.open(tmp_path, "things", rows=3, dtype=np.int64)
     values, starts = things.gather(np.array([2, 1, 0]))
     assert values.tolist() == [20, 21, 30, 31, 32]
     assert starts.tolist() == [0, 2, 2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from knowledge.engines.client import open_client
+from knowledge.engines.embedded.client import open_client
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import IndexDamaged, IndexMismatch, KnowledgeError, SearchFailed
 from knowledge.model.manifest import SPACE

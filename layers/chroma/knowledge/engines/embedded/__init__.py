@@ -1,0 +1,1 @@
+"""Chroma in this process: one collection in a folder."""
