@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from knowledge.model.engine import VectorEngine
-from knowledge.model.values import TokenEmbedder, View
+from knowledge.model.values import Evidence, TokenEmbedder, View
 from knowledge.search.candidates import Sides, best_rows
 from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
@@ -42,13 +42,14 @@ def calibrate(
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
     exact = cast(VectorEngine, _Exact(vectors, rows))  # a search without filters asks it for nothing else
     sides = Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows)
-    return calibration_of(LateInteractionSearch.local(data, sides, exact, embedder))
+    late_search = LateInteractionSearch.local(data, sides, exact, embedder)
+    return calibration_of(lambda text: late_search.search([View(text)], k=1, where=None).evidence)
 
 
-def calibration_of(late_search: LateInteractionSearch) -> Mapping[str, object]:
-    """The manifest's calibration of an index that is searched so."""
-    found = [late_search.search([View(text)], k=1, where=None) for text in background()]
-    observed = [one.evidence.signals for one in found if one.evidence is not None]
+def calibration_of(look: Callable[[str], Evidence | None]) -> Mapping[str, object]:
+    """The manifest's calibration of an index that knows so much of a text."""
+    found = map(look, background())
+    observed = [evidence.signals for evidence in found if evidence is not None]
     return Calibration.of(observed).record(len(observed))
 
 

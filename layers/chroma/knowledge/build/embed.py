@@ -56,7 +56,7 @@ def embed_chunks(
         return planned, _embed(planned.chunks, previous, embedder, on_progress)
     known, fresh = previous.known, 0
     while True:
-        texts = texts_of(planned.chunks)
+        texts = texts_of(planned.chunks, previous.shared_titles)
         keys = [text.digest() for text in texts]
         read = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
         fresh += read.fresh

@@ -44,7 +44,8 @@ class Previous:
 
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
     ``embed_key``, ``known`` what was read of one. ``next_number`` is the first number that no chunk ever had.
-    ``sources`` and ``chunks`` are those of each doc_id.
+    ``sources`` and ``chunks`` are those of each doc_id. ``shared_titles`` are titles of several documents, where these
+    are not all read at once.
     """
 
     next_number: int = 1
@@ -53,6 +54,7 @@ class Previous:
     known: KnownReadings = field(default_factory=KnownReadings)
     sources: Mapping[str, Source] = field(default_factory=dict)
     chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    shared_titles: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

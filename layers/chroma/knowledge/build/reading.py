@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,10 +23,9 @@ from knowledge.model.errors import KnowledgeError, unexpected
 from knowledge.search import codes, windows
 from knowledge.search.arrays import Ragged, save_array, save_ragged
 from knowledge.search.codes import Projection
+from knowledge.search.tokens import ChunkTokens as ChunkTokens
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from knowledge.model.values import Chunk, Reading, TokenEmbedder, Vector
 
 FIT_CHUNKS = 512
@@ -51,43 +50,34 @@ class Text:
         return hashlib.sha256(json.dumps([self.title, self.text, self.markdown, self.alone]).encode()).digest()
 
 
-def texts_of(chunks: Sequence[Chunk]) -> list[Text]:
-    """What is read of ``chunks``, in their order."""
+def texts_of(chunks: Sequence[Chunk], shared_titles: Collection[str] = ()) -> list[Text]:
+    """What is read of ``chunks``, in their order; ``shared_titles`` are those that chunks of others have too."""
     titles = Counter(chunk.title for chunk in chunks)
     return [
-        Text(title=chunk.title, text=chunk.text, markdown=is_markdown(chunk.path), alone=titles[chunk.title] == 1)
+        Text(
+            title=chunk.title,
+            text=chunk.text,
+            markdown=is_markdown(chunk.path),
+            alone=titles[chunk.title] == 1 and chunk.title not in shared_titles,
+        )
         for chunk in chunks
     ]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ChunkTokens:
-    """What is kept of one chunk's tokens.
-
-    ``windows`` packed, shape (w, dimensions / 2), with ``scales``, shape (w,). ``pieces`` are its c different word
-    pieces, uint16, ``codes`` theirs, shape (c, BITS / 8). ``order`` gives each token's place among them; the first
-    ``title_tokens`` are the title's. ``units``: see ``knowledge.cut.quote_spans``.
-    """
-
-    windows: NDArray[np.uint8]
-    scales: NDArray[np.float32]
-    pieces: NDArray[np.uint16]
-    codes: NDArray[np.uint8]
-    order: NDArray[np.uint16]
-    title_tokens: int
-    units: NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KnownReadings:
     """What an index before has of chunks, by the digest of their ``Text``, and the projection of its codes.
 
-    ``fitted_on`` is how many chunks that was fitted for.
+    ``fitted_on`` is how many chunks that was fitted for; None: for more than are read now, so that it stays.
     """
 
     projection: Projection | None = None
-    fitted_on: int = 0
+    fitted_on: int | None = 0
     chunks: Mapping[bytes, tuple[Vector, ChunkTokens]] = field(default_factory=dict)
+
+    def fits(self, chunks: int) -> bool:
+        """Whether the projection is kept for an index of so many ``chunks``."""
+        return self.projection is not None and (self.fitted_on is None or still_fits(self.fitted_on, chunks))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -112,10 +102,10 @@ def read_chunks(
     on_progress: Callable[[int, int], None] | None,
 ) -> ChunkReadings:
     """Read those of ``texts`` (by digest) that ``known`` lacks, and all of them where the projection is fitted anew."""
-    keep = known.projection is not None and _still_fits(known.fitted_on, len(texts))
+    keep = known.fits(len(texts))
     done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
     pending = [key for key in texts if key not in done]
-    projection, fitted_on = known.projection, known.fitted_on
+    projection, fitted_on = known.projection, known.fitted_on or len(texts)
     sample: dict[bytes, Reading] = {}
     failed: dict[bytes, str] = {}
 
@@ -131,7 +121,7 @@ def read_chunks(
                 _sort(key, read, sample, failed)
             if not sample:
                 return ChunkReadings(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
-            projection = Projection.fit(np.concatenate([read.tokens for read in sample.values()]))
+            projection = fit(sample.values())
             fitted_on = len(texts)
         fitted = projection
 
@@ -179,6 +169,11 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
+def fit(sample: Collection[Reading]) -> Projection:
+    """The projection for chunks like these, at least one."""
+    return Projection.fit(np.concatenate([read.tokens for read in sample]))
+
+
 def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projection, *, vocabulary: int) -> None:
     """Write the tokens of all ``chunks``, in the order of the index, to the new ``folder``."""
     folder.mkdir()
@@ -219,7 +214,8 @@ def stored_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projecti
     ]
 
 
-def _still_fits(fitted_on: int, chunks: int) -> bool:
+def still_fits(fitted_on: int, chunks: int) -> bool:
+    """Whether a projection that was fitted for so many chunks is kept for ``chunks``."""
     return fitted_on <= REFIT_FACTOR * chunks and chunks <= REFIT_FACTOR * fitted_on
 
 

@@ -17,10 +17,10 @@ from knowledge.search.signals import Calibration
 
 if TYPE_CHECKING:
     from knowledge.model.manifest import Manifest
-    from knowledge.open.opened import Index
+    from knowledge.open.anywhere import AnyIndex
 
 
-def background_scores(index: Index) -> list[float]:
+def background_scores(index: AnyIndex) -> list[float]:
     """The joined score of each background question in ``index`` now.
 
     Raises:

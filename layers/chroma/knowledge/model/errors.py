@@ -4,7 +4,8 @@ KnowledgeError
 ├── IndexUnavailable      there is no usable index
 │   ├── IndexMissing        index_not_ready   nothing is there
 │   ├── IndexDamaged        index_not_ready   a file is missing, truncated or altered
-│   └── IndexMismatch       index_mismatch    another embedding model, space or format than this program's
+│   ├── IndexMismatch       index_mismatch    another embedding model, space or format than this program's
+│   └── IndexUnreachable    index_unavailable Chroma's server does not answer, or not now
 ├── IndexLocked           index_locked      another process is writing this index
 ├── IndexNotWritten       index_not_written the disk is full, or a file could not be written
 ├── SearchFailed          pipeline_error    a query on an open index failed
@@ -52,6 +53,14 @@ class IndexMismatch(IndexUnavailable):
     """The index was made with another model, space or format than this program uses."""
 
     code = "index_mismatch"
+
+
+class IndexUnreachable(IndexUnavailable):
+    """Chroma's server, which holds the index, does not answer, or refuses to."""
+
+    code = "index_unavailable"
+    retry_after = 2.0
+    """Seconds after which to ask again."""
 
 
 class IndexLocked(KnowledgeError):

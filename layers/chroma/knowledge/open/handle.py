@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from knowledge.engines.embedded.collection import SQLITE_NAME
+from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexMissing, IndexUnavailable, KnowledgeError
 from knowledge.model.manifest import MANIFEST_NAME
-from knowledge.open.index import Index
+from knowledge.open.anywhere import AnyIndex
 from knowledge.open.source import folder_of
 
+LOOK_S = 30.0
+"""How old what is known of a server's current version may be."""
 RETRY_AFTER_S = 2.0
 """An index that failed to open is tried again no sooner: opening one means reading all of it."""
 
@@ -28,7 +32,7 @@ class IndexHandle:
 
     def __init__(
         self,
-        open: Callable[[], Index],
+        open: Callable[[], AnyIndex],
         *,
         changed: Callable[[], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -55,7 +59,7 @@ class IndexHandle:
         """Why the latest attempt to open failed; None once one succeeded."""
 
     @contextmanager
-    def lease(self) -> Iterator[Index]:
+    def lease(self) -> Iterator[AnyIndex]:
         """The current index, kept open for the ``with`` block.
 
         Raises:
@@ -67,7 +71,7 @@ class IndexHandle:
         finally:
             self._give_back(slot)
 
-    def current(self) -> Index:
+    def current(self) -> AnyIndex:
         """The current index, which a swap may close at any time: search under ``lease()``.
 
         Raises:
@@ -76,7 +80,12 @@ class IndexHandle:
         with self.lease() as index:
             return index
 
-    def swap(self, index: Index) -> None:
+    def rest(self) -> None:
+        """Close the connections of the index that is open, if one is; it opens new ones when it is asked."""
+        with suppress(IndexUnavailable):
+            self.current().rest()
+
+    def swap(self, index: AnyIndex) -> None:
         """Put ``index`` in place. The one before is closed once no request uses it."""
         self._put(_Slot(index))
         self.last_error = None
@@ -149,17 +158,44 @@ class IndexHandle:
 class _Slot:
     """One index and how many requests are using it."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: AnyIndex) -> None:
         self.index = index
         self.leases = 0
         self.retired = False
 
 
-def watch(uri: str | Path) -> tuple[int, int, int] | None:
-    """What changes when the index at ``uri`` is replaced: its manifest's (or database's) inode, mtime in ns and size.
+def watch(uri: str | Path, version: Callable[[], str] = str) -> Callable[[], object]:
+    """A look at what changes when the index at ``uri`` is replaced, cheap enough for each request.
 
-    None while there is nothing, or nothing that this program can open.
+    Of a folder its manifest's (or database's) inode, mtime in ns and size; None while there is nothing, or nothing that
+    this program can open. On a server what ``version`` gives, asked for every ``LOOK_S``; the last one where it cannot
+    be asked.
     """
+    return Polled(version) if is_server(uri) else lambda: _stat(uri)
+
+
+class Polled:
+    """The version that is current on a server, at most ``LOOK_S`` old. Safe to call from several threads."""
+
+    def __init__(self, version: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._version = version
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known, self._until = "", -math.inf
+
+    def __call__(self) -> str:
+        """The version, "" where there is none or nobody knows."""
+        if self._clock() >= self._until and self._lock.acquire(blocking=False):  # one asks, the others go on
+            try:
+                with suppress(IndexUnavailable):
+                    self._known = self._version()
+                self._until = self._clock() + LOOK_S
+            finally:
+                self._lock.release()
+        return self._known
+
+
+def _stat(uri: str | Path) -> tuple[int, int, int] | None:
     for name in (MANIFEST_NAME, SQLITE_NAME):
         try:
             stat = (folder_of(uri) / name).stat()

@@ -9,8 +9,9 @@ import numpy as np
 
 from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
-from knowledge.model.manifest import SPACE, Manifest
+from knowledge.model.manifest import Manifest
 from knowledge.model.values import Embedder, TokenEmbedder, View
+from knowledge.open.compatible import check_manifest
 from knowledge.open.foreign import check, late_sides, survey
 from knowledge.open.opened import Index as Index
 from knowledge.open.source import PreparedIndex, folder_of, prepare
@@ -46,7 +47,7 @@ def open_index(
     closers: list[Callable[[], None]] = [prepared.close]
     try:
         if prepared.manifest is not None:
-            _check_manifest(prepared.manifest, embedder, collection)
+            check_manifest(prepared.manifest, embedder, collection)
         opened = Collection.open(prepared.chroma, collection)
         closers.append(opened.close)
         index = _own(prepared, opened, embedder) if prepared.manifest else _foreign(prepared, opened, embedder)
@@ -114,19 +115,6 @@ def _foreign(prepared: PreparedIndex, collection: Collection, embedder: Embedder
         documents=found.documents,
         fields=found.fields,
     )
-
-
-def _check_manifest(manifest: Manifest, embedder: Embedder, collection: str) -> None:
-    for what, theirs, ours in (
-        ("embedding model", manifest.model, embedder.model),
-        ("dimensions", manifest.dimensions, embedder.dimensions),
-        ("space", manifest.space, SPACE),
-        ("collection", manifest.collection, collection),
-    ):
-        if theirs != ours:
-            raise IndexMismatch(
-                f"The index was made with {what} {theirs!r}, this program uses {ours!r}. Run: ragctl ingest PATH"
-            )
 
 
 def _warm(index: Index) -> None:

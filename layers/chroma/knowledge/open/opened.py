@@ -11,6 +11,7 @@ from knowledge.engines.metadata import to_chunk, with_stated_date
 from knowledge.model.claims import Claim, SupportVerdict
 from knowledge.model.errors import IndexMismatch, SearchFailed
 from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
+from knowledge.open.results import hits_of
 from knowledge.open.source import PreparedIndex
 from knowledge.open.texts import TextStore
 from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
@@ -125,18 +126,7 @@ class Index:
         if self._late_search is None:
             raise IndexMismatch("The index has no token vectors for a late search. Run: ragctl ingest PATH")
         seen = self._late_search.search(views, k=k, where=where)
-        hits = [
-            Hit(
-                chunk=chunk,
-                score=float(seen.scores[place]),
-                distance=1 - float(seen.scores[place]),
-                parts={name: float(values[place]) for name, values in seen.parts.items()},
-                vector=seen.vectors[place],
-                match=seen.matches[place],
-            )
-            for place, chunk in enumerate(self.fetch(seen.numbers.tolist()))
-        ]
-        return SearchResult(tuple(hits), seen.evidence, seen.trail)
+        return hits_of(seen, self.fetch(seen.numbers.tolist()))
 
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has: what ``support`` takes for a claim grows with them.
@@ -198,6 +188,12 @@ class Index:
         numbers = self.numbers
         for start in range(0, len(numbers), BATCH_RECORDS):
             yield from self.fetch(numbers[start : start + BATCH_RECORDS])
+
+    def check(self) -> None:
+        """Nothing: what is open here stays so."""
+
+    def rest(self) -> None:
+        """Nothing: it has no connections."""
 
     def close(self) -> None:
         """Give back files, threads, memory and the private folder. Closing twice is allowed."""

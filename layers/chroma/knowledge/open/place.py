@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
 from knowledge.model.manifest import MANIFEST_NAME, UNKNOWN, Manifest, Provenance, loads
 
@@ -15,6 +16,8 @@ def folder_of(uri: str | Path) -> Path:
     Raises:
         IndexMissing: it is a URI of another kind.
     """
+    if is_server(uri):
+        raise IndexMissing(f"This needs an index in a folder, and {uri} is on Chroma's server")
     if isinstance(uri, Path) or "://" not in uri:
         return Path(uri)
     parts = urlsplit(uri)

@@ -8,8 +8,9 @@ before have float16 and no scales.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -40,7 +41,34 @@ def write_vectors(folder: Path, vectors: Matrix) -> None:
     scales = np.abs(vectors).max(axis=1) / STEPS
     save_array(folder / VECTORS_NAME, np.rint(vectors / scales[:, np.newaxis]).astype(np.int8))
     save_array(folder / SCALES_NAME, scales.astype(np.float32))
-    save_array(folder / MOMENTS_NAME, np.vstack([mean, covariance / len(vectors)]).astype(np.float32))
+    save_moments(folder, mean, covariance / len(vectors))
+
+
+def save_moments(folder: Path, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None:
+    """Write what ``Moments`` reads to ``folder``."""
+    save_array(folder / MOMENTS_NAME, np.vstack([mean, covariance]).astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """The ``mean`` of all vectors, shape (dimensions,), and their ``covariance``, shape (dimensions, dimensions)."""
+
+    mean: Vector
+    covariance: NDArray[np.float32]
+
+    @classmethod
+    def load(cls, folder: Path, dimensions: int) -> Self:
+        """Those in ``folder``; IndexDamaged where they cannot be read."""
+        stored = load_array(folder / MOMENTS_NAME, dtype=np.float32, shape=(1 + dimensions, dimensions))
+        return cls(stored[0], stored[1:])
+
+    def statistics(self, vector: Vector) -> tuple[float, float]:
+        """Mean and standard deviation of the cosines of ``vector`` with all rows, without computing these.
+
+        For rows x with mean m and covariance C: mean(q.x) = q.m and var(q.x) = q.C.q.
+        """
+        variance = float(vector @ self.covariance @ vector)
+        return float(self.mean @ vector), max(0.0, variance) ** 0.5
 
 
 class VectorStore:
@@ -58,7 +86,7 @@ class VectorStore:
         self._vectors = load_array(folder / VECTORS_NAME, dtype=kind, shape=(rows, dimensions))
         scales = load_array(folder / SCALES_NAME, dtype=np.float32, shape=(rows,)) if scaled else np.ones(rows)
         self._scales = scales.astype(np.float32)
-        self._moments = load_array(folder / MOMENTS_NAME, dtype=np.float32, shape=(1 + dimensions, dimensions))
+        self._moments = Moments.load(folder, dimensions)
 
     def rows(self, rows: NDArray[np.int64]) -> Matrix:
         """The vectors of ``rows``: shape (len(rows), dimensions), float32, of unit length but for rounding."""
@@ -74,9 +102,5 @@ class VectorStore:
         return np.clip(cosines, -1, 1, out=cosines)
 
     def statistics(self, vector: Vector) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines of ``vector`` with all rows, without computing these.
-
-        For rows x with mean m and covariance C: mean(q.x) = q.m and var(q.x) = q.C.q.
-        """
-        variance = float(vector @ self._moments[1:] @ vector)
-        return float(self._moments[0] @ vector), max(0.0, variance) ** 0.5
+        """See ``Moments.statistics``."""
+        return self._moments.statistics(vector)

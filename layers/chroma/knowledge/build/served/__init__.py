@@ -1,0 +1,1 @@
+"""Documents into an index on Chroma's server."""

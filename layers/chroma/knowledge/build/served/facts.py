@@ -1,0 +1,107 @@
+"""What is known of an index on a server as a whole, made once all its chunks are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.build.calibrate import calibration_of
+from knowledge.cut.embedding_text import embed_text
+from knowledge.engines.metadata import to_metadata
+from knowledge.engines.server.database import RESULTS, Database
+from knowledge.engines.server.facts import save_facts
+from knowledge.engines.server.words import TABLE_CHUNKS
+from knowledge.model.manifest import MANIFEST_NAME, FileRecord, Manifest, dumps
+from knowledge.model.values import TokenEmbedder, View
+from knowledge.open.served import ServedIndex
+from knowledge.open.source import file_digest
+from knowledge.search.arrays import save_array
+from knowledge.search.codes import BITS
+from knowledge.search.columns import COLUMNS_FOLDER, write_columns
+from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
+from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, write_lexical
+from knowledge.search.term_counts import SAMPLE, write_term_counts
+
+if TYPE_CHECKING:
+    from knowledge.build.served.totals import Totals
+    from knowledge.model.values import Embedder, Scalar
+    from knowledge.open.scratch import Scratch
+    from knowledge.search.codes import Projection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedProjection:
+    """The projection of an index's codes, and how many chunks it was fitted for."""
+
+    projection: Projection
+    fitted_on: int
+
+
+def write_facts(
+    database: Database,
+    bare: Manifest,
+    totals: Totals,
+    fitted: FittedProjection | None,
+    embedder: Embedder,
+    *,
+    scratch: Scratch,
+    table_chunks: int = TABLE_CHUNKS,
+) -> Manifest:
+    """Make the facts of the chunks that are written, save them beside these, and give the manifest.
+
+    ``bare`` is the manifest without what is made here; ``table_chunks`` is up to how many chunks BM25 is a table.
+    """
+    folder, name = scratch.path / "facts", database.chunks(bare.version)
+    (folder / TOKENS_FOLDER).mkdir(parents=True)
+    totals.save(folder)
+    totals.write_facts(folder)
+    numbers = totals.ascending
+    if len(numbers) <= table_chunks:
+        lexical = _table(database, name, folder, numbers.tolist())
+    else:
+        lexical = write_term_counts(folder / LEXICAL_FOLDER, _sample(database, name, numbers), _texts(database, name))
+        save_array(folder / LEXICAL_FOLDER / NUMBERS_NAME, numbers)
+    tokens = None
+    if fitted is not None:
+        fitted.projection.save(folder / TOKENS_FOLDER)
+        tokens = {"recipe": TOKENS_RECIPE, "bits": BITS, "fitted_on": fitted.fitted_on}
+    files = {
+        path.relative_to(folder).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    manifest = replace(bare, files=files, lexical=lexical, tokens=tokens)
+    if tokens is not None and isinstance(embedder, TokenEmbedder):
+        index = ServedIndex(database, bare.version, manifest, folder, embedder, scratch)
+        look = calibration_of(lambda text: index.search([View(text)], k=1).evidence)
+        manifest = replace(manifest, calibration=look)
+    (folder / MANIFEST_NAME).write_text(dumps(manifest), encoding="utf-8")
+    save_facts(database, bare.version, folder, model=bare.model, dimensions=bare.dimensions)
+    return manifest
+
+
+def _table(database: Database, name: str, folder: Path, numbers: list[int]) -> Mapping[str, object]:
+    held: dict[int, tuple[str, Mapping[str, Scalar]]] = {}
+    for some in database.scan(name):
+        for one in some:
+            held[one.chunk.number] = embed_text(one.chunk.title, one.chunk.text), to_metadata(one.chunk)
+    write_columns(folder / COLUMNS_FOLDER, [held[number][1] for number in numbers])
+    return write_lexical(folder / LEXICAL_FOLDER, numbers, [held[number][0] for number in numbers])
+
+
+def _texts(database: Database, name: str) -> Iterator[str]:
+    for some in database.scan(name):
+        yield from (embed_text(one.chunk.title, one.chunk.text) for one in some)
+
+
+def _sample(database: Database, name: str, numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[str]:
+    chosen = np.random.default_rng(0).choice(numbers, min(SAMPLE, len(numbers)), replace=False).tolist()
+    texts = []
+    for start in range(0, len(chosen), RESULTS):
+        found = database.get(name, ids=[f"id_{number}" for number in chosen[start : start + RESULTS]])
+        texts += [one.chunk.text for one in found]
+    return texts

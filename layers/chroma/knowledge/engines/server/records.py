@@ -1,0 +1,152 @@
+"""A chunk as a record of Chroma's server: its text, its vector, its metadata, and what late interaction needs of it.
+
+The last is one blob: the vector in a byte a dimension, windows, codes, the order of tokens and units, as the files of
+an embedded index have them (``knowledge.search``). It stands in the metadata in base64, in pieces below the limit of a
+value in Chroma Cloud: ``late_0``, ``late_1``, ...
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from knowledge.cut.quote_spans import COLUMNS
+from knowledge.engines.metadata import to_chunk, to_metadata
+from knowledge.model.errors import SearchFailed
+from knowledge.model.values import Chunk, Scalar
+from knowledge.search.arrays import Ragged
+from knowledge.search.codes import BITS, CodeStore
+from knowledge.search.pool import StoredTokens
+from knowledge.search.tokens import ChunkTokens
+from knowledge.search.vectors import STEPS
+from knowledge.search.windows import WindowStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from knowledge.model.values import Vector
+
+LATE = "late_"
+_IS_LATE = re.compile(rf"{LATE}\d+").fullmatch
+VALUE_CHARS = 4000
+"""Chroma Cloud takes 4,096 bytes in a metadata value."""
+_HEAD = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredChunk:
+    """A chunk as the server has it: ``vector`` to a byte a dimension, ``tokens`` None where the embedder tells none."""
+
+    chunk: Chunk
+    vector: Vector
+    tokens: ChunkTokens | None
+
+
+def to_record(chunk: Chunk, vector: Vector, tokens: ChunkTokens | None) -> dict[str, Scalar]:
+    """The metadata of ``chunk``'s record."""
+    packed = base64.b64encode(_packed(vector, tokens)).decode()
+    pieces = range(0, len(packed), VALUE_CHARS)
+    late = {f"{LATE}{i}": packed[start : start + VALUE_CHARS] for i, start in enumerate(pieces)}
+    return {**{key: value for key, value in to_metadata(chunk).items() if not _IS_LATE(key)}, **late}
+
+
+def from_record(record_id: str, metadata: Mapping[str, object] | None, document: str | None) -> StoredChunk:
+    """The chunk of a record.
+
+    Raises:
+        SearchFailed: it is not one of ours, or not whole.
+    """
+    held = dict(metadata or {})
+    try:
+        pieces = [str(held.pop(f"{LATE}{i}")) for i in range(sum(1 for key in held if _IS_LATE(key)))]
+        number = int(record_id.removeprefix("id_"))
+        vector, tokens = _unpacked(base64.b64decode("".join(pieces), validate=True))
+    except (KeyError, ValueError, IndexError) as exc:
+        raise SearchFailed(
+            f"The record {record_id!r} on Chroma's server is not whole. Run: ragctl ingest PATH"
+        ) from exc
+    return StoredChunk(to_chunk(held, number=number, text=document or ""), vector, tokens)
+
+
+def stored_tokens(chunks: Sequence[StoredChunk], dimensions: int) -> StoredTokens:
+    """What is kept of the tokens of ``chunks``, in their order.
+
+    Raises:
+        SearchFailed: nothing is kept of one.
+    """
+    tokens = [chunk.tokens for chunk in chunks]
+    some = [one for one in tokens if one is not None]
+    if len(some) != len(tokens):
+        raise SearchFailed("The index on Chroma's server has no token vectors. Run: ragctl ingest PATH")
+    return StoredTokens(
+        CodeStore(
+            codes=Ragged.of([one.codes for one in some], dtype=np.uint8, width=(BITS // 8,)),
+            order=Ragged.of([one.order for one in some], dtype=np.uint16),
+            units=Ragged.of([one.units for one in some], dtype=np.uint16, width=(COLUMNS,)),
+            titles=np.array([one.title_tokens for one in some], dtype=np.uint16),
+        ),
+        WindowStore(
+            Ragged.of([one.windows for one in some], dtype=np.uint8, width=(dimensions // 2,)),
+            Ragged.of([one.scales for one in some], dtype=np.float32),
+        ),
+        np.arange(len(some)),
+    )
+
+
+def _packed(vector: Vector, tokens: ChunkTokens | None) -> bytes:
+    scale = np.float32(np.abs(vector).max() / STEPS)
+    parts: list[NDArray[Any]] = [np.array([scale], "<f4"), np.rint(vector / scale).astype(np.int8)]
+    head = [len(vector), 0, 0, 0, 0, 0]
+    if tokens is not None:
+        head = [
+            len(vector),
+            len(tokens.windows),
+            len(tokens.pieces),
+            len(tokens.order),
+            len(tokens.units),
+            tokens.title_tokens,
+        ]
+        parts += [
+            tokens.scales.astype("<f4"),
+            tokens.windows,
+            tokens.codes,
+            tokens.pieces.astype("<u2"),
+            tokens.order.astype("<u2"),
+            tokens.units.astype("<u2"),
+        ]
+    return np.array(head, "<u2").tobytes() + b"".join(part.tobytes() for part in parts)
+
+
+def _unpacked(blob: bytes) -> tuple[Vector, ChunkTokens | None]:
+    dimensions, windows, pieces, order, units, title = np.frombuffer(blob, "<u2", _HEAD).tolist()
+    place = 2 * _HEAD
+
+    def take(dtype: str, *shape: int) -> NDArray[Any]:
+        nonlocal place
+        values = np.frombuffer(blob, dtype, int(np.prod(shape)), place).reshape(shape)
+        place += values.nbytes
+        return values
+
+    scale = float(take("<f4", 1)[0])
+    vector = take("i1", dimensions).astype(np.float32) * np.float32(scale)
+    if not windows:
+        return vector, None
+    scales, packed = take("<f4", windows), take("u1", windows, dimensions // 2)
+    codes, names = take("u1", pieces, BITS // 8), take("<u2", pieces)
+    tokens = ChunkTokens(
+        windows=packed,
+        scales=scales,
+        pieces=names,
+        codes=codes,
+        order=take("<u2", order),
+        title_tokens=title,
+        units=take("<u2", units, COLUMNS),
+    )
+    if place != len(blob):
+        raise ValueError(f"{len(blob) - place} bytes too many")
+    return vector, tokens

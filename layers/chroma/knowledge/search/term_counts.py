@@ -1,0 +1,138 @@
+"""BM25 without a table of all chunks: how many hold each term, and what a text that is at hand scores by that.
+
+For an index that is too large for ``knowledge.search.lexical`` to be in memory: 12 bytes a term. The formula is the
+same, ``sum over terms of idf x tf / (tf + k1 x (1 - b + b x length / mean length))``. Files: ``hashes.npy``, uint64,
+ascending, of terms; ``holders.npy``, uint32, how many chunks hold each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowledge.model.errors import IndexDamaged
+from knowledge.search.arrays import load_array, save_array
+from knowledge.search.language import language_of, stop_words_of
+from knowledge.search.lexical import K1, LEXICAL_RECIPE, STEMMER, B, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+HASHES_NAME, HOLDERS_NAME = "hashes.npy", "holders.npy"
+SAMPLE = 2000
+"""So many texts tell the language."""
+
+
+def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str]) -> Mapping[str, object]:
+    """Count the terms of ``texts``, which are read once, into the new ``folder``; returns the manifest's record.
+
+    ``sample`` are some of them, which tell the language.
+    """
+    language = language_of(sample)
+    stop_words, stemmer = stop_words_of(language), language.lower() or STEMMER
+    terms = Terms(stop_words, stemmer)
+    holders: Counter[int] = Counter()
+    rows = length = 0
+    for text in texts:
+        found = terms(text)
+        holders.update({_hash(term) for term in found})
+        rows, length = rows + 1, length + len(found)
+    hashes = np.array(sorted(holders), dtype=np.uint64)
+    folder.mkdir(parents=True)
+    save_array(folder / HASHES_NAME, hashes)
+    save_array(folder / HOLDERS_NAME, np.array([holders[one] for one in hashes.tolist()], dtype=np.uint32))
+    return {
+        "recipe": LEXICAL_RECIPE,
+        "counted": True,
+        "rows": rows,
+        "terms": len(hashes),
+        "length": length / max(1, rows),
+        "stemmer": stemmer,
+        "language": language,
+        "stop_words": stop_words,
+    }
+
+
+class TermCounts:
+    """What ``write_term_counts`` wrote, as a ``WordStatistics``. Safe to use from several threads."""
+
+    def __init__(self, folder: Path, record: Mapping[str, object]) -> None:
+        """Map the files in ``folder``; ``record`` is the manifest's.
+
+        Raises:
+            IndexDamaged: a file is missing, or does not fit the record.
+        """
+        try:
+            self._rows, terms = int(str(record["rows"])), int(str(record["terms"]))
+            self._length = float(str(record["length"]))
+        except (KeyError, ValueError) as exc:
+            raise IndexDamaged("The index's record of its words is not whole. Run: ragctl ingest PATH") from exc
+        self._hashes = load_array(folder / HASHES_NAME, dtype=np.uint64, shape=(terms,))
+        self._holders = load_array(folder / HOLDERS_NAME, dtype=np.uint32, shape=(terms,))
+        stop_words = record.get("stop_words")
+        self.terms = Terms(map(str, stop_words if isinstance(stop_words, list) else ()), str(record.get("stemmer")))
+        self.language = str(record.get("language", ""))
+
+    @property
+    def vocabulary_size(self) -> int:
+        """See ``WordStatistics``."""
+        return len(self._hashes)
+
+    def has(self, word: str) -> bool:
+        """See ``WordStatistics``."""
+        return all(map(self._held_by, self.terms(word)))
+
+    def idf(self, term: str) -> float:
+        """See ``WordStatistics``."""
+        holders = self._held_by(term)
+        return math.log1p((self._rows - holders + 0.5) / (holders + 0.5))
+
+    def attainable(self, text: str) -> float:
+        """See ``WordStatistics``."""
+        return sum(map(self.idf, self.terms(text)))
+
+    def best_score(self, text: str) -> float:
+        """See ``WordStatistics``: the idf of the words that the index has."""
+        return sum(self.idf(term) for term in self.terms(text) if self._held_by(term))
+
+    def scores(self, text: str, of: Sequence[str]) -> NDArray[np.float32]:
+        """The BM25 scores of the texts ``of`` for the question ``text``: shape (len(of),)."""
+        idf = {term: self.idf(term) for term in self.terms(text)}
+        asked = Counter(self.terms(text))
+        scores = np.zeros(len(of), dtype=np.float32)
+        for place, one in enumerate(of):
+            found = self.terms(one)
+            held, norm = Counter(found), K1 * (1 - B + B * len(found) / self._length)
+            scores[place] = sum(n * idf[t] * held[t] / (held[t] + norm) for t, n in asked.items() if held[t])
+        return scores
+
+    def moments(self, text: str) -> tuple[float, float]:
+        """About the mean and deviation of the scores of all chunks for ``text``.
+
+        As if each that holds a term held it once and were of mean length, and terms kept apart: the score of such a
+        chunk is ``idf / (1 + k1)``.
+        """
+        mean = variance = 0.0
+        for term, repeated in Counter(self.terms(text)).items():
+            share, score = self._held_by(term) / max(1, self._rows), repeated * self.idf(term) / (1 + K1)
+            mean += share * score
+            variance += share * (1 - share) * score**2
+        return mean, variance**0.5
+
+    def _held_by(self, term: str) -> int:
+        wanted = np.uint64(_hash(term))
+        place = int(np.searchsorted(self._hashes, wanted))
+        found = place < len(self._hashes) and self._hashes[place] == wanted
+        return int(self._holders[place]) if found else 0
+
+
+def _hash(term: str) -> int:
+    return int.from_bytes(hashlib.blake2b(term.encode(errors="replace"), digest_size=8).digest(), "little")
