@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
+from knowledge.model.patience import waiting_at_most
 from rag.answer.citations import build_related_docs, build_sources
 from rag.answer.confidence.formulas import NOT_ANSWERED
 from rag.answer.confidence.held_to_sources import held_to_sources
@@ -85,7 +86,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen or text_alone(on_text))
         start = self.clock()
-        with self.store_budget(), ledger.reported():
+        with self.store_budget(), ledger.reported(), waiting_at_most(deadline.whole()):
             draft = self.prepare(question, ledger)
             completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from knowledge.model.errors import IndexUnreachable
 from rag.adapters.bedrock_token import role_token
 from rag.adapters.time_limit import within
 from rag.config.settings import Settings
@@ -45,6 +46,7 @@ class Key(NamedTuple):
 
 LLM = Key("LLM", "LLM_API_KEY")
 EMBEDDER = Key("embedder", "EMBED_API_KEY")
+INDEX = Key("index", "INDEX_TOKEN")
 
 
 def llm_key(settings: Settings) -> Callable[[], str]:
@@ -65,6 +67,20 @@ def embedder_key(settings: Settings) -> Callable[[], str]:
     if settings.llm_auth == "aws":  # a token of the role is for Bedrock alone
         return settings.llm_api_key.get_secret_value
     return llm_key(settings)
+
+
+def index_key(settings: Settings) -> Callable[[], str]:
+    """Where the key of Chroma's server comes from: its secret, else its variable, which may be empty."""
+    if not settings.index_secret_name:
+        return settings.index_token.get_secret_value
+
+    def read() -> str:
+        try:
+            return read_secret(settings.index_secret_name, INDEX)
+        except LlmUnavailable as exc:
+            raise IndexUnreachable("The secret with the key of Chroma's server cannot be read") from exc
+
+    return read
 
 
 def warm_secrets() -> None:

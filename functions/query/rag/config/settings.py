@@ -29,7 +29,16 @@ class Settings(EnvironmentSettings):
     profile: str = knob(
         DEFAULT_PROFILE, "RAG_PROFILE", "Which system answers: one of those below.", pattern="^[a-z][a-z0-9_]{0,63}$"
     )
-    index_uri: str = knob("", "INDEX_URI", "The index: a folder or a file:// address. Empty: .index/<profile>.")
+    index_uri: str = knob(
+        "",
+        "INDEX_URI",
+        "The index: a folder, a file:// address, or a database of Chroma's server or Cloud, "
+        "chroma://HOST:PORT/TENANT/DATABASE or https://HOST/TENANT/DATABASE. Empty: .index/<profile>.",
+    )
+    index_token: SecretStr = knob(SecretStr(""), "INDEX_TOKEN", "The key of Chroma's server, sent over https alone.")
+    index_secret_name: str = knob(
+        "", "INDEX_SECRET_NAME", "A secret of AWS Secrets Manager that holds it, as text or as JSON with INDEX_TOKEN."
+    )
     collection: str = knob(
         "waypoint_kb", "CHROMA_COLLECTION", "The Chroma collection's name.", source="waypoint", min_length=3
     )
@@ -156,7 +165,7 @@ class Settings(EnvironmentSettings):
     @property
     def reads_secrets(self) -> bool:
         """Whether a key is in Secrets Manager, or made of the role."""
-        return bool(self.llm_secret_name or self.embed_secret_name or self.llm_auth == "aws")
+        return bool(self.llm_secret_name or self.embed_secret_name or self.index_secret_name or self.llm_auth == "aws")
 
     @property
     def index_place(self) -> str:
@@ -169,7 +178,7 @@ class Settings(EnvironmentSettings):
 
         Lambda mounts file systems below /mnt and nowhere else.
         """
-        return self.index_place.removeprefix("file://").startswith(("/mnt/", "s3://"))
+        return self.index_place.removeprefix("file://").startswith(("/mnt/", "s3://", "chroma://", "https://"))
 
     def prompt_path(self, name: str) -> Path:
         """Where the template ``name`` of this profile lies: the profile's own, else the one that profiles share.

@@ -10,6 +10,7 @@ from knowledge.model.errors import (
     IndexMismatch,
     IndexMissing,
     IndexUnavailable,
+    IndexUnreachable,
     KnowledgeError,
     SearchFailed,
 )
@@ -212,14 +213,8 @@ def _sentence(error: Exception, wording: Wording) -> str:
     match error:
         case BadRequest():
             return error.sentence(wording.noun)
-        case IndexMissing():
-            return wording.no_index
-        case IndexMismatch():
-            return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
-        case IndexDamaged():
-            return "The index is damaged. Run: ragctl ingest PATH"
         case IndexUnavailable():
-            return "There is no room to open the index in"
+            return _no_index(error, wording)
         case EmbeddingUnavailable():
             return EMBEDDER_UNAVAILABLE
         case SearchFailed() | EmbeddingFailed():
@@ -230,3 +225,17 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return STORE_FAILED
         case _:
             return UNEXPECTED
+
+
+def _no_index(error: IndexUnavailable, wording: Wording) -> str:
+    match error:
+        case IndexMissing():
+            return wording.no_index
+        case IndexMismatch():
+            return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
+        case IndexDamaged():
+            return "The index is damaged. Run: ragctl ingest PATH"
+        case IndexUnreachable():
+            return "The documents cannot be reached just now. Ask again in a moment"
+        case _:
+            return "There is no room to open the index in"

@@ -133,6 +133,10 @@ class Deadline:
         """Seconds left, never negative."""
         return max(0.0, self.at - self.clock())
 
+    def whole(self) -> float:
+        """Seconds left until the end, a stream's too; never negative."""
+        return self.ending().remaining()
+
     def ending(self) -> Deadline:
         """The deadline of a stream that has begun, and of what follows its text."""
         return self if self.end is None else replace(self, at=self.end)

@@ -67,6 +67,7 @@ class Application:
             IndexUnavailable: there is no usable index.
         """
         with self.index.lease() as index:
+            index.check()
             state = IndexHealth(
                 documents=index.documents,
                 chunks=index.chunks,
@@ -161,6 +162,7 @@ class Application:
 
     def renew(self) -> None:
         """Drop connections, keys and what is cached in this process; the clients stay."""
+        self.index.handle.rest()
         self.chats.renew()
         if self.stores:
             self.stores.renew()

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knowledge.cut.embedding_text import question_text
+from knowledge.open.anywhere import AnyIndex, open_anywhere
 from knowledge.open.handle import IndexHandle, watch
-from knowledge.open.index import Index, open_index
 from rag.adapters.embedding.caching import CachingEmbedder
 from rag.adapters.embedding.embedders import index_embedder
+from rag.adapters.secrets import index_key
 from rag.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class LiveIndex:
     handle: IndexHandle
 
     @contextmanager
-    def lease(self) -> Iterator[Index]:
+    def lease(self) -> Iterator[AnyIndex]:
         """One immutable open index for the length of a ``with`` block.
 
         Raises:
@@ -62,14 +63,21 @@ class LiveIndex:
 def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
     """The index that ``settings`` name, opened now; one that cannot be opened is a state, not an error."""
 
-    def open_current() -> Index:
-        embedder = index_embedder(settings.index_place, local=local, remote=remote)
+    def open_current() -> AnyIndex:
+        place, collection = settings.index_place, settings.collection
+        embedder = index_embedder(place, local=local, remote=remote, collection=collection, token=token)
         if remote:
             embedder = CachingEmbedder(embedder)
         # What may change at its place is on a file system that others write: its files must not be mapped from there.
         apart = settings.index_may_come
-        return open_index(settings.index_place, embedder=embedder, collection=settings.collection, apart=apart)
+        return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
 
-    index = LiveIndex(IndexHandle(open_current, changed=lambda: watch(settings.index_place)))
+    def version() -> str:
+        from knowledge.open.served_version import current_version  # late: few have an index on a server
+
+        return current_version(settings.index_place, collection=settings.collection, token=token)
+
+    token = index_key(settings)
+    index = LiveIndex(IndexHandle(open_current, changed=watch(settings.index_place, version)))
     index.handle.refresh()  # at init time, and so into the snapshot, not at the first request
     return index

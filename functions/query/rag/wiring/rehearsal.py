@@ -41,8 +41,12 @@ def rehearse(service: Application) -> None:
         Exception: the question failed; whatever it is, every request would meet it.
     """
     check_build(service.settings)
-    if service.settings.index_may_come:
-        return
+    if not service.settings.index_may_come:
+        answer_own_heading(service)
+
+
+def answer_own_heading(service: Application) -> None:
+    """Answer one of the index's own headings, as ``rehearse`` does; it raises the same."""
     question = _question(service)
     alone = replace(
         service.pipeline,

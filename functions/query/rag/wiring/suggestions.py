@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rag.values.answer import Chunk, View
 
 if TYPE_CHECKING:
-    from knowledge.open.index import Index
+    from knowledge.open.anywhere import AnyIndex
 
 COUNT = 6
 TRIED = 24
@@ -21,7 +21,7 @@ MIN_WORDS = 3
 class Suggestions:
     """The sample questions of the current index, found once for each version of it."""
 
-    def __init__(self, lease: Callable[[], AbstractContextManager[Index]]) -> None:
+    def __init__(self, lease: Callable[[], AbstractContextManager[AnyIndex]]) -> None:
         """``lease`` gives the current index for the length of a ``with`` block."""
         self._lease = lease
         self._known: tuple[str, tuple[str, ...]] = ("", ())
@@ -38,7 +38,7 @@ class Suggestions:
             return self._known[1]
 
 
-def _suggest(index: Index) -> tuple[str, ...]:
+def _suggest(index: AnyIndex) -> tuple[str, ...]:
     headings = _headings(index)
     worth = {heading: _found_again(index, heading, chunk) for heading, chunk in headings.items()}
     best = sorted((heading for heading in headings if worth[heading]), key=lambda heading: -worth[heading])
@@ -46,7 +46,7 @@ def _suggest(index: Index) -> tuple[str, ...]:
     return tuple(sorted(best, key=lambda heading: heading not in of_each_document)[:COUNT])
 
 
-def _headings(index: Index) -> dict[str, Chunk]:
+def _headings(index: AnyIndex) -> dict[str, Chunk]:
     """``TRIED`` last headings above chunks from all over the index, each with its chunk; titles stand above none."""
     numbers = index.numbers
     chunks = index.fetch(numbers[:: max(1, len(numbers) // (4 * TRIED))])
@@ -55,7 +55,7 @@ def _headings(index: Index) -> dict[str, Chunk]:
     return {heading: named[heading] for heading in long[:: max(1, len(long) // TRIED)][:TRIED]}
 
 
-def _found_again(index: Index, heading: str, chunk: Chunk) -> float:
+def _found_again(index: AnyIndex, heading: str, chunk: Chunk) -> float:
     """How far the evidence of ``heading``, asked as a question, is above the bar; 0 where it does not lead back.
 
     An index that knows no evidence takes every heading alike.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexMismatch
+from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.source import folder_of, read_manifest
 from rag.adapters import vendors
 from rag.adapters.model_config import EmbedConfig, Patience
@@ -51,24 +54,41 @@ def remote_embedder(settings: Settings, *, side: Side) -> RemoteEmbedder | None:
     )
 
 
-def index_embedder(place: str | Path, *, local: Embedder, remote: RemoteEmbedder | None) -> Embedder:
-    """The embedder to open the index at ``place`` with; calls nobody.
+def index_embedder(
+    place: str | Path,
+    *,
+    local: Embedder,
+    remote: RemoteEmbedder | None,
+    collection: str = DEFAULT_COLLECTION,
+    token: Callable[[], str] = str,
+) -> Embedder:
+    """The embedder to open the index at ``place`` with; of one on a server its ``collection`` and the key are needed.
 
-    A folder without our manifest is MiniLM's. ``remote`` takes the dimensions that the manifest records, so that
-    opening an index needs no network.
+    A folder without our manifest is MiniLM's. ``remote`` takes the dimensions that the index records, so that opening
+    one in a folder needs no network.
 
     Raises:
         IndexMismatch: the index was made with another model; the message says what EMBED_MODEL must be.
-        IndexMissing, IndexDamaged: see ``knowledge.open.source``.
+        IndexMissing, IndexDamaged, IndexUnreachable: see ``knowledge.open``.
     """
-    manifest = read_manifest(folder_of(place))
-    if manifest is None:
+    made_with = _made_with(place, collection, token)
+    if made_with is None:
         return local
+    model, dimensions = made_with
     chosen = local if remote is None else remote
-    if manifest.model != chosen.model:
-        wanted = "unset EMBED_MODEL" if manifest.model == local.model else f"set EMBED_MODEL={manifest.model}"
+    if model != chosen.model:
+        wanted = "unset EMBED_MODEL" if model == local.model else f"set EMBED_MODEL={model}"
         raise IndexMismatch(
-            f"The index was made with embedding model {manifest.model!r}, this program uses {chosen.model!r}:"
+            f"The index was made with embedding model {model!r}, this program uses {chosen.model!r}:"
             f" {wanted}, or run: ragctl ingest PATH"
         )
-    return local if remote is None else remote.sized(manifest.dimensions)
+    return local if remote is None else remote.sized(dimensions)
+
+
+def _made_with(place: str | Path, collection: str, token: Callable[[], str]) -> tuple[str, int] | None:
+    if is_server(place):
+        from knowledge.open.served_version import served_model  # late: few have an index on a server
+
+        return served_model(str(place), collection=collection, token=token)
+    manifest = read_manifest(folder_of(place))
+    return (manifest.model, manifest.dimensions) if manifest else None
