@@ -19,6 +19,8 @@ BUILD = ROOT / ".aws-sam" / "build"
 FUNCTION = BUILD / "QueryFunction"
 LIBRARIES = BUILD / "ChromaLayer" / "python"
 INDEX = BUILD / "IndexLayer" / "index"
+LEFT_OUT = ROOT / "layers" / "chroma" / "knowledge" / "build"
+"""What writes an index is not in the layer."""
 RUNTIME_PYTHON = ROOT / ".venv-lambda" / "bin" / "python"
 """A Python with what Lambda's runtime brings, and nothing else."""
 
@@ -93,7 +95,7 @@ def _stale() -> Iterator[str]:
         (ROOT / "layers" / "chroma" / "knowledge", LIBRARIES / "knowledge"),
     ):
         for path in source.rglob("*"):
-            if path.is_file() and path.suffix in {".py", ".txt"}:
+            if LEFT_OUT not in path.parents and path.is_file() and path.suffix in {".py", ".txt"}:
                 copy = target / path.relative_to(source)
                 if not copy.is_file() or not filecmp.cmp(path, copy, shallow=False):
                     yield str(path.relative_to(ROOT))

@@ -37,7 +37,8 @@ def build(out: Path, *, arch: str) -> None:
     _install(target, arch)
     prune(target)
     compile_in_place_of_sources(target)
-    shutil.copytree(CHROMA_LAYER / "knowledge", target / "knowledge", ignore=shutil.ignore_patterns("__pycache__"))
+    left_out = shutil.ignore_patterns("__pycache__", "build")  # a function writes no index
+    shutil.copytree(CHROMA_LAYER / "knowledge", target / "knowledge", ignore=left_out)
     shutil.copytree(CHROMA_LAYER / "model", target / "model", ignore=shutil.ignore_patterns("*fp32*"))
     compile_beside_sources(target / "knowledge")
 
