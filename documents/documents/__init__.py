@@ -37,6 +37,7 @@ __all__ = [
     "as_read",
     "convert",
     "fetch_site",
+    "keeps_suffixes",
     "read",
     "site_of",
     "site_title",
@@ -121,14 +122,24 @@ def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any,
     return markup.as_read(text, surroundings=surroundings)
 
 
-def address(site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "") -> str:
+def address(
+    site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "", keep_suffix: bool = False
+) -> str:
     """Where the page at ``path`` (below ``site.root``, forward slashes) is on the web; ``""`` where nobody knows.
 
-    ``base_url`` is the address of the site's front page, and goes before what the configuration says.
+    ``base_url`` is the address of the site's front page, and goes before what the configuration says. With
+    ``keep_suffix``, and below the address of a repository or a file share, the address ends with ``path`` as it is.
     """
     from documents.sites import addresses
 
-    return addresses.address(site, path=path, meta=meta or {}, base_url=base_url)
+    return addresses.address(site, path=path, meta=meta or {}, base_url=base_url, keep_suffix=keep_suffix)
+
+
+def keeps_suffixes(base_url: str) -> bool:
+    """Whether files lie below that address under their own names, as in a repository or on a file share."""
+    from documents.sites import addresses
+
+    return addresses.keeps_suffixes(base_url)
 
 
 def fetch_site(

@@ -19,16 +19,21 @@ _NONE = documents.Site(root="")
 class Pages:
     """The ``SiteRules`` of ``knowledge.read.loading``, for the sites that stand beside the given folders.
 
-    ``base_url`` takes the place of the addresses that the sites' own configurations name; ``""`` does not.
+    ``base_urls``, by given path, take the place of the addresses that the sites' own configurations name; ``""`` does
+    not. ``keep_suffix``: a page's address ends with its file's path as it is.
     """
 
-    base_url: str
+    base_urls: Mapping[Path, str]
     sites: Mapping[Path, documents.Site]
+    keep_suffix: bool = False
 
     @classmethod
-    def beside(cls, folders: Mapping[Path, Path], *, base_url: str = "") -> Pages:
+    def beside(
+        cls, folders: Mapping[Path, Path], *, base_urls: Mapping[Path, str] | None = None, keep_suffix: bool = False
+    ) -> Pages:
         """Look at what stands beside ``folders``: each given path with the folder that it is, or is in."""
-        return cls(base_url, {given: _site_beside(folder) for given, folder in folders.items()})
+        sites = {given: _site_beside(folder) for given, folder in folders.items()}
+        return cls(base_urls or {}, sites, keep_suffix)
 
     def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
@@ -37,12 +42,18 @@ class Pages:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        return documents.address(self._site(found), path=found.path, meta=meta, base_url=self.base_url)
+        from knowledge.read.kinds import without_template
+
+        base_url = self.base_urls.get(found.root, "")
+        site = self._site(found)
+        if self.keep_suffix or documents.keeps_suffixes(base_url):
+            return documents.address(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
+        return documents.address(site, path=without_template(found.path), meta=meta, base_url=base_url)
 
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
         site = self._site(found)
-        return site.anchors if site.kind or self.base_url or found.url else ""
+        return site.anchors if site.kind or self.base_urls.get(found.root) or found.url else ""
 
     def _site(self, found: FoundFile) -> documents.Site:
         return self.sites.get(found.root, _NONE)

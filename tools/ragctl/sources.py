@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 CACHE_NAME = ".web"
 """Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
 
+NAMED_SUFFIXES = 5
+
 IN_ONE_PROCESS_BYTES = 1_000_000
 """Less text than this is read and cut sooner than another process has started."""
 
@@ -41,12 +44,14 @@ def gather(asked: IngestRequest, *, cache: Path) -> Reading:
     web = [path for path in asked.paths if is_address(path)]
     site = fetch(web, asked, cache=cache) if web else FetchedPages()
     sites = {path: path if path.is_dir() else path.parent for path in local}
-    pages = Pages.beside(sites, base_url=asked.base_url)
+    bases = {path: asked.base_of(str(path)) for path in local}
+    pages = Pages.beside(sites, base_urls=bases, keep_suffix=asked.keep_suffix)
     with progress("Reading") as on_progress:
         reading = read(
             local,
             loading=Loading(
                 readers=readers(),
+                formats=asked.formats,
                 site=pages,
                 today=None if asked.drafts else datetime.now(UTC).date(),
             ),
@@ -58,10 +63,32 @@ def gather(asked: IngestRequest, *, cache: Path) -> Reading:
     return replace(
         reading,
         failed=(*site.failed, *reading.failed),
+        warnings=(*_passed_over(local, reading), *reading.warnings),
         lost=reading.lost | site.lost,
         skipped={**reading.skipped, **site.skipped},
         site_title=documents.site_title(pages.sites.values(), [page.file for page in site.files]),
     )
+
+
+def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
+    """A warning where more files were passed over for their suffix than read; pictures, sound and fonts aside."""
+    from knowledge.model.values import Failure
+
+    counted = {
+        kind: count for kind, count in reading.skipped.items() if kind.startswith(".") and not _is_media(f"x{kind}")
+    }
+    passed, read = sum(counted.values()), len(reading.documents)
+    if passed > read:
+        most = ", ".join(f"{count} {kind}" for kind, count in list(counted.items())[:NAMED_SUFFIXES])
+        sentence = (
+            f"{passed} files were passed over for their suffix and {read} read: {most}. --as SUFFIX=FORMAT reads them"
+        )
+        yield Failure(", ".join(map(str, paths)), sentence)
+
+
+def _is_media(name: str) -> bool:
+    kind, _ = mimetypes.guess_type(name)
+    return (kind or "").partition("/")[0] in ("image", "audio", "video", "font")
 
 
 def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
@@ -77,10 +104,14 @@ def run_files(
     function: Callable[[FoundFile], tuple[Outcome, ...]], files: Sequence[FoundFile]
 ) -> Iterable[tuple[Outcome, ...]]:
     """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
-    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, suffix
+    from knowledge.read.kinds import suffix, without_template
+    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES
 
     texts = {*SUFFIXES, CORPUS_SUFFIX}
-    if all(suffix(found.file.name) in texts for found in files) and _size(files) < IN_ONE_PROCESS_BYTES:
+    if (
+        all(suffix(without_template(found.file.name)) in texts for found in files)
+        and _size(files) < IN_ONE_PROCESS_BYTES
+    ):
         return map(function, files)
     from ragctl.processes import in_processes
 

@@ -7,9 +7,10 @@ They come from anywhere: how large they are unpacked, and that no part has a doc
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from xml.parsers import expat
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from documents.converters.output import Unconvertible, own_title
 
@@ -19,6 +20,7 @@ _OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")  # .doc, .xls, .ppt, and the env
 _ENCRYPTED = 0x1  # in a zip entry's flag bits
 _PROPERTIES = "docProps/core.xml"
 _TITLE_TAG = "http://purl.org/dc/elements/1.1/ title"
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _PROBE_BYTES = 64 * 1024
 
 
@@ -93,6 +95,16 @@ def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Ma
     except expat.ExpatError:
         pass  # a picture, or what the library will refuse
     left[key] -= seen
+
+
+def transitional(data: bytes) -> bytes:
+    """An Office file of ISO's "strict" kind with the names of the other, which libraries know (ISO 29500-1 and -4)."""
+    made = io.BytesIO()
+    with ZipFile(io.BytesIO(data)) as archive, ZipFile(made, "w", ZIP_DEFLATED, compresslevel=1) as other:
+        for entry in archive.infolist():
+            part = archive.read(entry)
+            other.writestr(entry.filename, _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
+    return made.getvalue()
 
 
 def _mib(size: int) -> int:

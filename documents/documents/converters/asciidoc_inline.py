@@ -17,6 +17,12 @@ _MAX_DEPTH = 5  # of attributes in attributes
 _MAX_VALUE_CHARS = 10_000
 _CODE = re.compile(r"(`+)(.+?)\1")
 
+
+def _menu(match: re.Match[str]) -> str:
+    """``menu:File[Export > PDF]`` as ``File > Export > PDF``."""
+    return " > ".join(filter(None, (match[1], match[2].strip())))
+
+
 # Each is on 3 to 128 of 234 public pages (Pro Git, Spring Boot, Apache Tika, docling).
 _RULES = tuple(
     (re.compile(pattern, re.MULTILINE), replacement)
@@ -30,6 +36,10 @@ _RULES = tuple(
         (r"https?://[^\s\[\]<>]+\[([^\]]{1,300}?)(?:,[^\]=]{0,50}=[^\]]{0,300}|\^)?\]", r"\1"),
         (r"image::?[^\s\[\]]*\[([^\],=]*)(?:,[^\]]*)?\]", r"\1"),
         (r"image::?[^\s\[\]]*\[[^\]]*\]|(?:icon|anchor|indexterm2?):[^\s\[\]]*\[[^\]]*\]", ""),
+        (r"(?:kbd|btn):\[((?:\\\]|[^\]\n])+)\]", r"\1"),
+        (r"menu:([^\s\[\]][^\[\]\n]{0,100})\[([^\]\n]*)\]", _menu),
+        (r"\s*footnote:[\w-]*\[([^\]\n]+)\]", r" (\1)"),
+        (r"footnote:[\w-]+\[\]", ""),  # another mark for a note that was said
         (r"(?<![\w*])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![\w*])", r"**\1**"),
         (r"\\(?=\{)", ""),
         (r"\s\+$", ""),  # a line break

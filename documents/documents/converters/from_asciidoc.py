@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from documents.converters import asciidoc_table
 from documents.converters.asciidoc_inline import resolved, words
+from documents.converters.asciidoc_styles import quotation, quote, section_id
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
 from documents.values import Decode
 
@@ -43,18 +44,19 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    body = "\n\n".join(_Reader({}, 0).blocks(text.split("\n")))
+    body = "\n\n".join(_Reader({}, 0, set()).blocks(text.split("\n")))
     return converted(compose(body), (caveat,) if caveat else ())
 
 
 class _Reader:
     """Reads blocks; ``attributes`` are those defined so far, in the whole document."""
 
-    def __init__(self, attributes: dict[str, str], depth: int) -> None:
+    def __init__(self, attributes: dict[str, str], depth: int, ids: set[str]) -> None:
         if depth > MAX_DEPTH:
             raise RecursionError
         self._attributes = attributes
         self._depth = depth
+        self._ids = ids  # of the headings so far
         self._out: list[str] = []
         self._paragraph: list[str] = []
         self._stack: list[str] = []  # the markers of the list items that are open
@@ -90,7 +92,7 @@ class _Reader:
     def _special(self, line: str) -> bool:
         """Take a line that is no text of a paragraph; whether it is one."""
         if attribute := _ATTRIBUTE.match(line):
-            self._attributes[attribute[1].strip("!")] = attribute[2] or ""
+            self._attributes[attribute[1].strip("!")] = self._attributes[attribute[1]] = attribute[2] or ""
         elif condition := _CONDITION.match(line):
             if condition[1]:
                 self._text(condition[1])
@@ -110,7 +112,9 @@ class _Reader:
         self._stack.clear()
         anchor = next((found for match in _ANCHOR.finditer(self._style) for found in match.groups() if found), "")
         self._style = ""
-        self._add(f"{'#' * len(marks)} {words(text, self._attributes)}{f' {{#{anchor}}}' if anchor else ''}")
+        title = words(text, self._attributes)
+        anchor = anchor or ("" if len(marks) == 1 else section_id(title, self._attributes, self._ids))
+        self._add(f"{'#' * len(marks)} {title}{f' {{#{anchor}}}' if anchor else ''}")
 
     def _text(self, line: str) -> None:
         if item := _ITEM.match(line):
@@ -139,10 +143,11 @@ class _Reader:
             return
         text, self._paragraph = "\n".join(self._paragraph), []
         label = f"{self._style.strip('[]')}: " if self._style in _ADMONITIONS else ""
-        self._style = ""
+        quoted, self._style = quotation(self._style), ""
         item = re.match(r"- |1\. ", text) if self._stack else None
         found = words(text, self._attributes)
-        self._add(found if item else label + literal(found), item=bool(item))
+        shown = found if item else label + literal(found)
+        self._add(shown if item or quoted is None else quote([shown], quoted), item=bool(item))
 
     def _add(self, block: str, *, item: bool = False) -> None:
         """Add a block, within the open list item if it is attached to it."""
@@ -170,8 +175,10 @@ class _Reader:
             self._add(fence(shown, _language(style) or mark[3:].strip(".-`")))
         elif mark[0] not in "/+":
             name = style.split(",")[0].split("%")[0].split(".")[0]
-            parts = _Reader(self._attributes, self._depth + 1).blocks(inside)
-            self._add("\n\n".join([f"{name}:", *parts] if name in _ADMONITIONS else parts))
+            parts = _Reader(self._attributes, self._depth + 1, self._ids).blocks(inside)
+            quoted = quotation(style) if mark[0] in "_-" else None
+            whole = "\n\n".join([f"{name}:", *parts] if name in _ADMONITIONS else parts)
+            self._add(whole if quoted is None else quote(parts, quoted))
         return end + 1
 
     def _table(self, lines: Sequence[str], at: int) -> int:

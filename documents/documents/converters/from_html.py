@@ -22,11 +22,18 @@ _NO_TEXT = (
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
 _NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"
+# What Confluence's and Notion's exports say about a page: where it is, who wrote it, what is attached to it.
+_EXPORTED = (
+    "#breadcrumb-section, #breadcrumbs, #main-content ~ .pageSection:has(#attachments), .page-metadata,"
+    "#footer:has(#footer-logo), .property-row-created_by, .property-row-created_time, .property-row-last_edited_by,"
+    ".property-row-last_edited_time"
+)
 _FRAME = "header, footer"  # those of the page, not those of an article in it
 _SEPARATOR = r"\s*(?:[|·•»:–—]|\s-\s)\s*"  # between a page's name and its site's
 _INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "u"})
 _HEADING = re.compile(r"h[1-6]")
 _ENDED = re.compile(r"[:?!.]$")
+_TEMPLATE_TAG = re.compile(rb"<%(?:[^%]|%(?!>)){0,2000}%>")  # ERB and the like, which no browser is sent
 _ANCHOR = re.compile(r"[^\s{}]+")
 
 
@@ -36,7 +43,7 @@ def convert(data: bytes) -> str:
     Raises:
         Unconvertible: there is no text in it.
     """
-    page = _page(data)
+    page = _page(_TEMPLATE_TAG.sub(b"", data))
     title, url = _title(page), _address(page)
     return compose(markdown(_main_part(page), anchors=True), title=title, url=url)
 
@@ -71,6 +78,11 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
 
 
 def _title(page: BeautifulSoup) -> str:
+    if space := page.select_one("#title-heading #title-text, .pagetitle #title-text"):  # Confluence: "Space : Page"
+        whole = one_line(space.get_text(" "))
+        named = whole.partition(" : ")[2] or whole
+        space.string = named
+        return named
     title, heading = (one_line(found.get_text(" ")) if found else "" for found in (_page_title(page), page.h1))
     if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
         return heading
@@ -91,7 +103,7 @@ def _address(page: BeautifulSoup) -> str:
 
 
 def _without_what_serves_the_page(page: BeautifulSoup) -> None:
-    for tag in page.select(_NO_TEXT):
+    for tag in page.select(f"{_NO_TEXT}, {_EXPORTED}"):
         tag.extract()
     for listing in page.select(_NUMBERED_CODE):
         if code := listing.select_one("td.code pre, td.rouge-code pre"):

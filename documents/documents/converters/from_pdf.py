@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from pypdf import PageObject, PdfReader
+from pypdf.generic import DictionaryObject, IndirectObject
 
 from documents.converters import pdf_tables
 from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line, own_title
@@ -40,30 +41,70 @@ def convert(data: bytes) -> str | Converted:
     """The file's text as Markdown; its title is the largest heading's on its first page, or that of its properties.
 
     Raises:
-        Unconvertible: it needs a password, has no pages, or holds no text.
+        Unconvertible: it needs a password, has no pages, holds no text, or all that hold some are damaged.
     """
     for library in ("pypdf", "pdfminer"):
         logging.getLogger(library).setLevel(logging.CRITICAL)  # what they make do with is no news to the user
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
         raise Unconvertible("is protected with a password: save it without one")
-    tables = _tables(data, reader)
-    pages = [tuple(_lines(page, number, tables.get(number, []))) for number, page in enumerate(reader.pages)]
-    if not pages:
+    found = _page_objects(reader)
+    read = _pages(data, found)
+    if not read:
         raise Unconvertible("is damaged: none of its pages is to be found")
+    pages = [lines or () for lines in read]
+    damaged = [number for number, lines in enumerate(read, 1) if lines is None]
     fields = _fields(reader)
     if not any(pages) and not fields:
+        if damaged:
+            raise Unconvertible(f"is damaged: {_named(damaged)} cannot be read, and no other holds text")
         raise Unconvertible(f"holds no text, as if it were scanned: {_OCR} first")
-    own = own_title(str((reader.metadata.title if reader.metadata else None) or ""))
+    own = own_title(_stated_title(reader))
     body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
-    return converted(compose(body, title=title_of(pages, own)), _caveats(reader, pages))
+    caveats = (f"{_named(damaged)} cannot be read: damaged",) if damaged else ()
+    return converted(compose(body, title=title_of(pages, own)), (*caveats, *_scanned(found, read)))
 
 
-def _tables(data: bytes, reader: PdfReader) -> dict[int, list[Table]]:
-    numbers = [number for number, page in enumerate(reader.pages) if pdf_tables.may_have_tables(page)]
+def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | None]:
+    """The lines of each page; None for one that is damaged, which costs no other page."""
+    with_tables: list[int] = []
+    for number, page in enumerate(found):
+        with suppress(Exception):
+            if pdf_tables.may_have_tables(page):
+                with_tables.append(number)
+    tables: dict[int, list[Table]] = {}
     with suppress(Exception):  # pdfminer reads fewer damaged files than pypdf: the text is there all the same
-        return pdf_tables.find(data, numbers) if numbers else {}
-    return {}
+        tables = pdf_tables.find(data, with_tables) if with_tables else {}
+    read: list[tuple[Line, ...] | None] = []
+    for number, page in enumerate(found):
+        lines = None
+        with suppress(Exception):
+            lines = tuple(_lines(page, number, tables.get(number, [])))
+        read.append(lines)
+    return read
+
+
+def _page_objects(reader: PdfReader) -> list[PageObject]:
+    """The pages in order; where the tree that holds them is damaged those that are there, as the file has them."""
+    with suppress(Exception):
+        if pages := list(reader.pages):
+            return pages
+    found: list[PageObject] = []
+    numbers = {number for table in reader.xref.values() for number in table} | reader.xref_objStm.keys()
+    for number in sorted(numbers):
+        with suppress(Exception):
+            held = reader.get_object(number)
+            if isinstance(held, DictionaryObject) and held.get("/Type") == "/Page":
+                page = PageObject(reader, IndirectObject(number, 0, reader))
+                page.update(held)
+                found.append(page)
+    return found
+
+
+def _stated_title(reader: PdfReader) -> str:
+    with suppress(Exception):
+        return str((reader.metadata.title if reader.metadata else None) or "")
+    return ""
 
 
 def _lines(page: PageObject, number: int, tables: Sequence[Table]) -> Iterator[Line]:
@@ -148,19 +189,22 @@ def _fields(reader: PdfReader) -> list[str]:
     return ["\n".join(filled)] if filled else []
 
 
-def _caveats(reader: PdfReader, pages: Sequence[Sequence[Line]]) -> tuple[str, ...]:
-    empty = [n for n, lines in enumerate(pages, 1) if not lines and _has_picture(reader.pages[n - 1])]
-    if not empty:
-        return ()
+def _scanned(found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None]) -> tuple[str, ...]:
+    empty = [n for n, lines in enumerate(pages, 1) if lines == () and _has_picture(found[n - 1])]
+    verb = "holds" if len(empty) == 1 else "hold"
+    return (f"{_named(empty)} {verb} no text, as if scanned: {_OCR}",) if empty else ()
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """``page 3``, ``pages 1, 4-6``."""
     runs: list[list[int]] = []
-    for number in empty:
+    for number in numbers:
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
         else:
             runs.append([number])
     named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-    one = len(empty) == 1
-    return (f"{'page' if one else 'pages'} {named} {'holds' if one else 'hold'} no text, as if scanned: {_OCR}",)
+    return f"{'page' if len(numbers) == 1 else 'pages'} {named}"
 
 
 def _has_picture(page: PageObject) -> bool:

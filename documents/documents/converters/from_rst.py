@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
 
-from documents.converters import sphinx_markup
+from documents.converters import sphinx_entries, sphinx_markup
 from documents.converters.from_html import markdown, parse
 from documents.converters.output import Converted, Unconvertible, compose, converted
 from documents.values import Decode
@@ -57,7 +57,8 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
     with sphinx_markup.understood():
-        tree = publish_doctree(text, settings_overrides=_SETTINGS | {"warning_stream": io.StringIO()})
+        own = {"warning_stream": io.StringIO(), "sphinx_names": sphinx_entries.Names()}
+        tree = publish_doctree(text, settings_overrides=_SETTINGS | own)
     _tidy(tree)
     html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS).decode()
     page = BeautifulSoup(html, "html.parser")
@@ -78,6 +79,7 @@ def _tidy(tree: nodes.document) -> None:
         image["alt"] = image.get("alt", "")  # else it is the address
     for node in [*tree.findall(nodes.comment), *tree.findall(nodes.substitution_definition), *_leading_fields(tree)]:
         node.parent.remove(node)
+    sphinx_entries.settle(tree)
     for admonition in list(tree.findall(nodes.Element)):
         # nodes.admonition itself has a title of its own
         if isinstance(admonition, nodes.Admonition) and not isinstance(admonition, nodes.admonition):

@@ -40,15 +40,15 @@ def convert(data: bytes) -> str | Converted:
     budget = sheets.Budget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
-        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        book = _book(data)
+        if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
+            book = _book(archives.transitional(data))
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         parts = [
             (one_line(sheet.title), sheets.markdown(list(budget.bounded(_rows(sheet, budget))))) for sheet in shown
         ]
-    if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
-        raise Unconvertible(
-            "holds no sheet that can be read: save it as an Excel workbook (.xlsx), not as Strict Open XML"
-        )
+    if not book.worksheets:
+        raise Unconvertible("holds no sheet that can be read")
     filled = [(name, text) for name, text in parts if text]
     if not filled:
         raise Unconvertible("holds no cells with anything in them")
@@ -56,6 +56,10 @@ def convert(data: bytes) -> str | Converted:
     hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
     caveats = (f"has hidden sheets, which are left out: {', '.join(hidden)}",) if hidden else ()
     return converted(compose(text, title=title), caveats)
+
+
+def _book(data: bytes) -> Any:
+    return load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
 
 
 def _rows(sheet: Any, budget: sheets.Budget) -> Iterator[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,8 @@ def find(data: bytes, numbers: Sequence[int]) -> dict[int, list[Table]]:
     found: dict[int, list[Table]] = {}
     with pdfplumber.open(io.BytesIO(data), pages=[number + 1 for number in numbers]) as pdf:
         for page in pdf.pages:
-            found[page.page_number - 1] = list(_on_page(page))
+            with suppress(Exception):  # one damaged page costs no other its tables
+                found[page.page_number - 1] = list(_on_page(page))
             page.close()
     for number in numbers:
         before, here = found.get(number - 1), found.get(number)

@@ -15,10 +15,13 @@ from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives.body import CodeBlock
 
+from documents.converters import sphinx_entries
+
 _SILENT = frozenset({
     "autoapi-inheritance-diagram", "autosummary", "autoapisummary", "codeauthor", "cssclass", "currentmodule",
-    "default-domain", "highlight", "include", "index", "literalinclude", "module", "py:currentmodule", "py:module",
-    "raw", "rst-class", "sectionauthor", "tabularcolumns", "testcleanup", "testsetup", "toctree",
+    "default-domain", "highlight", "include", "index", "literalinclude", "module", "program",
+    "py:currentmodule", "py:module", "raw", "rst-class", "sectionauthor", "tabularcolumns", "testcleanup", "testsetup",
+    "toctree",
 })  # fmt: skip
 """These show nothing of their own on a page, or what is in other files."""
 
@@ -38,6 +41,9 @@ _CHANGES = {
     "versionremoved": "Removed in version",
 }
 _LABELS = {"seealso": "See also", "todo": "To do"}
+_SHOWN = _BARE | _CHANGES.keys() | _LABELS.keys()
+"""Their argument may look like the name of an entry: "2.0"."""
+
 _TARGETED = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
 _WORDS = frozenset({
     "abbr", "any", "dfn", "doc", "download", "guilabel", "issue", "kbd", "menuselection", "numref", "pep", "pr",
@@ -67,14 +73,34 @@ class _Any(Directive):
     def run(self) -> list[nodes.Node]:
         name = self.name.casefold()
         argument = self.arguments[0].strip() if self.arguments else ""
+        names: sphinx_entries.Names = self.state.document.settings.sphinx_names
+        names.take(name, argument)
         if name in _SILENT:
             return []
         if name in _LITERAL:
             return self._code(argument)
+        if name not in _SHOWN and (kind := sphinx_entries.kind_of(name, argument, names)):
+            return [self._entry(*kind, sphinx_entries.signatures(argument), names)]
         shown = [] if name in _BARE else self._argument(name, argument)
         box = nodes.container("", *shown)
         self.state.nested_parse(self.content, self.content_offset, box, match_titles=True)
         return box.children
+
+    def _entry(self, domain: str, kind: str, said: list[str], names: sphinx_entries.Names) -> nodes.section:
+        hidden = self.options.keys() & {"no-index", "noindex"}
+        anchor = "" if hidden else names.anchor(domain, kind, said[0], module=self.options.get("module"))
+        section = sphinx_entries.entry(said, anchor, adopts=not self.name.startswith("auto"))
+        facts = ((option, self.options.get(option, "").strip()) for option in ("type", "default", "value"))
+        shown = [
+            f"{option.capitalize()}: {value if domain == 'std' else f'``{value}``'}" for option, value in facts if value
+        ]
+        if shown:  # with the name, for a quotation is a sentence of its own
+            section += self._paragraph(", ".join([*(f"``{name}``" for name in said), *shown]))
+        inner = names.around(domain, kind, said[0])
+        names.classes += [inner] if inner else []
+        self.state.nested_parse(self.content, self.content_offset, section)
+        del names.classes[len(names.classes) - bool(inner) :]
+        return section
 
     def _code(self, argument: str) -> list[nodes.Node]:
         text = "\n".join(self.content)
@@ -89,8 +115,8 @@ class _Any(Directive):
             return [self._paragraph(f"{_LABELS[name]}: {argument}".strip())]
         if not argument:
             return []
-        if ":" in name or name.startswith("auto") or name in ("class", "function", "method", "attribute", "data"):
-            return [nodes.paragraph("", "", nodes.literal("", line.strip())) for line in argument.splitlines()]
+        if name.startswith("auto"):
+            return [nodes.paragraph("", "", nodes.literal("", argument))]
         return [self._paragraph(argument)]
 
     def _paragraph(self, text: str) -> nodes.paragraph:
@@ -117,6 +143,8 @@ def _role(
     titled = _TARGETED.fullmatch(text)
     if titled:
         return [nodes.inline("", titled[1])], []
+    if name.casefold() in ("pep", "rfc"):  # docutils' own know no title
+        return [nodes.inline("", f"{name.upper()} {text}")], []
     short = text.rsplit(".", 1)[-1] if text.startswith("~") else text.removeprefix("!")
     words = name.casefold() in _WORDS
     return [nodes.inline("", short.strip("/")) if words else nodes.literal("", short)], []
@@ -130,12 +158,14 @@ def understood() -> Iterator[None]:
     def directive(name: str, language: Any, document: Any) -> Any:
         if name.casefold() in ("code", "code-block", "sourcecode"):
             return _Code, []
-        if name.casefold() in _SILENT or ":" in name:
+        if name.casefold() in _SILENT or ":" in name or name == "class":  # Sphinx's, not docutils' own
             return _Any, []
         found, messages = find_directive(name, language, document)
         return (found, messages) if found else (_Any, [])
 
     def role(name: str, language: Any, lineno: int, reporter: Any) -> Any:
+        if name.casefold() in ("pep", "rfc"):
+            return _role, []
         found, messages = find_role(name, language, lineno, reporter)
         return (found, messages) if found else (_role, [])
 

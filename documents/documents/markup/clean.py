@@ -8,13 +8,15 @@ from documents.markup import html, jsx, liquid
 from documents.markup.attributes import without_attributes
 from documents.markup.code import Hidden
 from documents.markup.containers import without_containers
+from documents.markup.entities import without_entities
+from documents.markup.erb import is_erb, without_erb
 from documents.markup.includes import taken_in
+from documents.markup.macros import without_calls
 from documents.markup.shortcodes import without_shortcodes
 from documents.markup.surroundings import Surroundings
+from documents.markup.wiki import without_wiki
 
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
-# A blank as an entity: in 9 of 100 chunks of a GitBook site, whose editor writes "&#x20;" at the end of what is bold.
-_BLANK = re.compile(r"&(?:nbsp|#x20|#32|#160|#xa0);", re.IGNORECASE)
 _GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
 _COMPONENT_KINDS = ("docusaurus", "vitepress", "nuxt")
 _VUE_KINDS = ("vitepress", "nuxt")
@@ -30,21 +32,25 @@ def as_read(text: str, *, surroundings: Surroundings) -> str:
     markup comes back as it is, but for runs of empty lines. Never raises for what a text says.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = without_erb(text, surroundings) if is_erb(surroundings) else text
     mdx = surroundings.file.suffix.lower() == ".mdx"
     text = _run(taken_in(text, surroundings), surroundings, mdx=mdx)
-    text = without_containers(text, mdx=mdx)
+    text = without_containers(without_wiki(text, surroundings), mdx=mdx)
     hidden = Hidden()
-    text = _BLANK.sub(" ", html.without_comments(hidden.hide(text, mdx=mdx)))
+    text = html.without_comments(hidden.hide(text, mdx=mdx))
     if mdx or surroundings.kind == "docusaurus":
         text = jsx.without_expressions(jsx.without_modules(text), surroundings)
     text = html.without_html(text, hidden, components=mdx or surroundings.kind in _COMPONENT_KINDS)
-    text = _GAP.sub("\n\n", without_attributes(text))
+    text = _GAP.sub("\n\n", without_entities(without_attributes(text)))
     return hidden.back(text)
 
 
 def _run(text: str, surroundings: Surroundings, *, mdx: bool) -> str:
     """``text`` as the templates in it leave it."""
     kind = surroundings.kind
+    if kind in ("", "mkdocs") and "{{" in text:
+        hidden = Hidden()
+        text = hidden.back(without_calls(hidden.hide(text, mdx=mdx)))
     if kind in ("", "hugo"):
         text = without_shortcodes(text, surroundings)
     if kind == "jekyll":

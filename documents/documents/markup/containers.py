@@ -1,7 +1,8 @@
 """Blocks with a name around Markdown: their titles stay in bold, and what is in them without its indentation.
 
 ``!!! note``, ``??? note``, ``=== "Tab"`` (MkDocs, text indented), ``/// tip`` (MkDocs), ``:::tip`` (Docusaurus,
-VitePress), ``::name`` (Nuxt's MDC, with slots and YAML), ``<Tabs>`` and other tags alone on a line (MDX, HTML).
+VitePress), ``::name`` (Nuxt's MDC, with slots and YAML), ``> [!tip]`` (GitHub, Obsidian), ``<Tabs>`` and other tags
+alone on a line (MDX, HTML).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _LOOK_BACK_LINES = 100
 _INDENTED = re.compile(r"(?P<indent>[ \t]*)(?P<mark>!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<rest>\S.*)$")
 _COLONS = re.compile(r"[ \t]*(?P<mark>:{2,})[ \t]*\{?(?P<name>[A-Za-z][\w-]*)\}?(?P<rest>.*)$")  # MyST: :::{note}
 _SLASHES = re.compile(r"[ \t]*(?P<mark>/{3,})[ \t]+(?P<name>[A-Za-z][\w-]*)(?P<rest>.*)$")
+_CALLOUT = re.compile(r"[ \t]*>[ \t]*\[!(?P<kind>[\w -]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)$")
+_QUOTE_MARK = re.compile(r"[ \t]*>[ \t]?")
 _CLOSER = re.compile(r"[ \t]*(:{2,}|/{3,})[ \t]*$")
 _TAG = re.compile(r"[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?P<rest>[^<>]*)>[ \t]*$")
 _LABEL = re.compile(r"\[(?P<label>[^\]]*)\]")
@@ -42,6 +45,7 @@ class _Block:
     title: str = ""
     named: bool = False
     tags: bool = False
+    quoted: bool = False
 
 
 def without_containers(text: str, *, mdx: bool = False, depth: int = MAX_DEPTH) -> str:
@@ -60,7 +64,9 @@ def without_containers(text: str, *, mdx: bool = False, depth: int = MAX_DEPTH) 
 
 
 def _opened(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]:
-    inner = textwrap.dedent("\n".join(lines[block.inner : block.inner_end]))
+    within = lines[block.inner : block.inner_end]
+    within = [_QUOTE_MARK.sub("", line, count=1) for line in within] if block.quoted else within
+    inner = textwrap.dedent("\n".join(within))
     indent = _list_indent(lines, block.first)
     title = _title(lines[block.first]) if block.named else block.title
     if block.named and lines[block.first].lstrip().startswith(":"):
@@ -72,7 +78,7 @@ def _opened(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]
     if block.tags:
         first, last = lines[block.first].strip(), lines[block.end - 1].strip()
         return _indented_lines(["", first, "", inner.strip("\n"), "", last, ""], indent)
-    if not inner.strip() and not block.named:
+    if not (inner.strip() or block.named or block.quoted):
         return []  # a label of nothing
     return _indented_lines(["", title, "", inner.strip("\n"), ""] if title else ["", inner.strip("\n"), ""], indent)
 
@@ -104,6 +110,8 @@ def _blocks(lines: list[str], code: set[int]) -> list[_Block]:
             continue
         elif match := _INDENTED.match(line):
             found.append(_indented(lines, number, match))
+        elif match := _CALLOUT.match(line):
+            found.append(_callout(lines, number, match))
         else:
             _paired(lines, number, waiting, found)
     found += (_Block(n, n + 1, n + 1, n + 1) for key, left in waiting.items() for n in left if key[0] in ":/")
@@ -143,6 +151,12 @@ def _indented(lines: list[str], number: int, match: re.Match[str]) -> _Block:
     label = quoted["title"] if quoted else (kind.capitalize() if kind in ADMONITIONS else "")
     title = f"**{label}**" if label.strip() else ""
     return _Block(number, number + 1, end, end, title)
+
+
+def _callout(lines: list[str], number: int, match: re.Match[str]) -> _Block:
+    end = next((n for n in range(number + 1, len(lines)) if not _QUOTE_MARK.match(lines[n])), len(lines))
+    words = match["title"].strip() or match["kind"].strip().capitalize()
+    return _Block(number, number + 1, end, end, words if "**" in words else f"**{words}**", quoted=True)
 
 
 def _title(line: str) -> str:

@@ -124,7 +124,7 @@ def _whole(state: _State, name: str, tag: re.Match[str], inner: str) -> str:
         return ""
     if name == "table":
         return table(f"<table>{inner}</table>", state.hidden)
-    words = html.unescape(TAG.sub("", inner))
+    words = html.unescape(TAG.sub(lambda found: "\n" if found["name"].lower() == "br" else "", inner))
     if name == "pre":
         code = state.hidden.back(words).strip("\n")
         return "\n\n" + state.hidden.mark(f"```\n{code}\n```") + "\n\n" if code.strip() else ""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 MAX_INCLUDED_BYTES = 1_000_000
 MAX_TAKEN_IN_CHARS = 5_000_000
 """Characters that one page takes in altogether, those of included files with them: a few lines could say gigabytes."""
+
+MAX_NOTES = 50_000
+"""Pages of a wiki that links are looked up in."""
 
 _LEAST_CHARS = 1000  # what a file counts at least
 
@@ -32,6 +36,7 @@ class Surroundings:
         page: the page's front matter.
         site: the site's configuration, as its file has it. May be empty.
         allowance: what is left of ``MAX_TAKEN_IN_CHARS``.
+        notes: paths in ``root`` by name, filled when a wiki's link is first met.
     """
 
     file: Path
@@ -40,6 +45,12 @@ class Surroundings:
     page: Mapping[str, object]
     site: Mapping[str, object]
     allowance: Allowance = field(default_factory=Allowance, compare=False)
+    notes: dict[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_vault(self) -> bool:
+        """Whether ``root`` is Obsidian's."""
+        return (self.root / ".obsidian").is_dir()
 
     def value(self, name: str) -> str:
         """What ``name`` (as ``page.title``, ``site.data.ruby.version``) stands for; ``""`` for no or no plain value."""
@@ -73,11 +84,38 @@ class Surroundings:
             return None
         return None
 
+    def note(self, name: str) -> str | None:
+        """The path in ``root`` of the wiki's page ``name``, wherever it is, as Obsidian finds it; ``None`` for none.
+
+        ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens for its blanks.
+        """
+        if not self.notes:
+            self.notes.update(_notes(self.root))
+        wanted = PurePosixPath(_key(name))
+        return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
+
     def _allowed(self, text: str | None) -> str | None:
         if text is None or len(text) > self.allowance.chars:
             return None
         self.allowance.chars -= max(len(text), _LEAST_CHARS)
         return text
+
+
+def _notes(root: Path) -> dict[str, str]:
+    """The paths of Markdown files in ``root``, by path and by name; of equal names the first counts."""
+    found: dict[str, str] = {"": ""}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith(".md") and len(found) < MAX_NOTES:
+                path = Path(folder, name).relative_to(root).as_posix()
+                found[_key(path)] = path
+                found.setdefault(_key(name), path)
+    return found
+
+
+def _key(name: str) -> str:
+    return name.strip().lower().removesuffix(".md").replace("-", " ")
 
 
 def _is_open(file: Path, root: Path) -> bool:

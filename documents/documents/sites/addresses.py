@@ -18,6 +18,16 @@ from documents.sites.site import Mount, Site
 PAGE_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt", ".ipynb"})
 """What a site makes pages of; other files keep their suffix in their address."""
 
+_MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+
+_KEPT = re.compile(
+    r"https?://[^/]+/(?:[^?#]*/)?(?:blob|raw|tree|src)/|https?://raw\.githubusercontent\.com/"
+    r"|https?://[^/]+\.sharepoint\.com/|https?://[^?#]*/remote\.php/(?:web)?dav/",
+    re.IGNORECASE,
+)
+"""Addresses below which files lie under their own names: GitHub's, GitLab's, Gitea's and Bitbucket's repositories (with
+what stands in for a file there), and the shares of SharePoint and Nextcloud."""
+
 _SAFE = "/~:@!$&'()*+,;=%"
 _ABSOLUTE = ("canonical_url", "canonicalUrl", "canonical", "permalink", "url")
 _WEB = re.compile(r"https?://[^/?#]", re.IGNORECASE)
@@ -25,10 +35,11 @@ _INDEX, _README = frozenset({"index"}), frozenset({"index", "readme"})
 _ANY = frozenset({"index", "_index", "readme"})
 
 
-def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "") -> str:
+def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "", keep_suffix: bool = False) -> str:
     """The absolute address of the page at ``path`` (below ``site.root``, forward slashes) with front matter ``meta``.
 
     ``base_url`` is what the user gave as the address of the site's front page, and goes before the configuration's.
+    Below the address of a repository or a file share, and if ``keep_suffix``, a file's address is its path as it is.
     ``""`` where no such address is known, or the tool makes no page of the file.
     """
     if stated := next(filter(_WEB.match, (said(meta, name) for name in _ABSOLUTE)), ""):
@@ -36,6 +47,8 @@ def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "
     base = (base_url or site.base_url).rstrip("/")
     if not base:
         return ""
+    if keep_suffix or (base_url and keeps_suffixes(base)):
+        return f"{base}/{quote(path, safe=_SAFE.replace('%', ''))}"
     placed = _placed(site, path)
     if placed is None:
         return ""
@@ -47,6 +60,11 @@ def address(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "
     prefix = "" if stated_whole or not mount.prefix else f"/{mount.prefix.strip('/')}"
     whole = f"{prefix}{made}" if made != "/" or not prefix else prefix + _end(site)
     return base + quote(whole, safe=_SAFE)
+
+
+def keeps_suffixes(base_url: str) -> bool:
+    """Whether the address is that of a folder in a repository or on a file share."""
+    return _KEPT.match(f"{base_url}/") is not None
 
 
 def _placed(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
@@ -62,8 +80,11 @@ def _placed(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
 
 
 def _path(site: Site, page: PurePosixPath, meta: Mapping[str, Any], prefix: str) -> str:
-    if page.suffix.lower() not in PAGE_SUFFIXES:
+    kind = page.suffix.lower()
+    if kind not in PAGE_SUFFIXES or (not site.kind and kind not in _MARKDOWN):
         return f"/{page.as_posix()}"
+    if kind in _MARKDOWN and page.stem.lower().endswith(".html"):  # Middleman's page.html.md
+        return directory(page.parent) if page.stem.lower() == "index.html" else f"/{page.with_suffix('').as_posix()}"
     if site.kind == "docusaurus":
         return docusaurus_path(site, page, meta, prefix)
     return _RULES.get(site.kind, _plain)(site, page, meta)

@@ -17,13 +17,22 @@ MAX_CONTROL_SHARE = 0.02
 """Share of control characters above which bytes are not a text (random bytes have .12)."""
 MAX_HIGH_SHARE = 0.3
 """Share of bytes >= 128 above which bytes that are not UTF-8 are not Latin-1 either (French has .05, Cyrillic .8)."""
+MIN_COHERENCE = 0.3
+"""How alike to a language's letters a text must be, as charset-normalizer tells it: Russian and Arabic lines have .36
+to .5, a text of 20 letters that is taken for another has none."""
+_RARE = ["mac_cyrillic", "mac_greek", "mac_latin2", "mac_iceland", "mac_turkish", "cp1125"]
+_SAMPLE_BYTES = 1 << 16
+_EAST_ASIAN = frozenset({"big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030"})
+"""They have no coherence that it tells, and count if they fit without a flaw. Below ``MAX_HIGH_SHARE`` nothing is
+guessed: of a table with few words "Köln" in Windows-1252 is taken for Big5."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
     """Decode ``data``: the text with LF line ends, and a caveat (``""`` when there is none).
 
-    UTF-8, or UTF-16/32 with a byte order mark; else Windows-1252, of which Latin-1's characters are a part; a UTF-8
-    text with some bad bytes keeps the rest.
+    UTF-8, or UTF-16/32 with a byte order mark; else Windows-1252, of which Latin-1's characters are a part, or what
+    charset-normalizer finds (Shift-JIS, GB 18030, Windows-1251 and others); a UTF-8 text with some bad bytes keeps the
+    rest.
 
     Raises:
         ValueError: the bytes are not text.
@@ -45,11 +54,29 @@ def _decode(data: bytes) -> tuple[str, str]:
     if sum(1 for char in text if ord(char) > 127) - bad > bad:  # most of what is not ASCII is UTF-8
         return text, caveat
     if _share(data, _HIGH) > MAX_HIGH_SHARE:
-        raise ValueError("is neither UTF-8 nor Latin-1 text: save it as UTF-8")
+        encoding = _guessed(data)
+        return data.decode(encoding, errors="replace"), f"is not UTF-8: read as {encoding}"
     try:
         return data.decode("cp1252"), "is not UTF-8: read as Windows-1252"
     except UnicodeDecodeError:
         return data.decode("latin-1"), "is not UTF-8: read as Latin-1"
+
+
+def _guessed(data: bytes) -> str:
+    """The name of the encoding, as Python has it.
+
+    Raises:
+        ValueError: none can be told.
+    """
+    from charset_normalizer import from_bytes  # most files never need it
+
+    end = data.rfind(b"\n", 0, _SAMPLE_BYTES)  # no character is cut in two
+    sample = data[:end] if len(data) > _SAMPLE_BYTES and end > 0 else data[:_SAMPLE_BYTES]
+    best = from_bytes(sample, cp_exclusion=_RARE).best()
+    fits = best is not None and best.encoding in _EAST_ASIAN and best.chaos == 0
+    if best and (fits or best.coherence >= MIN_COHERENCE):
+        return best.encoding
+    raise ValueError("is neither UTF-8 nor in another encoding that can be told: save it as UTF-8")
 
 
 def _strictly_or_replaced(data: bytes, encoding: str) -> tuple[str, str]:

@@ -18,18 +18,17 @@ from pathlib import Path, PurePosixPath
 from knowledge.model.errors import unexpected
 from knowledge.model.values import Document, Failure
 from knowledge.read.dates import stated_date
+from knowledge.read.kinds import stem, suffix
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
-    SUFFIXES,
     ConvertedText,
     Entry,
     LeftOut,
     Loading,
     Outcome,
     load,
-    suffix,
 )
 from knowledge.read.selection import EVERYTHING, Selection
 from knowledge.read.walk import EmptyFolder, FoundFile, OtherPath, SkippedPath, find, readable
@@ -77,7 +76,8 @@ def read(
     """Read the documents in ``paths``: files, and folders with all that is in them and that ``selection`` takes.
 
     Folders give ``SUFFIXES`` and ``corpus.jsonl``, and the suffixes that ``loading`` has readers for (one given there
-    replaces the built-in one). A corpus that is given itself may have any name in ``.jsonl``.
+    replaces the built-in one). A file that is given itself may have any name: it is plain text where nothing knows its
+    suffix, and a corpus in ``.jsonl``.
     ``fetched`` are files besides, such as pages from the web.
 
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
@@ -86,10 +86,9 @@ def read(
     Raises:
         SourceUnreadable: one of ``paths`` does not exist.
     """
-    kinds = {*SUFFIXES, *loading.readers}
     files: list[FoundFile] = []
     outcomes = _Outcomes()
-    for item in find(paths, wanted=lambda name: name == CORPUS_NAME or suffix(name) in kinds, selection=selection):
+    for item in find(paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection):
         if isinstance(item, FoundFile):
             files.append(item)
         elif isinstance(item, OtherPath):
@@ -199,7 +198,7 @@ def _identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str
 
 
 def _derived(found: FoundFile) -> str:
-    return PurePosixPath(found.path).with_suffix("").as_posix()
+    return stem(found.path)
 
 
 def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:

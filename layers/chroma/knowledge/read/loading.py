@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 from knowledge.model.errors import SourceUnreadable, unexpected
 from knowledge.model.values import Failure
 from knowledge.read import corpus, frontmatter
-from knowledge.read import markdown as md
 from knowledge.read.decoding import decode
 from knowledge.read.fields import Fields, left_out
 from knowledge.read.file_bytes import file_bytes
+from knowledge.read.kinds import kind_of, suffix
 from knowledge.read.preamble import with_preamble
-from knowledge.read.titles import title_of
+from knowledge.read.titles import headline, title_of
 from knowledge.read.walk import FoundFile, readable
 
 CORPUS_NAME = "corpus.jsonl"
@@ -34,7 +33,6 @@ WRITTEN = (".ipynb",)
 """What is converted and holds what people wrote as Markdown all the same."""
 
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
-_BEGINNING_CHARS = 64 * 1024  # where the first heading is nearly always: the rest need not be parsed for it
 
 type Meta = Mapping[Any, Any]
 """What a front matter holds."""
@@ -76,13 +74,19 @@ class SiteRules(Protocol):
 class Loading:
     """How files are read; all of it can be sent to another process.
 
-    ``readers`` convert the suffixes that they name (lower case, with the dot). ``site`` knows Markdown files as pages.
-    ``today`` tells which pages have expired; None: drafts and expired pages are read like others.
+    ``readers`` convert the suffixes that they name (lower case, with the dot). ``formats`` are ends of names that are
+    read as one of the known suffixes, by the end. ``site`` knows Markdown files as pages. ``today`` tells which pages
+    have expired; None: drafts and expired pages are read like others.
     """
 
     readers: Mapping[str, Reader] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
     site: SiteRules | None = None
     today: date | None = None
+
+    def kind(self, name: str) -> str:
+        """The suffix that the file ``name`` is read as; ``""``: in folders it is passed over."""
+        return kind_of(name, {*SUFFIXES, *self.readers}, self.formats)
 
 
 AS_TEXT = Loading()
@@ -116,11 +120,6 @@ class LeftOut:
 type Outcome = Entry | LeftOut | Failure
 
 
-def suffix(name: str) -> str:
-    """The suffix of a file name, lower case, with the dot."""
-    return PurePosixPath(name).suffix.lower()
-
-
 def shown_as(found: FoundFile) -> str:
     """What messages call a file: the address that it was fetched from, else its path."""
     return found.url or readable(found.file)
@@ -142,23 +141,21 @@ def load(found: FoundFile, loading: Loading) -> tuple[Outcome, ...]:
 
 
 def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[Outcome]:
-    kind = suffix(found.file.name)
-    if kind not in {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}:
-        accepted = ", ".join(sorted({*SUFFIXES, CORPUS_SUFFIX, *loading.readers}))
-        raise ValueError(f"has the suffix {kind!r}; accepted are {accepted}")
+    kind = loading.kind(found.file.name) or suffix(found.file.name)
     data = file_bytes(found.file)
     if not data.strip():
         yield LeftOut(shown, "is empty", empty=True)
         return
     converted = kind in loading.readers and not (kind in PAGE_SUFFIXES and _FRONT_MATTER.match(data))
     with _step("cannot be converted", "Save it in another format, or --exclude it"):
-        made = loading.readers[kind](data) if converted else _decoded(data)
+        made = loading.readers[kind](data) if converted else _decoded(data, kind, loading)
     text, caveats = (made, ()) if isinstance(made, str) else (made.text, made.caveats)
     if kind == CORPUS_SUFFIX and not converted:
         yield from _corpus(found, shown, text, caveats)
     else:
-        written = kind in WRITTEN if converted else kind != TEXT_SUFFIX
-        yield _single(found, shown, text, caveats, loading, written=written)
+        plain = not converted and kind not in {*SUFFIXES, *loading.readers} - {TEXT_SUFFIX}
+        written = kind in WRITTEN if converted else not plain
+        yield _single(found, shown, text, caveats, loading, written=written, plain=plain)
 
 
 @contextmanager
@@ -172,8 +169,20 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
         raise SourceUnreadable(f"{trouble}: {unexpected(exc)}. {way_out}") from exc
 
 
-def _decoded(data: bytes) -> ConvertedText:
-    text, caveat = decode(data)
+def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
+    """Text, which a file that was named may be under any suffix.
+
+    Raises:
+        ValueError: it is none.
+    """
+    known = {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}
+    try:
+        text, caveat = decode(data)
+    except ValueError as exc:
+        if kind in known:
+            raise
+        accepted = ", ".join(sorted(known))
+        raise ValueError(f"is no text and has the suffix {kind!r}; accepted are {accepted}") from exc
     return ConvertedText(text, (caveat,) if caveat else ())
 
 
@@ -188,10 +197,12 @@ def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -
 
 
 def _single(
-    found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool
+    found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool, plain: bool
 ) -> Outcome:
-    """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees."""
-    plain = suffix(found.file.name) == TEXT_SUFFIX and not loading.readers.get(TEXT_SUFFIX)
+    """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees.
+
+    ``plain`` text has no front matter and no headings.
+    """
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
         meta, body, problem = ({}, text, "") if plain else frontmatter.split(text)
         fields = frontmatter.fields(meta)
@@ -212,7 +223,7 @@ def _single(
 
 
 def _title(found: FoundFile, fields: Fields, markdown: str) -> str:
-    return fields.title or _first_heading(markdown) or title_of(_place(found))
+    return fields.title or headline(markdown) or title_of(_place(found))
 
 
 def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:
@@ -222,9 +233,3 @@ def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) 
 def _place(found: FoundFile) -> str:
     """The path with the given folder in front, whose name a README or an index page at its top has."""
     return found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"
-
-
-def _first_heading(text: str) -> str:
-    beginning = text[: text.find("\n", _BEGINNING_CHARS) + 1]
-    titles = (heading.title for part in (beginning, text) for heading in md.headings(md.parse(part)))
-    return next(filter(None, titles), "")

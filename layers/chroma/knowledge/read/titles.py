@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+from knowledge.read import markdown as md
+from knowledge.read.kinds import stem
+
 INDEX_NAMES = frozenset({"index", "_index", "readme"})
 """Files that stand for their folder, lower case, without suffix."""
 
 # Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by.
 _DATED = re.compile(r"\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
+_NUMBER_AND_WORD = re.compile(r"\d+-\w+ ")  # "2-factor authentication"
+
+_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}$|(?<=\w)_\d{5,}$")  # the page's number at Notion, at Confluence
+
+MOST_ALIKE = 2
+"""Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""
 
 
 def title_of(path: str) -> str:
@@ -19,12 +28,31 @@ def title_of(path: str) -> str:
     A file that stands for its folder has the folder's name, where ``path`` has one.
     """
     place = PurePosixPath(path)
-    named = place.parent.name if place.stem.lower() in INDEX_NAMES and place.parent.name else place.stem
+    own = PurePosixPath(stem(path)).name
+    named = place.parent.name if own.lower() in INDEX_NAMES and place.parent.name else own
+    named = _EXPORTED.sub("", named) or named
     name = without_order(_DATED.sub("", named, count=1) if _DATED.match(named) else named)
-    return " ".join(name.replace("-", " ").replace("_", " ").split()) or named
+    name = name if " " in name.strip() else name.replace("-", " ").replace("_", " ")  # "Drag-and-drop files" is words
+    return " ".join(name.split()) or named
 
 
 def without_order(name: str) -> str:
     """A file's or folder's name without the number that sorts it: ``1.getting-started``, ``02-install``."""
-    match = _NUMBERED.match(name)
+    match = None if _NUMBER_AND_WORD.match(name) else _NUMBERED.match(name)
     return name[match.end() :] if match else name
+
+
+def headline(text: str) -> str:
+    """The words of the first heading, if it is a title: of level 1 or where the text begins, and alone of its level.
+
+    Where the text begins there may be one more of its level ("Summary"), as in the Rust book.
+    Others name a part of the text: 155 of 173 first headings of Obsidian's help.
+    """
+    blocks = md.parse(text)
+    named = [heading for heading in md.headings(blocks) if heading.title]
+    if not named:
+        return ""
+    first = named[0]
+    begins, top = first is blocks[0], first.level == 1
+    same = sum(heading.level == first.level for heading in named)
+    return first.title if (begins and (top or same <= MOST_ALIKE)) or (top and same == 1) else ""
