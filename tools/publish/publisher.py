@@ -105,7 +105,7 @@ def switch(
     waits = waits or Waits()
     tell("telling the stack")
     with told_of_aws():
-        token = target.update(key)
+        token = target.update("IndexKey", key)
         target.wait(token, tell, waits.update)
         target.check_health(facts.version, waits.health)
         try:

@@ -64,14 +64,14 @@ class Target:
             sentence = f"The stack {self.name} has a Revision, which alone decides on versions; deploy it empty first"
             raise PublishFailed(sentence, code="stack_has_revision")
 
-    def update(self, key: str) -> str:
-        """Begin the update to ``key``, with the template and all other parameters as they are; its token."""
+    def update(self, name: str, value: str) -> str:
+        """Begin the update to ``value`` of the parameter ``name``, all else as it is; its token."""
         token = uuid.uuid4().hex
-        others = [{"ParameterKey": name, "UsePreviousValue": True} for name in self.parameters if name != "IndexKey"]
+        others = [{"ParameterKey": other, "UsePreviousValue": True} for other in self.parameters if other != name]
         self.aws.client("cloudformation").update_stack(
             StackName=self.name,
             UsePreviousTemplate=True,
-            Parameters=[*others, {"ParameterKey": "IndexKey", "ParameterValue": key}],
+            Parameters=[*others, {"ParameterKey": name, "ParameterValue": value}],
             Capabilities=sorted({*CAPABILITIES, *self.capabilities}),
             ClientRequestToken=token,
         )

@@ -117,23 +117,17 @@ def check_model() -> str:
 
 def check_index(settings: Settings) -> str:
     """The index opens, with all its checksums."""
-    from knowledge.open.index import open_index
-    from ragctl.embedders import for_questions
+    from ragctl.embedders import open_for_questions
 
-    with closing(
-        open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
-    ) as index:
+    with closing(open_for_questions(settings)) as index:
         return f"{settings.index_place}: {index.documents} documents, {index.chunks} chunks, version {index.version}"
 
 
 def check_manifest(settings: Settings) -> str:
     """The manifest, the collection and the BM25 side (which opening compares with the texts) are of the same chunks."""
-    from knowledge.open.index import open_index
-    from ragctl.embedders import for_questions
+    from ragctl.embedders import open_for_questions
 
-    with closing(
-        open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
-    ) as index:
+    with closing(open_for_questions(settings)) as index:
         if index.manifest is None:
             return "none: a Chroma folder that was made elsewhere"
         said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}

@@ -14,9 +14,11 @@ import numpy as np
 
 from knowledge.model.values import Embedder
 from rag.adapters.embedding.openai_embed_wire import batches
+from rag.adapters.secrets import index_key
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix, Vector
+    from knowledge.open.anywhere import AnyIndex
     from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
@@ -33,7 +35,26 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
     from rag.adapters.embedding.embedders import index_embedder, remote_embedder
 
     remote = remote_embedder(settings, side="question")
-    return index_embedder(settings.index_place, local=MiniLM(threads=threads), remote=remote)
+    place, token = settings.index_place, index_key(settings)
+    local = MiniLM(threads=threads)
+    return index_embedder(place, local=local, remote=remote, collection=settings.collection, token=token)
+
+
+def open_for_questions(settings: Settings, *, warm: bool = True) -> AnyIndex:
+    """The index of ``settings``, opened.
+
+    Raises:
+        IndexUnavailable: there is none that can be used.
+    """
+    from knowledge.open.anywhere import open_anywhere
+
+    return open_anywhere(
+        settings.index_place,
+        embedder=for_questions(settings),
+        collection=settings.collection,
+        warm=warm,
+        token=index_key(settings),
+    )
 
 
 @contextmanager

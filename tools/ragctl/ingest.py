@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl.console import emit_json, note, progress
-from ragctl.failures import FAILED, INTERRUPTED, CommandFailed
-from ragctl.ingest_request import MAX_PAGES, IngestRequest, is_address
+import documents
+from ragctl.console import note
+from ragctl.failures import FAILED
+from ragctl.ingest_job import IngestJob
+from ragctl.ingest_request import MAX_PAGES, IngestRequest, bases_of, is_address, split_base
 from ragctl.options import IndexDir, Json, Profile, read_settings
-from ragctl.report import counts, failures, print_problems, print_report, report
-from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
-from ragctl.tables import read_tables
 
 if TYPE_CHECKING:
-    from knowledge.build.summary import Summary
-    from knowledge.read.documents import Reading
     from rag.config.settings import Settings
 
 CUTS = ("", "seed")
-MAX_REMOVED_SHARE = 0.3
-"""A run that would remove a larger share of the documents has to be told that it may."""
 
 
 def ingest(
@@ -48,7 +40,23 @@ def ingest(
         list[str] | None, typer.Option(metavar="GLOB", help="Leave out what matches, as a .ragignore file does.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="Where the pages are on the web: for their links.")
+        list[str] | None,
+        typer.Option(
+            "--base-url",
+            metavar="[PATH=]URL",
+            help="Where the pages are on the web: for their links. With PATH= for that folder alone. Repeatable.",
+        ),
+    ] = None,
+    keep_suffix: Annotated[
+        bool,
+        typer.Option(
+            "--keep-suffix/--no-keep-suffix",
+            help="Links end with the files' own names, as they do below a repository's address.",
+        ),
+    ] = False,
+    read_as: Annotated[
+        list[str] | None,
+        typer.Option("--as", metavar="SUFFIX=FORMAT", help="Read .SUFFIX as .FORMAT: --as qmd=md. Repeatable."),
     ] = None,
     drafts: Annotated[bool, typer.Option("--drafts/--no-drafts", help="Read drafts and expired pages too.")] = False,
     follow_links: Annotated[
@@ -94,8 +102,9 @@ def ingest(
     """
     settings = read_settings(index=index, profile=profile, making=True)
     asked = IngestRequest(
-        paths=tuple(paths or ()),
-        base_url=base_url or "",
+        **bases_of(paths or (), base_url or ()),
+        keep_suffix=keep_suffix,
+        read_as=tuple(filter(None, read_as or ())),
         include=tuple(filter(None, include or ())),
         exclude=tuple(filter(None, exclude or ())),
         follow_links=follow_links,
@@ -106,11 +115,8 @@ def ingest(
         filters=filters or "",
         cut=cut or "",
     )
-    if asked.cut not in CUTS:
-        raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
     asked = _as_last_time(asked, settings, context)
-    check_base_url(asked.base_url)
-    check_patterns(*asked.include, *asked.exclude)
+    check_request(asked)
     job = IngestJob(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
         _keep_watching(asked, settings, job)
@@ -124,9 +130,19 @@ def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
     """What is remembered, as it would be written on the command line."""
     for name, value in remembered.items():
         for one in value if isinstance(value, tuple) else (value,):
-            yield f"--{name.replace('_', '-')}"
+            yield {"read_as": "--as", "base_urls": "--base-url"}.get(name, f"--{name.replace('_', '-')}")
             if one is not True:
                 yield str(one)
+
+
+def check_request(asked: IngestRequest) -> None:
+    """Refuse what is wrong in ``asked``, each with a sentence."""
+    if asked.cut not in CUTS:
+        raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
+    for url in (asked.base_url, *(split_base(pair)[1] for pair in asked.base_urls)):
+        check_base_url(url)
+    check_formats(asked)
+    check_patterns(*asked.include, *asked.exclude)
 
 
 def check_base_url(url: str) -> None:
@@ -135,6 +151,17 @@ def check_base_url(url: str) -> None:
 
     if url and (not is_web(url) or any(char.isspace() for char in url)):
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
+
+
+def check_formats(asked: IngestRequest) -> None:
+    """Refuse what is not SUFFIX=FORMAT with a format that is read."""
+    from knowledge.read.loading import SUFFIXES
+
+    known = sorted({*SUFFIXES, *documents.SUFFIXES})
+    for pair, (end, format_) in zip(asked.read_as, asked.formats.items(), strict=False):
+        if end == "." or format_ not in known:
+            accepted = ", ".join(known)
+            raise typer.BadParameter(f"{pair!r} is not SUFFIX=FORMAT with a format of {accepted}", param_hint="--as")
 
 
 def check_patterns(*patterns: str) -> None:
@@ -149,13 +176,13 @@ def check_patterns(*patterns: str) -> None:
 
 
 def _keep_watching(asked: IngestRequest, settings: Settings, job: IngestJob) -> None:
-    from knowledge.open.source import folder_of
+    from ragctl.places import work_folder
     from ragctl.watching import watch
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     if not local:
         raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-    watch(local, job.run, index=folder_of(settings.index_place))
+    watch(local, job.run, index=work_folder(settings))
 
 
 def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:
@@ -167,98 +194,12 @@ def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Conte
         raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    last = asked.as_last_time(made, given=given)
+    if "base_url" in given:
+        given.add("base_urls")
+    last = asked.as_last_time(made, given=given if not asked.base_urls else {*given, "base_urls", "base_url"})
+    before = IngestRequest().as_last_time(made, given=()).options
+    if dropped := {name: value for name, value in before.items() if name not in last.options}:
+        note(f"No longer: {shlex.join(_as_options(dropped))}")
     if remembered := {name: value for name, value in last.options.items() if asked.options.get(name) != value}:
         note(f"As the last time: {shlex.join(_as_options(remembered))}")
     return last
-
-
-class Done(NamedTuple):
-    """How many documents were read, how many files or documents failed, and how many places were emptied."""
-
-    read: int
-    failed: int
-    emptied: int
-
-
-@dataclass(frozen=True, slots=True)
-class IngestJob:
-    """One ingest of what was asked for, into the index of the settings."""
-
-    asked: IngestRequest
-    settings: Settings
-    dry_run: bool
-    may_remove: bool
-    as_json: bool
-
-    def run(self) -> Done:
-        """Ingest once and say what was done."""
-        done, found = self.ingest()
-        if self.as_json:
-            emit_json(found)
-        else:
-            print_report(found, self.settings.index_place)
-        return done
-
-    def ingest(self) -> tuple[Done, dict[str, Any]]:
-        """Ingest once; what was done, in figures and as ``ragctl.report.report`` tells it.
-
-        Raises:
-            CommandFailed: the index is as it was.
-        """
-        started = time.perf_counter()
-        try:
-            reading, summary, reading_s = self._ingest()
-        except KeyboardInterrupt as exc:
-            sentence = "Interrupted; the index is as it was"
-            raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-        seconds = time.perf_counter() - started
-        found = report(reading, summary, seconds=seconds, reading_s=reading_s, dry_run=self.dry_run)
-        done = Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
-        return done, found
-
-    def _ingest(self) -> tuple[Reading, Summary, float]:
-        from knowledge.build.ingest import ingest as build
-        from knowledge.build.plan import RECIPE
-        from knowledge.model.errors import SourceUnreadable
-        from knowledge.model.manifest import SEED_RECIPE
-        from knowledge.open.scratch import Scratch
-        from knowledge.open.source import folder_of
-        from rag.errors import EmbeddingFailed, EmbeddingUnavailable
-        from ragctl.embedders import for_documents
-
-        target = folder_of(self.settings.index_place)
-        started = time.perf_counter()
-        with closing(Scratch()) as nowhere:  # which removes those of killed runs
-            cache = nowhere.path if self.dry_run else target / CACHE_NAME
-            reading = gather(self.asked, cache=cache)
-        reading_s = time.perf_counter() - started
-        tables = read_tables(self.asked)
-        if tables:
-            note(f"Kept in the index, for profiles that read them: {', '.join(tables)}")
-        try:
-            with for_documents(self.settings, target) as embedder, progress("Embedding") as on_progress:
-                summary = build(
-                    reading.documents,
-                    target=target,
-                    embedder=embedder,
-                    collection=self.settings.collection,
-                    lost=reading.lost,
-                    emptied={} if self.may_remove else emptied_since(reading, self.settings.index_place),
-                    max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
-                    made=self.asked.made(self.settings.profile, reading.site_title, tables),
-                    recipe=SEED_RECIPE if self.asked.cut else RECIPE,
-                    dry_run=self.dry_run,
-                    run=run_documents,
-                    on_progress=on_progress,
-                )
-        except SourceUnreadable as exc:
-            failed = failures(*reading.failed, *exc.failed)
-            print_problems(failed, failures(*reading.warnings))
-            passed = f". Passed over: {counts(reading.skipped)}" if reading.skipped else ""
-            raise CommandFailed(f"{exc}{passed}", code=exc.code, failed=failed) from exc
-        except (EmbeddingFailed, EmbeddingUnavailable) as exc:
-            # Its message holds statuses and error classes, no vendor's words.
-            sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
-            raise CommandFailed(sentence, code=exc.code) from exc
-        return reading, summary, reading_s

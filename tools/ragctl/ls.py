@@ -13,7 +13,7 @@ from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from knowledge.model.values import Chunk
-    from knowledge.open.index import Index
+    from knowledge.open.anywhere import AnyIndex
 
 COLUMNS = ("path", "title", "docId", "chunks", "dated", "url")
 
@@ -28,13 +28,9 @@ def ls(
     """List the documents of the index."""
     settings = read_settings(index=index, profile=profile)
 
-    from knowledge.open.index import open_index
-    from ragctl.embedders import for_questions
+    from ragctl.embedders import open_for_questions
 
-    embedder = for_questions(settings)
-    with closing(
-        open_index(settings.index_place, embedder=embedder, collection=settings.collection, warm=False)
-    ) as opened:
+    with closing(open_for_questions(settings, warm=False)) as opened:
         head = {"index": settings.index_place, **_head(opened)}
         rows = _rows(opened)
     wanted = (text or "").casefold()
@@ -45,7 +41,7 @@ def ls(
         _print(head, rows)
 
 
-def _head(index: Index) -> dict[str, Any]:
+def _head(index: AnyIndex) -> dict[str, Any]:
     made = index.manifest.made if index.manifest else None
     return {
         "profile": (made.profile if made else "") or None,
@@ -57,7 +53,7 @@ def _head(index: Index) -> dict[str, Any]:
     }
 
 
-def _rows(index: Index) -> list[dict[str, Any]]:
+def _rows(index: AnyIndex) -> list[dict[str, Any]]:
     """A row for each document, by path, those without text too; of a folder made elsewhere what its chunks say."""
     first: dict[str, Chunk] = {}
     counts: dict[str, int] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from knowledge.model.values import Hit
-    from knowledge.open.index import Index
+    from knowledge.open.anywhere import AnyIndex
 
 type Search = Callable[[str, int], tuple[Hit, ...]]
 """The best chunks for a text, at most so many, best first."""
@@ -26,7 +26,7 @@ class Mode(StrEnum):
     late = "late"
 
 
-def searcher(mode: Mode, index: Index, *, profile: str) -> Search:
+def searcher(mode: Mode, index: AnyIndex, *, profile: str) -> Search:
     """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
 
     Raises:
@@ -41,14 +41,14 @@ def searcher(mode: Mode, index: Index, *, profile: str) -> Search:
     return searches[mode]()
 
 
-def usual(index: Index) -> Mode:
+def usual(index: AnyIndex) -> Mode:
     """The best way to search that ``index`` allows."""
     if index.late:
         return Mode.late
     return Mode.dense if index.lexical is None else Mode.hybrid
 
 
-def words_met(index: Index, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
+def words_met(index: AnyIndex, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
     """How well each of ``hits`` meets each word of ``text``: the cosine (-1..1) of its best token.
 
     The mean where a word has several pieces; nothing where ``index`` has no token vectors.
@@ -92,16 +92,16 @@ def best_documents(search: Search, text: str, *, k: int) -> list[Hit]:
 class _Held:
     """An open index as a source of one."""
 
-    index: Index
+    index: AnyIndex
 
-    def lease(self) -> AbstractContextManager[Index]:
+    def lease(self) -> AbstractContextManager[AnyIndex]:
         return nullcontext(self.index)
 
     def fields(self) -> Mapping[str, str]:
         return self.index.fields
 
 
-def _hybrid(index: Index, profile: str) -> Search:
+def _hybrid(index: AnyIndex, profile: str) -> Search:
     from rag.config.settings import load
     from rag.find.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import PROFILES
@@ -112,7 +112,7 @@ def _hybrid(index: Index, profile: str) -> Search:
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
 
 
-def _late(index: Index) -> Search:
+def _late(index: AnyIndex) -> Search:
     from knowledge.model.values import View
 
     if not index.late:
@@ -120,22 +120,23 @@ def _late(index: Index) -> Search:
     return lambda text, k: index.search([View(text)], k=k).hits
 
 
-def _dense(index: Index) -> Search:
+def _dense(index: AnyIndex) -> Search:
     from knowledge.cut.embedding_text import question_text
 
     return lambda text, k: index.nearest(index.embedder.embed([question_text(text)])[0], k=k)
 
 
-def _bm25(index: Index) -> Search:
+def _bm25(index: AnyIndex) -> Search:
     import numpy as np
 
     from knowledge.model.errors import IndexMismatch
     from knowledge.model.values import Hit
+    from knowledge.search.lexical import Lexical
     from rag.find.retrieve.hybrid import best_first
 
     lexical = index.lexical
-    if lexical is None:
-        raise IndexMismatch("The index has no BM25 side to search. Run: ragctl ingest PATH")
+    if not isinstance(lexical, Lexical):
+        raise IndexMismatch("The index has no table of BM25 to search by words alone. Run: ragctl ingest PATH")
 
     def search(text: str, k: int) -> tuple[Hit, ...]:
         scores = lexical.scores(text)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragctl.console import emit_json, note, show
-from ragctl.evaluate_questions import FAIL_UNDER, check_questions
+from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed
-from ragctl.ingest import IngestJob, check_base_url, check_patterns
 from ragctl.ingest_request import IngestRequest
-from ragctl.options import Json, read_settings
+from ragctl.options import Json
+from ragctl.publish_build import IndexBuild
+from ragctl.publish_server import go_back, publish_at, server_of
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -54,6 +54,14 @@ def publish(
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="As for ingest.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="As for ingest.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", metavar="URL", help="As for ingest.")] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Chroma's server: chroma://HOST:PORT/TENANT/DATABASE or https://HOST/TENANT/DATABASE. Default: the "
+            "stack's own, else an index in a layer.",
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Publish nothing when any document failed.")] = False,
     allow_removals: AllowRemovals = False,
     region: Region = None,
@@ -74,7 +82,10 @@ def publish(
         if listing:
             _tell_versions(target, as_json=as_json)
             return
-        if version is not None:
+        place = server_of(index, target)
+        if place is not None and version is not None:
+            outcome = go_back(target, place, version)
+        elif version is not None:
             key = key_of(version)
             outcome = switch(target, key, target.bucket.facts(key), note)
         else:
@@ -92,64 +103,11 @@ def publish(
                 strict=strict,
                 may_remove=allow_removals,
             )
-            outcome = publish_index(target, build, note)
+            outcome = publish_index(target, build, note) if place is None else publish_at(target, place, build)
     if as_json:
         emit_json(outcome.fields())
     else:
         show(outcome.sentence)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexBuild:
-    """Brings an index up to date as ``ragctl ingest`` does, with its refusals, and asks the golden questions of it.
-
-    ``parameters`` are those of the stack that will answer from it.
-    """
-
-    asked: IngestRequest
-    parameters: Mapping[str, str]
-    questions: Path | None = None
-    fail_under: tuple[str, ...] = ()
-    strict: bool = False
-    may_remove: bool = False
-
-    def __call__(self, index: Path) -> dict[str, Any]:
-        """What the ingest into the folder ``index`` did.
-
-        Raises:
-            CommandFailed: it must not be published.
-        """
-        from knowledge.open.place import made_of
-
-        profile = self.parameters["Profile"]
-        settings = read_settings(index=str(index), profile=profile, making=True)
-        wanted = self.parameters.get("EmbedModel", "")
-        if settings.embed_model != wanted:
-            sentence = f"The stack has EmbedModel={wanted!r}, and EMBED_MODEL is {settings.embed_model!r} here"
-            raise CommandFailed(sentence, code="index_mismatch")
-        made = made_of(settings.index_place)
-        if not self.asked.paths and not made.paths:
-            raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
-        given = set(self.asked.options)
-        asked = self.asked.as_last_time(made, given=given)
-        check_base_url(asked.base_url)
-        check_patterns(*asked.include, *asked.exclude)
-        job = IngestJob(asked, settings, dry_run=False, may_remove=self.may_remove, as_json=True)
-        done, found = job.ingest()
-        failed = found["failed"]
-        for problem in (*failed, *found["emptied"]):
-            note(f"Failed: {problem['path']}: {problem['error']}")
-        if done.emptied:
-            sentence = (
-                "Not published: what emptied files and folders held is kept. If it is to go, add --allow-removals"
-            )
-            raise CommandFailed(sentence, code="removals_refused", **found)
-        if failed and (self.strict or not done.read):
-            raise CommandFailed(f"Not published: {len(failed)} documents failed", code="documents_failed", **found)
-        if self.questions:
-            figures = check_questions(self.questions, self.fail_under, profile=profile, index=str(index))
-            return {**found, "questions": figures}
-        return found
 
 
 def open_stack(stack: str, region: str | None) -> Target:

@@ -16,7 +16,9 @@ from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed, describe
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import IndexBuild, Region, StackName, open_stack, told_of_publishing
+from ragctl.publish import Region, StackName, open_stack, told_of_publishing
+from ragctl.publish_build import IndexBuild
+from ragctl.publish_server import publish_at, server_of
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -105,7 +107,9 @@ def _publish_once(target: Target, asked: IngestRequest, fail_under: str) -> Mapp
             questions=questions if there else None,
             fail_under=(fail_under,) if there and fail_under else (),
         )
-        return publish(target, build, note).fields()
+        place = server_of(None, target)
+        done = publish(target, build, note) if place is None else publish_at(target, place, build)
+        return done.fields()
 
 
 def _failure(error: Exception) -> tuple[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragctl.console import note, show
@@ -32,11 +32,18 @@ def report(reading: Reading, summary: Summary, *, seconds: float, reading_s: flo
         "warnings": failures(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
         "leftOut": dict(reading.left_out),
+        **({"version": summary.version} if summary.version else {}),
+        "links": example_links([document.url for document in reading.documents if document.url]),
         "seconds": round(seconds, 3),
         "phases": {name: round(value, 3) for name, value in phases.items()},
         **({"dryRun": True} if dry_run else {}),
         **({"note": LABELS_OLDER} if summary.labels_older else {}),
     }
+
+
+def example_links(urls: Sequence[str]) -> list[str]:
+    """Three of the links, the first, one in the middle and the last: whether they are right a look tells."""
+    return list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else []
 
 
 def failures(*failed: Failure) -> list[dict[str, str]]:
@@ -71,6 +78,7 @@ def print_report(found: Mapping[str, Any], place: str) -> None:
     rows["skipped"] = counts(found["skipped"])
     rows["left out"] = counts(found["leftOut"])
     phases = ", ".join(f"{name} {value:.1f}" for name, value in found["phases"].items())
+    rows["links"] = "\n".join(found["links"])
     rows["seconds"] = f"{found['seconds']:.1f} ({phases})"
     for name, value in rows.items():
         if value:

@@ -51,12 +51,9 @@ def search(
     settings = read_settings(index=index, profile=profile)
     many = read_queries(queries) if queries else []
 
-    from knowledge.open.index import open_index
-    from ragctl.embedders import for_questions
+    from ragctl.embedders import open_for_questions
 
-    with closing(
-        open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
-    ) as opened:
+    with closing(open_for_questions(settings)) as opened:
         find = searcher(mode or usual(opened), opened, profile=settings.profile)
         if text is not None:
             hits = find(text, k)

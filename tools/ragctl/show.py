@@ -31,12 +31,9 @@ def show(
         raise typer.BadParameter(f"{chunk_id!r} is not a chunk's id such as id_42", param_hint="ID")
     settings = read_settings(index=index, profile=profile)
 
-    from knowledge.open.index import open_index
-    from ragctl.embedders import for_questions
+    from ragctl.embedders import open_for_questions
 
-    with closing(
-        open_index(settings.index_place, embedder=for_questions(settings), collection=settings.collection)
-    ) as opened:
+    with closing(open_for_questions(settings)) as opened:
         chunk = opened.chunk(int(match[1]))
     if chunk is None:
         raise CommandFailed(f"The index has no chunk id_{match[1]}", code="unknown_chunk")

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluate.intervals import above, ece
+from knowledge.open.index import Index
 from rag.answer.route import ConfidenceRouter
 from rag.wiring import Application
 from research.alterations import ALTERATIONS
@@ -111,6 +112,7 @@ def ask_altered(service: Application, problems: Iterable[Problem]) -> Iterator[T
     """
     doubles = Doubles(service.pipeline)
     with service.index.lease() as index:
+        assert isinstance(index, Index)  # noqa: S101 - in a folder
         corpus = Corpus.of(index)
     for problem in problems:
         draft = doubles.draft(problem)
