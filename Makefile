@@ -65,7 +65,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench scale smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -110,6 +110,9 @@ invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the 
 
 bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench
+
+scale: $(DEV_DONE) $(LAMBDA_DONE) ## Measure Chroma's own server by size: ARGS='1000 10000 --write'
+	@$(PY) -m scale $(ARGS)
 
 smoke: $(TOOLS_DONE) $(SAM_DONE) ## Check a deployed stack: STACK=name, ARGS='--update' or '--delete'
 	@test -n '$(STACK)' || { echo "Name the stack: make smoke STACK=serverless-rag [ARGS='--update|--delete|--json']" >&2; exit 2; }

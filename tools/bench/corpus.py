@@ -11,7 +11,7 @@ from bench.paths import ROOT
 
 if TYPE_CHECKING:
     from knowledge.model.values import Document
-    from knowledge.open.index import Index
+    from knowledge.open.anywhere import AnyIndex
 
 DOCS = ROOT.parent / "shared" / "data" / "docs_aws"
 PAGES = 1_367
@@ -39,7 +39,7 @@ def build(documents: Sequence[Document], folder: Path) -> Path:
     return folder
 
 
-def questions_about(index: Index) -> list[str]:
+def questions_about(index: AnyIndex) -> list[str]:
     """A question about each of some sections, in the words of its heading."""
     headed = [chunk for chunk in index.iter_chunks() if chunk.section]
     chosen = random.Random(2).sample(headed, min(QUESTIONS, len(headed)))  # noqa: S311

@@ -50,6 +50,10 @@ class WordBank:
         spans = np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2)
         return Reading(vector=mean / np.linalg.norm(mean), tokens=tokens, pieces=pieces, spans=spans)
 
+    def count(self, text: str) -> int:
+        """Each word is a piece."""
+        return sum(1 for _ in _WORDS.finditer(text))
+
     def has(self, word: str) -> bool:
         """Every word is one token."""
         return bool(_WORDS.fullmatch(word))
