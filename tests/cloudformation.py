@@ -17,6 +17,8 @@ PSEUDO = {
 NOTHING = object()
 """What AWS::NoValue leaves."""
 
+INTRINSIC = {"Sub", "GetAtt", "If", "Not", "Equals", "And", "Or", "Join"}
+
 type Template = dict[str, Any]
 
 
@@ -138,3 +140,16 @@ class Stack:
             return f"{self._identity(name)}.{attribute}" if attribute else str(self._reference(name))
 
         return re.sub(r"\$\{([^!}]+)\}", filled, text).replace("${!", "${")
+
+
+def long_names(node: Any) -> Any:
+    """The template with its intrinsic functions under their long names, as JSON has them."""
+    if isinstance(node, list):
+        return [long_names(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.keys() == {"GetAtt"}:
+        return {"Fn::GetAtt": node["GetAtt"].split(".", 1)}
+    if len(node) == 1 and (name := next(iter(node))) in INTRINSIC:
+        return {f"Fn::{name}": long_names(node[name])}
+    return {name: long_names(item) for name, item in node.items()}

@@ -18,11 +18,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from knowledge.engines.server.address import ServerAddress
 from knowledge.open.place import read_manifest
 
 type Json = dict[str, Any]
 
-PARAMETERS = {"IndexKey": "", "Profile": "house", "EmbedModel": "", "IndexSource": "layer", "Revision": ""}
+PARAMETERS = {
+    "IndexKey": "",
+    "IndexUri": "",
+    "Profile": "house",
+    "EmbedModel": "",
+    "IndexSource": "layer",
+    "Revision": "",
+}
 UNDER_WAY = 2
 """So many times the status is asked for before the update is over."""
 
@@ -88,7 +96,8 @@ class Formation:
         for kind in ("LayerVersion", "Function"):
             self._event(token, kind, "UPDATE_IN_PROGRESS")
         try:
-            self.rehearse(self.unpacked(now["IndexKey"]))
+            if not now["IndexUri"]:  # what is on a server is not rehearsed before the snapshot
+                self.rehearse(self.unpacked(now["IndexKey"]))
         except Exception as error:  # noqa: BLE001 - whatever a hook raises makes the version fail
             said = (
                 f"Resource handler returned message: Error: Runtime exited before the snapshot ({type(error).__name__})"
@@ -120,7 +129,10 @@ class Formation:
 
     def answering(self) -> Mapping[str, Any]:
         """What GET /api/health shows of the version that the stack names."""
-        [key] = [one["ParameterValue"] for one in self._parameters() if one["ParameterKey"] == "IndexKey"]
+        now = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        if uri := now["IndexUri"]:
+            return {"status": "ok", "index": {"version": ServerAddress.parse(uri).version}}
+        key = now["IndexKey"]
         manifest = read_manifest(self.unpacked(key)) if key else None
         return {"status": "ok", "index": {"version": manifest.version if manifest else "built"}}
 

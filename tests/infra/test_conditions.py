@@ -20,7 +20,7 @@ CFN_LINT = Path(__file__).resolve().parents[2] / ".venv-sam" / "bin" / "cfn-lint
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 BEDROCK = {"LlmModel": "openai.gpt-oss-20b-1:0", "LlmSecretName": ""}
 SAMPLES = (
-    "index/0123456789ab.zip",
+    *("index/0123456789ab.zip", "chroma://chroma.rag.internal:8000/t/d?version=0123456789ab", "sg-01234567"),
     *("rag/key", "vpc-01234567", "someone@example.org", "100", "arn:aws:sns:eu-central-1:123456789012:ops"),
     *("arn:aws:kms:eu-central-1:123456789012:key/1-2", "arn:aws:iam::123456789012:policy/p"),
 )
@@ -39,6 +39,8 @@ IMPOSSIBLE: set[Pair] = {
     *((("IsBuilt", both), ("IsPublished", both)) for both in (True, False)),
     (("IsBuilt", False), ("UsesEfs", True)),
     (("IsPublished", True), ("UsesEfs", True)),
+    (("UsesEfs", True), ("UsesServer", True)),
+    (("HasIndexGroup", True), ("InVpc", False)),
 }
 """What conditions and rules rule out by themselves; everything else is linted."""
 

@@ -26,12 +26,21 @@ NOT_A_SETTING = {
     *("SnapStart", "KeepReady", "PermissionsBoundary", "RolePath", "KmsKeyArn"),
     "IndexKey",
     *("Architecture", "MemorySize", "Timeout", "Revision", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB"),
+    "IndexSecurityGroup",
     *("ThrottleRate", "ThrottleBurst", "MonthlyQuota"),
     *("LogLevel", "LogRetentionDays", "AccessLogs", "AlarmTopicArn", "NoTrafficHours", "Streaming", "Tracing"),
 }
 """Parameters that decide what is deployed, and say nothing to the program."""
 
-OTHER_VALUES = ("https://app.example", "0.5", "7", "600", "https://llm.example/v1", "another-one")
+OTHER_VALUES = (
+    "https://app.example",
+    "0.5",
+    "7",
+    "600",
+    "https://llm.example/v1",
+    "another-one",
+    "https://x.example/t/d",
+)
 """For every pattern there is one that fits, and no default of any profile is among them."""
 
 
@@ -99,7 +108,6 @@ def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters
     assert told.keys() - {variable(name) for name in same} == {
         *NOT_THE_PROGRAMS,
         "RAG_PROFILE",
-        "INDEX_URI",
         "TABLE_NAME",
     }
 

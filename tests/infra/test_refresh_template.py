@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, Template
+from cloudformation import Stack, Template, long_names
 
 from emulator.template import read_template
 from publish.refresh import MAX_ROUNDS
@@ -25,20 +25,6 @@ CHOICES = {
     "KmsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/1-2",
     "AlarmTopicArn": "arn:aws:sns:eu-central-1:123456789012:ops",
 }
-INTRINSIC = {"Sub", "GetAtt", "If", "Not", "Equals"}
-
-
-def long_names(node: Any) -> Any:
-    """The template with its intrinsic functions under their long names, as JSON has them."""
-    if isinstance(node, list):
-        return [long_names(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if node.keys() == {"GetAtt"}:
-        return {"Fn::GetAtt": node["GetAtt"].split(".", 1)}
-    if len(node) == 1 and (name := next(iter(node))) in INTRINSIC:
-        return {f"Fn::{name}": long_names(node[name])}
-    return {name: long_names(item) for name, item in node.items()}
 
 
 @pytest.fixture(scope="module")

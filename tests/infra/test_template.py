@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cloudformation import Stack
 
 from rag.config.settings import Settings
 
@@ -313,6 +314,70 @@ def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
     assert "SecurityGroupIngress" not in group, "nobody calls the function through the network"
 
 
+CHROMA = "chroma://chroma.rag.internal:8000/default_tenant/default_database?version=abc123def456"
+CLOUD = "https://api.trychroma.com/0e3f/handbook?version=abc123def456"
+
+
+def test_index_on_a_server_keeps_snapshots_and_the_layer_and_is_let_in_by_the_named_group(deploy: Any) -> None:
+    resources = deploy(**NETWORK, IndexUri=CHROMA, IndexSecurityGroup="sg-01234567")["Resources"]
+
+    function = resources["QueryFunction"]["Properties"]
+
+    assert function["Environment"]["Variables"]["INDEX_URI"] == CHROMA
+    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert function["Layers"] == deploy()["Resources"]["QueryFunction"]["Properties"]["Layers"]
+    assert function["VpcConfig"]["SecurityGroupIds"] == ["FunctionGroup.GroupId", "sg-01234567"]
+    assert not of_type(resources, "AWS::EFS::FileSystem")
+
+
+def test_index_in_the_cloud_needs_no_network(deploy: Any) -> None:
+    function = deploy(IndexUri=CLOUD, IndexSecretName="rag/chroma")["Resources"]["QueryFunction"]["Properties"]
+
+    assert function["Environment"]["Variables"]["INDEX_URI"] == CLOUD
+    assert "VpcConfig" not in function
+
+
+@pytest.mark.parametrize(
+    ("uri", "fits"),
+    [
+        ("", True),
+        (CHROMA, True),
+        (CLOUD, True),
+        ("https://chroma.example:8443/t/d", True),
+        ("chroma://chroma.internal/t/d", False),  # no port
+        ("http://chroma.internal:8000/t/d", False),
+        ("https://api.trychroma.com/t", False),
+        ("https://key@api.trychroma.com/t/d", False),  # a key is in a secret
+        ("https://api.trychroma.com/t/d?version=a&token=b", False),
+        ("/mnt/index/current", False),
+    ],
+)
+def test_address_of_a_server_names_tenant_and_database_and_holds_no_key(
+    raw: dict[str, Any], uri: str, fits: bool
+) -> None:
+    assert bool(re.fullmatch(raw["Parameters"]["IndexUri"]["AllowedPattern"], uri)) is fits
+
+
+@pytest.mark.parametrize(
+    ("parameters", "about"),
+    [
+        ({"IndexUri": CLOUD, "IndexSecretName": "rag/chroma"}, None),
+        ({"IndexUri": CHROMA, **NETWORK, "IndexSecurityGroup": "sg-01234567"}, None),
+        ({"IndexUri": CLOUD, "IndexKey": "index/0123456789ab.zip"}, None),  # what answers again when IndexUri is empty
+        ({"IndexUri": CLOUD, **EFS}, "IndexUri needs no file system"),
+        ({"IndexUri": CLOUD, "EfsPath": "october"}, "EfsPath is for IndexSource=efs alone"),
+        ({"IndexSecretName": "rag/chroma"}, None),  # before the first publication, which sets IndexUri
+        ({"IndexUri": CHROMA, "IndexSecurityGroup": "sg-01234567"}, "IndexSecurityGroup needs VpcId"),
+    ],
+)
+def test_what_does_not_go_with_a_server_is_refused(
+    raw: dict[str, Any], parameters: dict[str, str], about: str | None
+) -> None:
+    refusals = Stack(raw, parameters).refusals()
+
+    assert [text.startswith(about or "") for text in refusals] == [True] * bool(about)
+
+
 def test_function_waits_for_the_mount_targets(deploy: Any, raw: dict[str, Any]) -> None:
     assert waits_for(raw["Resources"], "QueryFunction") >= {"MountTargetA", "MountTargetB"}
     # Written out where there is something to wait for, and nothing where there is not
@@ -441,7 +506,7 @@ def test_role_may_log_and_do_what_was_chosen_and_no_more(
     assert "ManagedPolicyArns" not in role
 
 
-@pytest.mark.parametrize("named", [("Llm",), ("Embed",), ("Llm", "Embed")])
+@pytest.mark.parametrize("named", [("Llm",), ("Embed",), ("Index",), ("Llm", "Embed", "Index")])
 def test_role_reads_the_named_secrets_alone(deploy: Any, named: tuple[str, ...]) -> None:
     secrets = {f"{name}SecretName": f"rag/{name}" for name in named}
     resources = deploy(**secrets, Store="none", Tracing="PassThrough")["Resources"]
@@ -449,8 +514,9 @@ def test_role_reads_the_named_secrets_alone(deploy: Any, named: tuple[str, ...])
     rights = {("secretsmanager:GetSecretValue", SECRET.format(name)) for name in secrets.values()}
     assert allowed_actions(resources["QueryRole"]["Properties"]) == LOGS | rights
     variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
-    assert {variables["LLM_SECRET_NAME"], variables["EMBED_SECRET_NAME"]} - {""} == set(secrets.values())
-    assert not {"LLM_API_KEY", "EMBED_API_KEY"} & variables.keys()
+    told = {variables[f"{whose}_SECRET_NAME"] for whose in ("LLM", "EMBED", "INDEX")}
+    assert told - {""} == set(secrets.values())
+    assert not [name for name in variables if name.endswith(("_API_KEY", "_TOKEN"))]
 
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/teams"

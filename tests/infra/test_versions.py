@@ -24,7 +24,8 @@ SAM_PYTHON = HERE.parents[1] / ".venv-sam" / "bin" / "python"
 
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 EFS = {"IndexSource": "efs", **NETWORK}
-MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS}
+SERVER = {"IndexUri": "chroma://chroma.rag.internal:8000/t/d?version=0123456789ab", **NETWORK}
+MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS, "server": SERVER}
 
 OTHER_VALUES = (
     *(
@@ -42,6 +43,8 @@ OTHER_VALUES = (
     *(
         "vpc-76543210",
         "index/0123456789ab.zip",
+        "https://api.trychroma.com/t/d?version=0123456789ab",
+        "sg-76543210",
         "subnet-76543210",
         "someone@example.org",
         "arn:aws:kms:eu-central-1:123456789012:key/1",
@@ -122,8 +125,10 @@ def test_a_changed_parameter_publishes_a_version_exactly_when_it_changes_the_fun
     # And what is refused has no effect in that mode, or makes half a network
     assert refused == {
         *(("layer", name) for name in ("EfsPath", "EfsTmpSize", "VpcId", "SubnetA", "SubnetB", "IndexSource")),
+        ("layer", "IndexSecurityGroup"),
         *(("layer in a VPC", name) for name in ("EfsPath", "EfsTmpSize")),
-        *(("efs", name) for name in ("SnapStart", "IndexKey")),
+        *(("efs", name) for name in ("SnapStart", "IndexKey", "IndexUri")),
+        *(("server", name) for name in ("EfsPath", "EfsTmpSize", "IndexSource")),
         *((mode, "LlmAuth") for mode in MODES),  # needs a model that is named beside it
     }
 

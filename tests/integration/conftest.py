@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import chroma_server
 import pytest
 import real_model
 
@@ -20,3 +21,9 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of this machine are called directly, whatever it sets for others."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chroma_server.ChromaServer]:
+    """One server for all tests of a run; each has an index with a name of its own."""
+    yield from chroma_server.running(tmp_path_factory.mktemp("chroma"))

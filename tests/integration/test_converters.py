@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from made_files import PdfLine, docx, paragraph, pdf, text_lines
 from PIL import Image
 from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, NameObject
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph as PdfParagraph
@@ -254,6 +255,41 @@ def test_pdf_is_read_when_it_opens_without_a_password_only(tmp_path: Path, algor
     assert locked == "is protected with a password: save it without one"
 
 
+def with_damaged_pages(data: bytes, *numbers: int) -> bytes:
+    """``data`` with drawing instructions that end within a string on each of the pages ``numbers``, from 1."""
+    writer = PdfWriter(clone_from=io.BytesIO(data))
+    for number in numbers:
+        cut = DecodedStreamObject()
+        cut.set_data(b"BT /F1 12 Tf (a string without an en")
+        writer.pages[number - 1][NameObject("/Contents")] = writer._add_object(cut)
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_a_damaged_page_of_a_pdf_costs_no_other_page() -> None:
+    whole = pdf(*(text_lines(f"Page {name} can be read.") for name in ("one", "two", "three", "four")))
+
+    made = readers()[".pdf"](with_damaged_pages(whole, 2, 3))
+
+    assert isinstance(made, ConvertedText)
+    assert made.caveats == ("pages 2-3 cannot be read: damaged",)
+    assert [name for name in ("one", "two", "three", "four") if f"Page {name} can be read." in made.text] == [
+        "one",
+        "four",
+    ]
+    with pytest.raises(SourceUnreadable, match="is damaged: pages 1-4 cannot be read, and no other holds text"):
+        readers()[".pdf"](with_damaged_pages(whole, 1, 2, 3, 4))
+
+
+def test_pages_of_a_pdf_are_found_without_the_tree_that_holds_them() -> None:
+    whole = pdf(text_lines("The first page."), text_lines("The second page."))
+    made = readers()[".pdf"](whole.replace(b"/Type /Pages", b"/Type /Pa<<s", 1))
+
+    text = made if isinstance(made, str) else made.text
+    assert text.index("The first page.") < text.index("The second page.")
+
+
 def test_pdf_of_pictures_says_that_it_holds_no_text(tmp_path: Path) -> None:
     assert failure_of(tmp_path, "scan.pdf", pdf([], [])) == (
         "holds no text, as if it were scanned: put it through a text recognition (OCR) first"
@@ -443,9 +479,9 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
 
 
 def test_a_suffix_that_nothing_reads_is_told_what_is_read(tmp_path: Path) -> None:
-    assert failure_of(tmp_path, "table.ods", b"PK") == (
-        "has the suffix '.ods'; accepted are .adoc, .asciidoc, .csv, .docx, .epub, .htm, .html, .ipynb, .jsonl, "
-        ".markdown, .md, .mdx, .pdf, .pptx, .rst, .tsv, .txt, .xhtml, .xlsm, .xlsx"
+    assert failure_of(tmp_path, "table.ods", b"PK\x03\x04\0\0") == (
+        "is no text and has the suffix '.ods'; accepted are .adoc, .asciidoc, .csv, .docx, .epub, .htm, .html, .ipynb, "
+        ".jsonl, .markdown, .md, .mdx, .pdf, .pptx, .rst, .tsv, .txt, .xhtml, .xlsm, .xlsx"
     )
 
 

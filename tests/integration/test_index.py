@@ -19,6 +19,7 @@ from manifests import read_body, write_body
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
 from knowledge.model.values import Document
+from knowledge.open.anywhere import AnyIndex
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import Index, open_index
 from knowledge.open.source import folder_of
@@ -48,7 +49,7 @@ def opened(folder: Path | str, **options: Any) -> Index:
     return open_index(folder, embedder=EMBEDDER, **options)
 
 
-def ask(index: Index, text: str, k: int = 3, **options: Any) -> list[int]:
+def ask(index: AnyIndex, text: str, k: int = 3, **options: Any) -> list[int]:
     return [hit.chunk.number for hit in index.nearest(EMBEDDER.embed([text])[0], k=k, **options)]
 
 
@@ -476,7 +477,7 @@ def test_a_foreign_file_that_is_no_database_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_handle_follows_the_folder(folder: Path) -> None:
-    handle = IndexHandle(lambda: opened(folder), changed=lambda: watch(folder))
+    handle = IndexHandle(lambda: opened(folder), changed=watch(folder))
     first = handle.current().version
 
     assert not handle.refresh()

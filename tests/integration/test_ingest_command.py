@@ -190,6 +190,35 @@ def test_an_option_that_is_given_takes_the_place_of_what_is_remembered(run: Run,
     assert listed(run, index) == {"a.md": "https://new.example/a", "b.md": "https://new.example/b"}
 
 
+def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
+    run: Run,
+    docs: Path,
+    tmp_path: Path,
+    index: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(tmp_path / "more", {"c.rst": "Cranes\n======\n\nText.", "d.xyz": "x", "e.xyz": "x"})
+    repository = "https://github.com/o/r/blob/main/docs"
+
+    told = run("ingest", f"{docs}={repository}", tmp_path / "more", "--base-url", "https://c.example", "--index", index)
+
+    assert told["links"] == [f"{repository}/a.md", f"{repository}/b.md", "https://c.example/c.rst"]
+    _, _, said = runner(monkeypatch, capsys)("ingest", tmp_path / "more", "--index", index, "--allow-removals")
+    assert f"No longer: --base-url https://c.example --base-url {docs}={repository}" in said
+    alone = run("ingest", tmp_path / "more", "--index", index)
+    assert alone["warnings"] == [
+        {
+            "path": str(tmp_path / "more"),
+            "error": "2 files were passed over for their suffix and 1 read: 2 .xyz. --as SUFFIX=FORMAT reads them",
+        }
+    ]
+    assert run("ingest", tmp_path / "more", "--index", index, "--as", "xyz=md")["documents"] == 3
+    assert (
+        "'xyz=foo' is not SUFFIX=FORMAT" in run("ingest", docs, "--index", index, "--as", "xyz=foo", status=2)["error"]
+    )
+
+
 def test_without_a_path_and_without_an_index_the_command_says_what_it_wants(run: Run, index: Path) -> None:
     assert "name a folder, a file or an address" in run("ingest", "--index", index, status=2)["error"]
 
@@ -287,7 +316,9 @@ def endless(number: int) -> str:
     return str(number)
 
 
-@pytest.mark.parametrize(("work", "limit_s", "said"), [(ended, 60, "exit code 9"), (endless, 2, "longer than 2 s")])
+@pytest.mark.parametrize(
+    ("work", "limit_s", "said"), [(ended, 60, "exit code 9"), (endless, 2, "more than 2 s of CPU")]
+)
 def test_a_process_that_dies_or_does_not_end_costs_one_file(
     work: Callable[[int], str], limit_s: float, said: str
 ) -> None:

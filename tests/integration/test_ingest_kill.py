@@ -35,7 +35,7 @@ from fakes_embedding import HashingEmbedder
 from test_ingest_kill import documents
 from knowledge.build import ingest as ingest_module
 from knowledge.build import previous, write
-from knowledge.engines import collection
+from knowledge.engines.embedded import collection
 
 calls, kill_at = 0, 0
 

@@ -57,7 +57,7 @@ def test_documents_are_answered_from_and_the_same_again_is_nothing(run: Run, sta
     [update] = stack.formation.updates
     others = {one["ParameterKey"] for one in update["Parameters"] if one.get("UsePreviousValue")}
     assert update["UsePreviousTemplate"] is True
-    assert others == {"Profile", "EmbedModel", "IndexSource", "Revision"}
+    assert others == {"IndexUri", "Profile", "EmbedModel", "IndexSource", "Revision"}
     assert [one for one in update["Parameters"] if "ParameterValue" in one] == [
         {"ParameterKey": "IndexKey", "ParameterValue": first["key"]}
     ]

@@ -84,6 +84,11 @@ def test_jekyll(text: str, shown: str) -> None:
         ("1. One\n\n    !!! tip\n\n        Text.\n\n2. Two", "1. One\n\n    **Tip**\n\n    Text.\n\n2. Two"),
         ("A picture ![x](y){ width=300 } and [word]{.red}.", "A picture ![x](y) and word."),
         ("# One\n{: #first .big}\n\nText.\n{: .lead}", "# One {#first}\n\nText."),
+        (
+            "> [!NOTE]\n> Mind **this**.\n>\n> > [!tip]- More\n> > Deep.\n\nAfter.",
+            "**Note**\n\nMind **this**.\n\n**More**\n\nDeep.\n\nAfter.",
+        ),
+        ("- item\n  > [!warning] Only a title", "- item\n\n  **Only a title**"),
     ],
 )
 def test_containers_and_attributes(text: str, shown: str) -> None:
@@ -105,10 +110,40 @@ def test_containers_and_attributes(text: str, shown: str) -> None:
         ('## Roles<a name="iam.roles"></a>\n\nText.', "## Roles {#iam.roles}\n\nText."),
         ("> <h3>Term</h3>\n> Words.", "> ### Term\n> Words."),
         ("<dl><dt>Term</dt><dd>What it is.</dd></dl>", "**Term**\n\n: What it is."),
+        ("<pre>first<br>second<br/>third</pre>", "```\nfirst\nsecond\nthird\n```"),
+        ("Vec&lt;T&gt; &copy; R&amp;D soft&shy;ly 5&nbsp;km, `&lt;`", "Vec\\<T> © R&D softly 5 km, `&lt;`"),
     ],
 )
 def test_html(text: str, shown: str) -> None:
     assert read(text) == shown
+
+
+def test_macros_keep_their_texts() -> None:
+    text = (
+        '{{ example({ group: "components", item: "button", html: true }) }}\n\n{{ govukTable({ caption: "Fees (net)",\n'
+        "  head: [{ text: 'Kind' }, { text: 'Fee' }],\n  rows: [[{ text: 'Tug' }, { html: '<p>3 | 4</p>' }]]\n}) }}\n\n"
+        "{{ list({ rows: [{ key: { text: 'Name' }, value: { text: 'Ada' } }] }) }}\n\nA {{ call(1) }} in a line.\n"
+    )
+
+    assert read(text) == (
+        "Fees (net)\n\n| Kind | Fee |\n|---|---|\n| Tug | 3 \\| 4 |\n\n- Name: Ada\n\nA {{ call(1) }} in a line."
+    )
+
+
+def test_a_wikis_links_are_their_words_and_its_notes_are_taken_in(tmp_path: Path) -> None:
+    (tmp_path / "Notes").mkdir()
+    (tmp_path / "Notes" / "Deep note.md").write_text(
+        "---\ntags: [x]\n---\nAbove.\n\n## Fees\n\nThree [[euros]]. ^f1\n\n## Other\n\nNo."
+    )
+    text = (
+        "See [[Deep note|it]], [[Notes/Deep note#Fees]], [[the words|Deep-note]] ==now==%%hidden%%.\n\n"
+        "![[Deep note#Fees]]\n\n![[Deep note#^f1]]\n\n![[pic.png|300]]\n\n`[[code]]` and [[1]](x).\n"
+    )
+
+    assert read(text, root=tmp_path) == (
+        "See it, Deep note > Fees, the words now.\n\n## Fees\n\nThree euros.\n\nThree euros.\n\n"
+        "`[[code]]` and [[1]](x)."
+    )
 
 
 def test_mdx() -> None:
@@ -156,3 +191,18 @@ def test_a_few_lines_do_not_take_in_gigabytes(tmp_path: Path, text: str, kind: s
 def test_a_date_with_a_zone_in_a_block_of_yaml_costs_nothing() -> None:
     text = "::card\n---\ntitle: Fees\ndate: 2016-02-06 19:32:10 -0800\n---\nText.\n::"
     assert " ".join(read(text, kind="nuxt").split()) == "**Fees** Text."
+
+
+def test_ruby_s_templates_take_in_partials_and_leave_what_calls_show(tmp_path: Path) -> None:
+    (tmp_path / "guides").mkdir()
+    (tmp_path / "guides" / "_fees.md.erb").write_text("---\na: b\n---\nFees are due.<% if late %> Pay.<% end %>\n")
+    text = (
+        "<%= partial 'guides/fees' %>\n<%= partial 'not/there' %>\n"
+        '<%= warning_text("This cannot be undone.") %>\n\n<%= link_to "Tariff", "/fees" %> has <%= n %> fees.\n'
+        "`<%% %>`"
+    )
+
+    assert read(text, suffix=".html.md.erb", root=tmp_path) == (
+        "Fees are due. Pay.\n\nThis cannot be undone.\n\n[Tariff](/fees) has fees.\n`<% %>`"
+    )
+    assert read("`<%= kept %>`") == "`<%= kept %>`"

@@ -200,3 +200,29 @@ def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> Non
     os.mkfifo(docs / "index.rst")
 
     assert not site_of(docs).config
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "page"),
+    [
+        ("https://github.com/o/r/blob/main", "docs/README.md", "https://github.com/o/r/blob/main/docs/README.md"),
+        ("https://gitlab.test/o/r/-/blob/main/", "a b.md", "https://gitlab.test/o/r/-/blob/main/a%20b.md"),
+        ("https://codeberg.test/o/r/src/branch/main", "a.rst", "https://codeberg.test/o/r/src/branch/main/a.rst"),
+        ("https://x.sharepoint.com/sites/hr", "100%.md", "https://x.sharepoint.com/sites/hr/100%25.md"),
+        ("https://docs.test", "a/b.md", "https://docs.test/a/b"),
+        ("https://docs.test", "a/b.ipynb", "https://docs.test/a/b.ipynb"),
+        ("https://docs.test", "manual/alerts.html.md", "https://docs.test/manual/alerts.html"),
+        ("https://docs.test", "manual/index.html.md", "https://docs.test/manual/"),
+    ],
+)
+def test_files_without_a_site_are_linked_as_the_place_has_them(tmp_path: Path, base: str, path: str, page: str) -> None:
+    assert (
+        address(site_of(tmp_path), path=path, meta={"permalink": "/x/"} if "/blob/" in base else {}, base_url=base)
+        == page
+    )
+
+
+def test_suffixes_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    site = site_of(tmp_path)
+
+    assert address(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"

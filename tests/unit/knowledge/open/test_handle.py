@@ -254,9 +254,9 @@ def test_while_one_thread_opens_the_others_go_on_with_the_old_index() -> None:
 
 
 def test_the_watch_sees_a_replaced_manifest_of_the_same_size(tmp_path: Path) -> None:
-    assert watch(tmp_path) is None
-    assert watch(tmp_path / "absent") is None
-    assert watch("s3://bucket/key") is None
+    assert watch(tmp_path)() is None
+    assert watch(tmp_path / "absent")() is None
+    assert watch("s3://bucket/key")() is None
 
     (tmp_path / "chroma.sqlite3").write_text("x")
     foreign = watch(tmp_path)

@@ -84,6 +84,9 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
         ("# Logging in &amp; out\n\nText", "Logging in & out"),
         ("---\ntitle: ' '\n---\n### The *first* heading\n\nText", "The first heading"),
         ("Text\n\n```\n# not this\n```\n\nUnderlined\n===\n", "Underlined"),
+        ("## Alone\n\n### Part\n\n### Part", "Alone"),
+        ("## One\n\nText\n\n## Two\n\n## Three", "how to import food"),
+        ("Text\n\n## Only part\n\nText", "how to import food"),
         ("Text without any heading", "how to import food"),
     ],
 )
@@ -191,6 +194,11 @@ def test_unicode_with_a_byte_order_mark_is_read(tmp_path: Path, data: bytes, tex
         ("Gebühr: 5 €, “frei”".encode("cp1252"), "Gebühr: 5 €, “frei”", "Windows-1252"),
         (b"Geb\xfchr \x81 und noch etwas mehr", "Gebühr \x81 und noch etwas mehr", "Latin-1"),
         ("Gebühr für Ämter".encode() + b"\xff", "Gebühr für Ämter\ufffd", "UTF-8"),
+        (
+            "Название,Цена,Описание\nЯблоко,120,Красное сладкое яблоко из Крыма\n".encode("cp1251"),
+            "Название,Цена,Описание\nЯблоко,120,Красное сладкое яблоко из Крыма\n",
+            "cp1251",
+        ),
     ],
 )
 def test_other_bytes_are_read_with_a_warning(tmp_path: Path, data: bytes, text: str, warning: str) -> None:
@@ -224,7 +232,7 @@ def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
     assert errors(reading.failed, tmp_path) == {
         "nul.md": "is a binary file, not text",
         "packed.md": "is a binary file, not text",
-        "cyrillic.txt": "is neither UTF-8 nor Latin-1 text: save it as UTF-8",
+        "cyrillic.txt": "is neither UTF-8 nor in another encoding that can be told: save it as UTF-8",
         "pipe.md": "is not a regular file",
     }
 
@@ -347,15 +355,28 @@ def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
 # Given files and converters
 
 
-def test_a_given_file_must_have_a_known_suffix(tmp_path: Path) -> None:
-    write(tmp_path, {"a.docx": "x", "queries.jsonl": '{"_id": 1, "text": "t"}'})
+def test_a_given_file_is_read_whatever_its_name_is_unless_it_is_no_text(tmp_path: Path) -> None:
+    write(tmp_path, {"notes.log": "# No heading\n\nA line.", "queries.jsonl": '{"_id": 1, "text": "t"}'})
+    (tmp_path / "a.docx").write_bytes(b"PK\x03\x04\0\0")
 
-    reading = read([tmp_path / "a.docx", tmp_path / "queries.jsonl"])
+    reading = read([tmp_path / "a.docx", tmp_path / "notes.log", tmp_path / "queries.jsonl"])
 
-    assert ids(reading) == ["1"]
+    assert [(document.doc_id, document.title) for document in reading.documents] == [("notes", "notes"), ("1", "1")]
     assert errors(reading.failed, tmp_path) == {
-        "a.docx": "has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .mdx, .txt"
+        "a.docx": "is no text and has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .mdx, .txt"
     }
+
+
+def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(tmp_path: Path) -> None:
+    names = ("index.html.md.erb", "a/page.md.j2", "b.mdx.tmpl", "c.qmd", "MANIFEST.in", "table.csv.erb", "x.erb")
+    write(tmp_path, dict.fromkeys(names, "# Heading\n\nText."))
+
+    reading = read([tmp_path], loading=Loading(readers={".csv": bytes.decode}, formats={".qmd": ".md"}))
+
+    assert {document.doc_id: document.title for document in reading.documents} == dict.fromkeys(
+        ("index", "a/page", "b", "c"), "Heading"
+    )
+    assert reading.skipped == {".erb": 2, ".in": 1}
 
 
 def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""The function with its index on Chroma's own server: the same answers, and a clear 503 while it is down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import chroma_server
+import pytest
+from chroma_server import ChromaServer
+from fakes_llm import LlmServer, reply
+from functional.harness import IN_SCOPE, REPOSITORY, Start
+from real_model import few_background_questions, model
+
+import snapshot
+from knowledge.build.ingest import ingest
+from knowledge.build.served.ingest import ingest_served
+from knowledge.model.values import Document
+from knowledge.open.served import ServedIndex
+from knowledge.read.documents import read
+
+UNAVAILABLE = {
+    "error": "The documents cannot be reached just now. Ask again in a moment",
+    "code": "index_unavailable",
+}
+OTHER = "Which permits does a carrier need for strategic goods?"
+
+
+@pytest.fixture(scope="module")
+def documents() -> tuple[Document, ...]:
+    return tuple(read([REPOSITORY / "samples" / "waypoint"]).documents[:6])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, documents: tuple[Document, ...]) -> Iterator[ChromaServer]:
+    """One that holds some of Waypoint's documents, and can be stopped."""
+    for running in chroma_server.running(tmp_path_factory.mktemp("chroma")):
+        work = tmp_path_factory.mktemp("work")
+        with few_background_questions():
+            ingest_served(documents, uri=running.uri, work=work, embedder=model())
+        yield running
+
+
+def test_answers_are_those_of_an_index_in_a_folder(
+    start: Start, server: ChromaServer, documents: tuple[Document, ...], tmp_path: Path
+) -> None:
+    with few_background_questions():
+        ingest(documents, target=tmp_path / "index", embedder=model())
+    question = documents[0].title
+    folder = start(INDEX_URI=str(tmp_path / "index")).ask(question, debug=False).json
+    served = start(INDEX_URI=server.uri)
+    answer = served.ask(question, debug=False).json
+    for name in ("answer", "citations", "sources", "confidence", "refused"):
+        assert answer.get(name) == folder.get(name), name
+    state = served.health()
+    assert state.status == 200
+    assert state.json["index"]["documents"] == len(documents)
+
+
+def test_a_server_that_is_down_is_said_so_and_is_found_again(start: Start, server: ChromaServer) -> None:
+    api = start(INDEX_URI=server.uri)
+    assert api.ask(IN_SCOPE).status == 200
+    server.stop()
+    try:
+        for result in (api.ask(OTHER), api.health()):
+            assert (result.status, result.json) == (503, UNAVAILABLE)
+            assert result.headers["retry-after"] == "2"
+    finally:
+        server.start()
+    assert api.health().status == 200
+    assert api.ask(OTHER).status == 200
+
+
+def test_no_connection_is_open_in_a_snapshot_and_a_restored_copy_answers(start: Start, server: ChromaServer) -> None:
+    api = start(INDEX_URI=server.uri)
+    service = api.app.service
+    snapshot.before_snapshot(service)
+    with service.index.lease() as index:
+        assert isinstance(index, ServedIndex)
+        assert not index.connected
+    snapshot.after_restore(service)
+    assert api.ask(IN_SCOPE).status == 200
+
+
+def test_no_server_means_no_model_call(start: Start) -> None:
+    nobody = chroma_server.uri_of(chroma_server.free_port())
+    with LlmServer([reply("never")]) as model_server:
+        api = start(INDEX_URI=nobody, LLM_API_KEY="key", LLM_BASE_URL=model_server.url)
+        assert api.ask(IN_SCOPE).json == UNAVAILABLE
+        assert model_server.requests == []

@@ -1,0 +1,249 @@
+"""infra/chroma.yaml and its compose file: one server to its files, and who reaches it, under all conditions."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import yaml
+from cloudformation import Stack, Template, long_names
+
+from emulator.template import read_template
+
+pytestmark = pytest.mark.build
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "infra" / "chroma.yaml"
+COMPOSE = ROOT / "infra" / "chroma.compose.yaml"
+CFN_LINT = ROOT / ".venv-sam" / "bin" / "cfn-lint"
+GIVEN = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+CHOICES = {
+    "EcrRepository": "chroma",
+    "RouteTableIds": "rtb-01234567",
+    "PermissionsBoundary": "arn:aws:iam::123456789012:policy/p",
+    "KmsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/1-2",
+    "AlarmTopicArn": "arn:aws:sns:eu-central-1:123456789012:ops",
+}
+
+
+@pytest.fixture(scope="module")
+def raw() -> Template:
+    template: Template = long_names(read_template(TEMPLATE))
+    for name, value in GIVEN.items():
+        template["Parameters"][name]["Default"] = value
+    return template
+
+
+@pytest.fixture
+def resources(raw: Template) -> dict[str, Any]:
+    """All that the template can make, by logical id."""
+    return {name: item["Properties"] for name, item in Stack(raw, CHOICES).section("Resources").items()}
+
+
+@pytest.fixture
+def container(resources: dict[str, Any]) -> dict[str, Any]:
+    [told] = resources["Task"]["ContainerDefinitions"]
+    return dict(told)
+
+
+@pytest.fixture(scope="module")
+def service() -> dict[str, Any]:
+    """The compose file's service."""
+    [told] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"].values()
+    return dict(told)
+
+
+# --- the stack
+
+
+def test_it_lints_as_it_is_and_under_all_conditions(raw: Template, tmp_path: Path) -> None:
+    places = [TEMPLATE]
+    for number, chosen in enumerate(itertools.product((False, True), repeat=len(CHOICES))):
+        given = {name: value for (name, value), there in zip(CHOICES.items(), chosen, strict=True) if there}
+        place = tmp_path / f"{number}.json"
+        place.write_text(json.dumps(Stack(raw, given).decided()), encoding="utf-8")
+        places.append(place)
+    done: Any = subprocess.run(
+        [CFN_LINT, "--regions", "eu-central-1", "--ignore-checks", "W1030", "W2001", "--", *places],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_two_tasks_never_have_the_files_at_once(resources: dict[str, Any]) -> None:
+    service = resources["Service"]
+    assert service["DesiredCount"] == 1
+    assert service["AvailabilityZoneRebalancing"] == "DISABLED"
+    deployment = service["DeploymentConfiguration"]
+    assert (deployment["MaximumPercent"], deployment["MinimumHealthyPercent"]) == (100, 0)
+
+
+def test_the_server_is_reached_on_its_port_by_the_client_group_alone(resources: dict[str, Any]) -> None:
+    assert resources["Service"]["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"] == "DISABLED"
+    let_in = {
+        (rule["GroupId"], rule["FromPort"], rule["ToPort"], rule["SourceSecurityGroupId"])
+        for name, rule in resources.items()
+        if name in ("ServerFromClient", "FilesFromServer")
+    }
+    assert let_in == {
+        ("ServerGroup.GroupId", 8000, 8000, "ClientGroup.GroupId"),
+        ("FilesGroup.GroupId", 2049, 2049, "ServerGroup.GroupId"),
+    }
+    open_groups = {name for name, told in resources.items() if "SecurityGroupIngress" in told}
+    assert open_groups == {"EndpointGroup"}, "the other groups have the two rules above alone"
+
+
+def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resources: dict[str, Any]) -> None:
+    files = resources["Files"]
+    assert files["Encrypted"] is True
+    assert files["BackupPolicy"] == {"Status": "ENABLED"}
+    kept = raw["Resources"]["Files"]
+    assert (kept["DeletionPolicy"], kept["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
+    policy = {line["Sid"]: line for line in files["FileSystemPolicy"]["Statement"]}
+    assert [sid for sid, line in policy.items() if line["Effect"] == "Allow"] == ["TheTask"]
+    assert policy["TheTask"]["Principal"] == {"AWS": "TaskRole.Arn"}
+    assert set(policy["TheTask"]["Action"]) == {"elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"}
+    assert policy["NobodyElse"]["Condition"] == {"ArnNotEquals": {"aws:PrincipalArn": "TaskRole.Arn"}}
+    assert policy["WithoutTls"]["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    [volume] = resources["Task"]["Volumes"]
+    mounted = volume["EFSVolumeConfiguration"]
+    assert mounted["TransitEncryption"] == "ENABLED"
+    assert mounted["AuthorizationConfig"] == {"AccessPointId": "DataFolder", "IAM": "ENABLED"}
+
+
+def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Template, resources: dict[str, Any]) -> None:
+    assert "Policies" not in resources["TaskRole"]
+    rights = {
+        (action, line["Resource"])
+        for policy in resources["ExecutionRole"]["Policies"]
+        for line in policy["PolicyDocument"]["Statement"]
+        for action in ([line["Action"]] if isinstance(line["Action"], str) else line["Action"])
+    }
+    repository = "arn:aws:ecr:eu-central-1:123456789012:repository/chroma"
+    assert rights == {
+        *((f"logs:{what}", "Log.Arn") for what in ("CreateLogStream", "PutLogEvents")),
+        *((f"ecr:{what}", repository) for what in ("BatchCheckLayerAvailability", "BatchGetImage")),
+        ("ecr:GetDownloadUrlForLayer", repository),
+        ("ecr:GetAuthorizationToken", "*"),
+    }
+    plain = Stack(raw, {}).section("Resources")["ExecutionRole"]["Properties"]
+    assert [policy["PolicyName"] for policy in plain["Policies"]] == ["log"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "fits"),
+    [
+        (1024, 4096, True),
+        (1024, 8192, True),
+        (1024, 16384, False),
+        (2048, 16384, True),
+        (2048, 30720, False),
+        (4096, 4096, False),
+        (4096, 30720, True),
+    ],
+)
+def test_sizes_that_fargate_does_not_have_are_refused(raw: Template, cpu: int, memory: int, fits: bool) -> None:
+    [rule] = raw["Rules"].values()
+    [assertion] = rule["Assertions"]
+    assert Stack(raw, {"Cpu": cpu, "Memory": memory}).holds(assertion["Assert"]) is fits
+
+
+def test_its_output_is_an_address_that_the_other_template_takes(raw: Template) -> None:
+    outputs = Stack(raw, {}).section("Outputs")
+    pattern = read_template(ROOT / "infra" / "template.yaml")["Parameters"]["IndexUri"]["AllowedPattern"]
+    assert re.fullmatch(pattern, outputs["IndexUri"]["Value"])
+    assert outputs["IndexUri"]["Value"].startswith("chroma://chroma.stack.internal:8000/")
+    assert outputs["ClientSecurityGroup"]["Value"] == "ClientGroup.GroupId"
+
+
+def test_server_and_client_are_of_one_version(
+    raw: Template, container: dict[str, Any], service: dict[str, Any]
+) -> None:
+    lock = (ROOT / "requirements" / "chroma.txt").read_text(encoding="utf-8")
+    [version] = re.findall(r"^chromadb==([\d.]+)", lock, re.MULTILINE)
+    assert service["image"] == f"chromadb/chroma:{version}"
+    assert container["Image"].endswith(f"/chroma:{version}")
+    plain = Stack(raw, {}).section("Resources")["Task"]["Properties"]["ContainerDefinitions"]
+    assert plain[0]["Image"] == f"docker.io/chromadb/chroma:{version}"
+
+
+# --- the health check, which both have
+
+
+class _Answer(BaseHTTPRequestHandler):
+    status = 200
+
+    def do_GET(self) -> None:
+        self.send_response(self.status if self.path == "/api/v2/heartbeat" else 404)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(("127.0.0.1", 0), _Answer) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.mark.parametrize("place", ["stack", "compose"])
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_the_health_check_asks_the_heartbeat(
+    place: str,
+    status: int,
+    code: int,
+    container: dict[str, Any],
+    service: dict[str, Any],
+    server: HTTPServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_Answer, "status", status)
+    told = container["HealthCheck"]["Command"] if place == "stack" else service["healthcheck"]["test"]
+    kind, *command = [part.replace("$$", "$") for part in told]  # compose reads $$ as $
+    asked = [part.replace("127.0.0.1/8000", f"127.0.0.1/{server.server_port}") for part in command]
+    assert kind == "CMD"
+    assert subprocess.run(asked, check=False).returncode == code
+
+
+# --- the compose file
+
+
+SERVICE_FIELDS = {"image", "ports", "volumes", "restart", "stop_grace_period", "healthcheck"}
+"""Of the Compose Specification's fields of a service, those that are used here."""
+DURATION = re.compile(r"(\d+(us|ms|s|m|h))+")
+
+
+def test_the_compose_file_is_one_as_the_specification_has_it(service: dict[str, Any]) -> None:
+    told = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
+    assert set(told) == {"name", "services", "volumes"}
+    assert re.fullmatch(r"[a-z0-9][a-z0-9_-]*", told["name"])
+    assert set(service) <= SERVICE_FIELDS
+    assert service["restart"] in {"no", "always", "on-failure", "unless-stopped"}
+    check = service["healthcheck"]
+    assert set(check) <= {"test", "interval", "timeout", "retries", "start_period"}
+    assert check["test"][0] in {"CMD", "CMD-SHELL"}
+    assert isinstance(check["retries"], int)
+    durations = [service["stop_grace_period"], *(check[name] for name in ("interval", "timeout", "start_period"))]
+    assert all(DURATION.fullmatch(duration) for duration in durations)
+    # A lone $ is a variable of compose's
+    assert re.findall(r"\$+", " ".join(check["test"])) == ["$$"]
+
+
+def test_the_laptops_server_is_for_that_laptop_and_keeps_its_data(service: dict[str, Any]) -> None:
+    assert service["ports"] == ["127.0.0.1:8000:8000"]
+    [(volume, path)] = [each.split(":") for each in service["volumes"]]
+    assert path == "/data"
+    assert volume in yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["volumes"]

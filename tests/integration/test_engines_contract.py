@@ -1,0 +1,333 @@
+"""What an index does, whatever keeps it: the same suite over an embedded one and one on Chroma's own server.
+
+What no embedded index has, or what both are compared in, is below the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import chroma_server
+import numpy as np
+import pytest
+from fakes_embedding import ReadingEmbedder
+
+from knowledge.build.ingest import ingest
+from knowledge.build.served.ingest import ingest_served
+from knowledge.build.summary import Summary
+from knowledge.model.claims import Claim
+from knowledge.model.errors import RemovalsRefused, SearchFailed, SourceUnreadable
+from knowledge.model.values import Document, Failure, View
+from knowledge.open.index import Index, open_index
+from knowledge.open.served import ServedIndex, open_served
+
+pytestmark = pytest.mark.slow
+
+WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
+QUESTIONS = [f"What is fee{n} for the {WORDS[n % 8]}?" for n in range(0, 48, 16)] + ["The desk opens", "nothing known"]
+FILTERS: list[dict[str, Any]] = [
+    {"category": {"$eq": "02"}},
+    {"category": "01"},
+    {"category": {"$in": ["01", "03"]}},
+    {"year": {"$gte": 2040}},
+    {"$and": [{"category": {"$eq": "02"}}, {"year": {"$gte": 2030}}]},
+    {"late_fee": {"$eq": 3}},
+    {"category": {"$eq": "09"}},
+]
+BYTE_A_NUMBER = 5e-3
+"""What rounding to 127 steps costs vectors of a few large numbers, as the fake embedder makes them."""
+
+
+def document(number: int, text: str = "") -> Document:
+    text = text or f"The {WORDS[number % 8]} desk opens. Its fee for {WORDS[number % 3]} papers is fee{number}."
+    return Document(
+        doc_id=f"d{number}", title=f"Desk {number}", text=text, digest=text, path=f"desks/d{number}.md",
+        category=f"0{number % 4}", extra={"year": 2000 + number, "late_fee": number % 5},
+    )  # fmt: skip
+
+
+DOCUMENTS = [document(number) for number in range(48)]
+"""So few that either kind of index compares all of them."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an index is kept, and how one is made and opened there."""
+
+    make: Callable[..., Summary]
+    opened: Callable[[], Index | ServedIndex]
+
+
+def embedded(folder: Path) -> Place:
+    return Place(
+        make=lambda documents, **options: ingest(
+            documents, **{"target": folder / "index", "embedder": ReadingEmbedder(), **options}
+        ),
+        opened=lambda: open_index(folder / "index", embedder=ReadingEmbedder()),
+    )
+
+
+def served(folder: Path, server: chroma_server.ChromaServer) -> Place:
+    name = chroma_server.new_name()
+    at = {"uri": server.uri, "work": folder / "work", "collection": name}
+    return Place(
+        make=lambda documents, **options: ingest_served(documents, **{**at, "embedder": ReadingEmbedder(), **options}),
+        opened=lambda: open_served(server.uri, embedder=ReadingEmbedder(), collection=name),
+    )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, chroma: chroma_server.ChromaServer) -> Iterator[list[Any]]:
+    """The same documents in both kinds of index: embedded, served."""
+    folder = tmp_path_factory.mktemp("both")
+    places = [embedded(folder), served(folder, chroma)]
+    for place in places:
+        place.make(DOCUMENTS)
+    indexes = [place.opened() for place in places]
+    yield indexes
+    for index in indexes:
+        index.close()
+
+
+@pytest.fixture(params=["embedded", "served"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, chroma: chroma_server.ChromaServer) -> Place:
+    """A place without an index."""
+    return embedded(tmp_path) if request.param == "embedded" else served(tmp_path, chroma)
+
+
+def held(place: Place) -> dict[str, list[tuple[int, str]]]:
+    """The chunks of each document: numbers and texts."""
+    index = place.opened()
+    try:
+        chunks: dict[str, list[tuple[int, str]]] = {}
+        for chunk in index.iter_chunks():
+            chunks.setdefault(chunk.doc_id, []).append((chunk.number, chunk.text))
+        assert len(list(index.iter_chunks())) == index.chunks
+        assert len(chunks) == index.documents
+        return chunks
+    finally:
+        index.close()
+
+
+# What is kept and what it tells
+
+
+def test_both_know_the_same_of_themselves(both: list[Any]) -> None:
+    one, other = both
+    assert (other.documents, other.chunks, dict(other.fields), other.late) == (48, one.chunks, dict(one.fields), True)
+    assert list(other.iter_chunks()) == list(one.iter_chunks())
+    assert [chunk.number for chunk in other.fetch([40, 7, 13, 7])] == [40, 7, 13, 7]
+    assert other.fetch([]) == one.fetch([]) == ()
+    assert other.chunk(7) == one.chunk(7)
+    assert other.chunk(7).extra == {"year": 2006, "late_fee": 1}
+
+
+def test_an_unknown_number_is_nothing(both: list[Any]) -> None:
+    for index in both:
+        assert index.chunk(999) is None
+        assert index.view(999) is None
+        with pytest.raises(SearchFailed, match="id_999"):
+            index.fetch([1, 999])
+
+
+# What a question finds
+
+
+@pytest.mark.parametrize("where", [None, *FILTERS])
+def test_both_find_the_same_with_the_same_scores(both: list[Any], where: dict[str, Any] | None) -> None:
+    for question in QUESTIONS:
+        views = [View(question), View("harbour papers", 0.5), View("fee", 0.4, {"category": {"$in": ["03"]}})]
+        for some in (views[:1], views):
+            one, other = (index.search(some, k=10, where=where) for index in both)
+            assert [hit.chunk for hit in other.hits] == [hit.chunk for hit in one.hits]
+            assert [hit.score for hit in other.hits] == pytest.approx([hit.score for hit in one.hits], abs=1e-4)
+            for mine, theirs in zip(other.hits, one.hits, strict=True):
+                assert dict(mine.parts) == pytest.approx(dict(theirs.parts), abs=1e-4)
+                assert (mine.match.units == theirs.match.units).all()
+                assert mine.match.similarities == pytest.approx(theirs.match.similarities, abs=1e-4)
+            assert (other.evidence is None) == (one.evidence is None)
+            if one.evidence is not None:
+                assert (other.evidence.score, other.evidence.bar) == pytest.approx(
+                    (one.evidence.score, one.evidence.bar), rel=0.01
+                )
+                assert dict(other.evidence.signals) == pytest.approx(dict(one.evidence.signals), rel=0.01, abs=1e-3)
+                assert other.evidence.asked.unknown == one.evidence.asked.unknown
+
+
+def test_the_filters_are_not_empty_by_chance(both: list[Any]) -> None:
+    for index in both:
+        counts = [len(index.search([View("The desk opens")], k=60, where=where).hits) for where in FILTERS]
+        assert counts == [12, 12, 24, 8, 5, 9, 0]
+
+
+def test_both_have_the_same_nearest(both: list[Any]) -> None:
+    for text in QUESTIONS:
+        vector = ReadingEmbedder().embed([text])[0]
+        for where in (None, {"category": {"$eq": "02"}}):
+            one, other = (index.nearest(vector, k=20, where=where, with_vectors=True) for index in both)
+            cosines = {hit.chunk.number: hit.score for hit in one}
+            assert [hit.score for hit in other] == pytest.approx([hit.score for hit in one], abs=BYTE_A_NUMBER)
+            for hit in other:
+                assert hit.score == pytest.approx(cosines.get(hit.chunk.number, one[-1].score), abs=BYTE_A_NUMBER)
+                assert (hit.parts["dense"], hit.distance) == (hit.score, 1 - hit.score)
+                assert np.linalg.norm(hit.vector) == pytest.approx(1, abs=0.01)
+
+
+def test_a_vector_that_is_none_is_refused(both: list[Any]) -> None:
+    for index in both:
+        with pytest.raises(SearchFailed):
+            index.nearest(np.full(384, np.nan, dtype=np.float32), k=3)
+
+
+def test_both_have_the_same_candidates(both: list[Any]) -> None:
+    for text in QUESTIONS:
+        one, other = (index.candidates(text, ReadingEmbedder().embed([text])[0], k=60) for index in both)
+        assert other.numbers.tolist() == one.numbers.tolist()
+        assert other.dense.z == pytest.approx(one.dense.z, abs=1e-2)
+        assert other.bm25.values == pytest.approx(one.bm25.values, abs=1e-5)
+        assert other.bm25.z == pytest.approx(one.bm25.z, abs=1e-4)
+        assert other.vectors == pytest.approx(one.vectors, abs=1e-5)
+
+
+def test_both_check_statements_alike(both: list[Any]) -> None:
+    claims = [
+        Claim("Its fee for permit papers is fee11.", (12,)),
+        Claim("Its fee for permit papers is fee12.", (12,)),
+        Claim("The vessel desk opens.", ()),
+    ]
+    one, other = (index.support(claims, [5, 12, 20]) for index in both)
+    for mine, theirs in zip(other, one, strict=True):
+        assert mine.own == pytest.approx(theirs.own, abs=1e-3)
+        assert [replace(one, chance=0) for one in mine.each] == [replace(one, chance=0) for one in theirs.each]
+        assert [one.chance for one in mine.each] == pytest.approx([one.chance for one in theirs.each], abs=1e-3)
+    assert both[0].pieces("four words of it") == both[1].pieces("four words of it") == 4
+
+
+def test_both_show_a_chunk_alike(both: list[Any]) -> None:
+    one, other = (index.view(12, "What is fee11?") for index in both)
+    assert other == one
+    assert [index.view(12) for index in both][1] == both[0].view(12)
+
+
+# What an ingest changes
+
+
+def test_an_ingest_does_what_changed_and_keeps_the_numbers(place: Place) -> None:
+    place.make(DOCUMENTS)
+    before = held(place)
+
+    again = ReadingEmbedder()
+    same = place.make(DOCUMENTS, embedder=again)
+    assert (same.embedded, same.unchanged, again.texts) == (0, 48, [])
+
+    once = ReadingEmbedder()
+    one = place.make([*DOCUMENTS[:7], document(7, "A zebra crosses."), *DOCUMENTS[8:47]], embedder=once)
+    assert (one.embedded, one.changed, one.removed, one.unchanged) == (1, 1, 1, 46)
+    assert "Desk 7\nA zebra crosses." in once.texts
+    now = held(place)
+    assert {doc_id: chunks for doc_id, chunks in now.items() if doc_id != "d7"} == {
+        doc_id: chunks for doc_id, chunks in before.items() if doc_id not in ("d7", "d47")
+    }
+    assert [text for _, text in now["d7"]] == ["A zebra crosses."]
+    assert now["d7"][0][0] > max(number for chunks in before.values() for number, _ in chunks)
+    index = place.opened()
+    assert index.search([View("zebra")], k=1).hits[0].chunk.doc_id == "d7"
+    assert "d47" not in {hit.chunk.doc_id for hit in index.search([View("What is fee47?")], k=60).hits}
+    index.close()
+
+
+def test_what_a_document_says_no_more_is_gone(place: Place) -> None:
+    long = replace(DOCUMENTS[3], title="A desk with a very long name " * 20, digest="long")
+    place.make([*DOCUMENTS[:3], long])
+    place.make([*DOCUMENTS[:3], replace(long, title="Short", extra={"year": 1999}, category="", digest="short")])
+
+    index = place.opened()
+    chunk = index.chunk(4)
+    assert chunk is not None
+    assert (chunk.title, chunk.category, chunk.extra) == ("Short", "", {"year": 1999})
+    assert index.search([View("What is fee3?")], k=1).hits[0].chunk == chunk
+    assert "late_fee" in index.fields
+    index.close()
+
+
+def test_what_cannot_be_read_now_stays(place: Place) -> None:
+    place.make(DOCUMENTS)
+    before = held(place)
+
+    place.make(DOCUMENTS[:40], lost=["desks/d40.md", "desks/d41.md"])
+    assert held(place) == {doc_id: chunks for doc_id, chunks in before.items() if int(doc_id[1:]) <= 41}
+
+    told = place.make(DOCUMENTS[:40], emptied={"desks/d40.md": Failure("desks/d40.md", "has no text now")})
+    assert held(place) == {doc_id: chunks for doc_id, chunks in before.items() if int(doc_id[1:]) <= 40}
+    assert [one.path for one in told.emptied] == ["desks/d40.md"]
+
+
+def test_too_many_removals_are_refused_and_change_nothing(place: Place) -> None:
+    place.make(DOCUMENTS[:10])
+    before = held(place)
+
+    with pytest.raises(RemovalsRefused, match=r"would remove 8 of the 10 documents .*desks/d2\.md.*--allow-removals"):
+        place.make(DOCUMENTS[:2], max_removed_share=0.5)
+    assert held(place) == before
+    moved = [replace(one, doc_id=f"m{one.doc_id}", path=f"moved/{one.path}") for one in DOCUMENTS[:10]]
+    assert place.make(moved, max_removed_share=0.5).documents == 10
+
+
+def test_a_dry_run_tells_and_does_nothing(place: Place) -> None:
+    place.make(DOCUMENTS[:10])
+    before = held(place)
+
+    told = place.make(DOCUMENTS[5:12], dry_run=True)
+    assert (told.added, told.removed, told.unchanged) == (2, 5, 5)
+    assert held(place) == before
+
+
+def test_documents_without_text_and_doubles_are_refused(place: Place) -> None:
+    with pytest.raises(SourceUnreadable, match="no text in any of them"):
+        place.make([document(1, " ")])
+    with pytest.raises(SourceUnreadable, match="same doc_id"):
+        place.make([document(1), document(1)])
+
+
+# An index on a server whose words are counted
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory, chroma: chroma_server.ChromaServer) -> Iterator[Any]:
+    place = served(tmp_path_factory.mktemp("counted"), chroma)
+    place.make(DOCUMENTS, table_chunks=0)
+    index = place.opened()
+    yield index
+    index.close()
+
+
+def test_counted_words_find_the_same_best_chunk(both: list[Any], counted: ServedIndex) -> None:
+    questions = [f"What is fee{n} for the {WORDS[n % 8]}?" for n in range(48)]
+    best = [[index.search([View(q)], k=1).hits[0].chunk.number for q in questions] for index in (both[0], counted)]
+    assert sum(one == other for one, other in zip(*best, strict=True)) >= 45
+    assert dict(counted.fields) == dict(both[0].fields)
+
+
+def test_counted_words_respect_filters(both: list[Any], counted: ServedIndex) -> None:
+    def numbers(index: Any, where: Any) -> Sequence[int]:
+        return sorted(hit.chunk.number for hit in index.search([View("What is fee7?")], k=60, where=where).hits)
+
+    for where in FILTERS:
+        assert numbers(counted, where) == numbers(both[0], where)
+    lean = [View("The desk opens"), View("fee7", 0.5, {"category": {"$eq": "03"}})]
+    one, other = (index.search(lean, k=5).hits for index in (both[0], counted))
+    assert [hit.chunk.category for hit in other] == [hit.chunk.category for hit in one]
+
+
+def test_a_rare_word_is_found_by_the_server_that_the_vectors_miss(counted: ServedIndex) -> None:
+    away = -ReadingEmbedder().embed([f"{DOCUMENTS[37].title}\n{DOCUMENTS[37].text}"])[0]
+
+    found = counted.candidates("Fee37", away, k=3)
+
+    best = int(np.argmax(found.bm25.values))
+    assert counted.fetch([found.numbers[best]])[0].doc_id == "d37"
+    assert found.dense.values[best] < 0
+    assert len(found) == 4

@@ -1,0 +1,108 @@
+"""A chunk as a record of Chroma's server."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.cut.quote_spans import COLUMNS
+from knowledge.engines.server.records import StoredChunk, from_record, stored_tokens, to_record
+from knowledge.model.errors import SearchFailed
+from knowledge.model.values import Chunk
+from knowledge.search.codes import BITS
+from knowledge.search.tokens import ChunkTokens
+
+DIMENSIONS = 64
+LIMIT = 4096
+"""Bytes that Chroma Cloud takes in a value."""
+EXTRA = st.dictionaries(
+    st.sampled_from(["year", "late", "late_fee", "late_", "latest_0"]), st.integers(-(2**63), 2**63 - 1) | st.text("ab")
+)
+
+
+def tokens_of(draw: Any, seed: int) -> ChunkTokens:
+    """Of any sizes; the values are drawn by ``seed``."""
+    rng = np.random.default_rng(seed)
+    windows, pieces, order, units = (draw(st.integers(low, 120)) for low in (1, 0, 0, 0))
+    return ChunkTokens(
+        windows=rng.integers(0, 256, (windows, DIMENSIONS // 2), dtype=np.uint8),
+        scales=rng.random(windows, dtype=np.float32),
+        pieces=rng.integers(0, 1 << 16, pieces, dtype=np.uint16),
+        codes=rng.integers(0, 256, (pieces, BITS // 8), dtype=np.uint8),
+        order=rng.integers(0, 1 << 16, order, dtype=np.uint16),
+        title_tokens=draw(st.integers(0, 65535)),
+        units=rng.integers(0, 1 << 16, (units, COLUMNS), dtype=np.uint16),
+    )
+
+
+@st.composite
+def stored(draw: Any) -> StoredChunk:
+    seed = draw(st.integers(0, 2**32 - 1))
+    vector = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+    extra = {key: value for key, value in draw(EXTRA).items() if value != ""}
+    chunk = Chunk(
+        number=draw(st.integers(1, 10**9)), text=draw(st.text(max_size=20)), title="Permits", doc_id="d",
+        chunk_index=0, chunk_count=1, extra=extra,
+    )  # fmt: skip
+    tokens = tokens_of(draw, seed) if draw(st.booleans()) else None
+    return StoredChunk(chunk, vector / np.linalg.norm(vector), tokens)
+
+
+def read_back(one: StoredChunk, record: dict[str, Any]) -> StoredChunk:
+    return from_record(one.chunk.id, record, one.chunk.text)
+
+
+@given(one=stored())
+def test_a_chunk_and_its_tokens_survive_the_way_to_the_server_and_back(one: StoredChunk) -> None:
+    record = to_record(one.chunk, one.vector, one.tokens)
+    back = read_back(one, record)
+
+    assert max(len(str(value).encode()) for value in record.values()) <= LIMIT
+    assert back.chunk == one.chunk
+    assert back.vector == pytest.approx(one.vector, abs=float(np.abs(one.vector).max()) / 127 / 2 + 1e-6)
+    assert (back.tokens is None) == (one.tokens is None)
+    if one.tokens is not None and back.tokens is not None:
+        for name in (field.name for field in fields(ChunkTokens)):
+            assert np.array_equal(getattr(back.tokens, name), getattr(one.tokens, name)), name
+
+
+@given(one=stored(), data=st.data())
+def test_a_record_that_is_not_whole_is_told(one: StoredChunk, data: Any) -> None:
+    record = to_record(one.chunk, one.vector, one.tokens)
+    pieces = sorted(key for key in record if key.removeprefix("late_").isdecimal())
+    piece = data.draw(st.sampled_from(pieces))
+    held = str(record[piece])
+    damaged = data.draw(
+        st.sampled_from(
+            [
+                {key: value for key, value in record.items() if key != piece},
+                record | {piece: held[: len(held) // 8 * 4]},
+                record | {piece: held + "AAAA"},
+                record | {piece: "not base64!"},
+                record | {f"late_{len(pieces)}": "AAAA"},
+            ]
+        )
+    )
+    with pytest.raises(SearchFailed, match=rf"'{one.chunk.id}' on Chroma's server is not whole.*ragctl ingest PATH"):
+        read_back(one, damaged)
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"title": "Somebody else's"}, {"late_x": "AAAA"}, {"late_1": "AAAA"}])
+def test_a_record_of_somebody_else_is_told(metadata: dict[str, object] | None) -> None:
+    for record_id in ("id_7", "another"):
+        with pytest.raises(SearchFailed, match="is not whole"):
+            from_record(record_id, metadata, "text")
+
+
+def test_a_chunk_without_tokens_cannot_be_compared() -> None:
+    one = StoredChunk(
+        Chunk(number=1, text="t", title="T", doc_id="d", chunk_index=0, chunk_count=1),
+        np.full(DIMENSIONS, 0.125, dtype=np.float32),
+        None,
+    )
+    with pytest.raises(SearchFailed, match="no token vectors"):
+        stored_tokens([one], DIMENSIONS)
+    assert stored_tokens([], DIMENSIONS).rows.tolist() == []
