@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,8 @@ TABLE_CHUNKS = 100_000
 """Up to so many chunks BM25 and the metadata are tables in memory, about 1 kB a chunk; beyond, words are counted."""
 RAREST = 2
 """So many words of a question, the rarest, are looked for by the server."""
+LONGEST_WORD = 100
+"""Chroma Cloud takes expressions of 256 characters."""
 ASKED = 4
 """So many texts have their scores kept: those of one question are asked for twice."""
 
@@ -69,17 +72,18 @@ class ServerSide:
     counts: TermCounts
 
     def best(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """See ``LexicalSide``. Chroma tells capitals from small letters, so each word is looked for as both."""
-        words = dict.fromkeys(word for _, word in words_of(text))
+        """See ``LexicalSide``.
+
+        By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
+        long (docs/scaling.md).
+        """
+        words = dict.fromkeys(word for _, word in words_of(text) if len(word) <= LONGEST_WORD)
         ranked = sorted((-self.counts.idf(term), word) for word in words for term in self.counts.terms(word)[:1])
-        rare = [word for _, word in ranked if self.counts.has(word)][:RAREST]
-        forms = [form for word in rare for form in dict.fromkeys((word, word.capitalize(), word.upper()))]
-        if not forms:
+        rare = [re.escape(word) for _, word in ranked if self.counts.has(word)][:RAREST]
+        if not rare:
             return {}
-        said: Mapping[str, Any] = {"$contains": forms[0]}
-        if len(forms) > 1:
-            said = {"$or": [{"$contains": form} for form in forms]}
-        return {"where_document": said, "limit": k} | ({"where": dict(where)} if where else {})
+        asked: dict[str, Any] = {"where_document": {"$regex": f"(?i:{'|'.join(rare)})"}, "limit": k}
+        return asked | ({"where": dict(where)} if where else {})
 
     def signal(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
         """See ``LexicalSide``."""
