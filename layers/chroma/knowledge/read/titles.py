@@ -14,7 +14,6 @@ INDEX_NAMES = frozenset({"index", "_index", "readme"})
 # Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by.
 _DATED = re.compile(r"\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
-_NUMBER_AND_WORD = re.compile(r"\d+-\w+ ")  # "2-factor authentication"
 
 _EXPORTED = re.compile(r"[ _-][0-9a-f]{32}$|(?<=\w)_\d{5,}$")  # the page's number at Notion, at Confluence
 
@@ -38,7 +37,7 @@ def title_of(path: str) -> str:
 
 def without_order(name: str) -> str:
     """A file's or folder's name without the number that sorts it: ``1.getting-started``, ``02-install``."""
-    match = None if _NUMBER_AND_WORD.match(name) else _NUMBERED.match(name)
+    match = _NUMBERED.match(name)
     return name[match.end() :] if match else name
 
 
