@@ -21,14 +21,14 @@ from knowledge.build.plan import RECIPE, Previous
 from knowledge.build.previous import settings_now
 from knowledge.build.served.facts import FittedProjection, write_facts
 from knowledge.build.served.ingest import switch_to
-from knowledge.build.served.slabs import WRITERS, Cutting
+from knowledge.build.served.slabs import WRITERS, Cutting, write_chunks
 from knowledge.build.served.totals import Totals
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.engines.metadata import merge_types, to_metadata
 from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import WRITING, Connection
 from knowledge.engines.server.database import RESULTS, Database
-from knowledge.engines.server.records import StoredChunk, to_record
+from knowledge.engines.server.records import StoredChunk
 from knowledge.model.manifest import Manifest, Source
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
@@ -53,7 +53,7 @@ def write_records(uri: str, chunks: int, corpus: Corpus, reader: RandomReader) -
         fields: dict[str, str] = {}
         with ThreadPoolExecutor(WRITERS) as writers:
             for some in batched(batched(_made(chunks, corpus, patterns), RESULTS), WRITERS):
-                written = [writers.submit(_write, database, name, batch) for batch in some]
+                written = [writers.submit(write_chunks, database, name, batch) for batch in some]
                 for batch in some:
                     totals.add(batch)
                     fields = merge_types(fields, to_metadata(batch[0].chunk))
@@ -116,13 +116,3 @@ def _made(chunks: int, corpus: Corpus, patterns: list[StoredChunk]) -> Iterator[
             extra={PART: part_of(document, documents)},
         )
         yield StoredChunk(chunk, vector / np.linalg.norm(vector), replace(like.tokens, codes=codes))
-
-
-def _write(database: Database, name: str, chunks: tuple[StoredChunk, ...]) -> None:
-    database.put(
-        name,
-        [one.chunk.id for one in chunks],
-        np.stack([one.vector for one in chunks]),
-        [to_record(one.chunk, one.vector, one.tokens) for one in chunks],
-        [one.chunk.text for one in chunks],
-    )

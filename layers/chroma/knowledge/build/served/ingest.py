@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from knowledge.build.plan import RECIPE, VERSION_CHARS, Run
-from knowledge.build.previous import settings_now
+from knowledge.build.previous import settings_now, settings_of
 from knowledge.build.served.base import Base, base_of
 from knowledge.build.served.change import Change
 from knowledge.build.served.facts import FittedProjection, write_facts
@@ -91,7 +91,8 @@ def ingest_served(
         change = Change.of(documents, base, settings, lost, emptied)
         change.check(max_removed_share)
         before = base.manifest if base else None
-        if before is not None and change.nothing and (dry_run or before.made == made):
+        good = before is not None and settings_of(before) == settings
+        if before is not None and good and change.nothing and (dry_run or before.made == made):
             return summarise(before.sources, before, clock, now=before)
         cutting = Cutting(max_chars=max_chars, overlap=overlap, recipe=recipe, run=run)
         if dry_run:

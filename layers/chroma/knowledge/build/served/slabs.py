@@ -115,12 +115,13 @@ class SlabWriter:
 
     def read_again(self, doc_ids: Sequence[str], progress: Progress) -> None:
         """Write the documents ``doc_ids`` of the base as they are there, read anew."""
+        written = len(progress.sources)  # of slabs that an earlier try has written
         with ThreadPoolExecutor(WRITERS) as writers:
             for some in batched(doc_ids, SLAB):
                 previous, held = self._previous(some, progress)
                 planned = self.cutting.plan([], previous, all_stay=True)
                 _done(self._put(planned, previous, held, progress, _Writing(writers, [])))
-        progress.sources.clear()  # they are among those that stay
+        del progress.sources[written:]  # they are among those that stay
 
     def remove(self, doc_ids: Sequence[str], progress: Progress) -> None:
         """Remove the documents ``doc_ids`` of the base."""
@@ -166,16 +167,19 @@ class SlabWriter:
         progress.failed += planned.failed
         progress.kept += planned.kept
         self.database.delete(self.name, [one.chunk.id for one in old])  # the metadata of one that is there would stay
-        return [writing.writers.submit(self._write, some) for some in batched(new, RESULTS)]
+        batches = batched(new, RESULTS)
+        return [writing.writers.submit(write_chunks, self.database, self.name, some) for some in batches]
 
-    def _write(self, chunks: Sequence[StoredChunk]) -> None:
-        self.database.put(
-            self.name,
-            [one.chunk.id for one in chunks],
-            np.stack([one.vector for one in chunks]),
-            [to_record(one.chunk, one.vector, one.tokens) for one in chunks],
-            [one.chunk.text for one in chunks],
-        )
+
+def write_chunks(database: Database, name: str, chunks: Sequence[StoredChunk]) -> None:
+    """Write ``chunks``, at most ``RESULTS``, to the collection ``name``; it raises as ``Database.put``."""
+    database.put(
+        name,
+        [one.chunk.id for one in chunks],
+        np.stack([one.vector for one in chunks]),
+        [to_record(one.chunk, one.vector, one.tokens) for one in chunks],
+        [one.chunk.text for one in chunks],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

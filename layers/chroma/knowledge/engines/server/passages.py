@@ -35,7 +35,10 @@ class LexicalSide(Protocol):
     """Finds chunks by their words."""
 
     def best(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """What to ask the server for, for the ``k`` best chunks for ``text``: ``ids``, or words; empty: nothing."""
+        """What to ask the server for, for the ``k`` best chunks for ``text``.
+
+        Their ``numbers``, or what Chroma's ``get`` takes; empty: nothing.
+        """
         ...
 
     def signal(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
