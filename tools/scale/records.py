@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import batched
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,14 @@ from knowledge.build.served.facts import FittedProjection, write_facts
 from knowledge.build.served.ingest import switch_to
 from knowledge.build.served.slabs import WRITERS, Cutting, write_chunks
 from knowledge.build.served.totals import Totals
+from knowledge.build.write import bare_manifest
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.engines.metadata import merge_types, to_metadata
 from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import WRITING, Connection
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk
-from knowledge.model.manifest import Manifest, Source
+from knowledge.model.manifest import Source
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
 from scale.corpus import CHUNKS_A_DOCUMENT, PART, Corpus, RandomReader, part_of
@@ -64,23 +64,8 @@ def write_records(uri: str, chunks: int, corpus: Corpus, reader: RandomReader) -
         settings = settings_now(
             reader, collection=DEFAULT_COLLECTION, max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, recipe=RECIPE
         )
-        bare = Manifest(
-            version=VERSION,
-            built_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            data=f"data-{VERSION}",
-            collection=settings.collection,
-            model=settings.model,
-            dimensions=settings.dimensions,
-            max_chars=settings.max_chars,
-            overlap=settings.overlap,
-            recipe=settings.recipe,
-            documents=documents,
-            chunks=chunks,
-            next_number=chunks + 1,
-            fields=fields,
-            sources=tuple(Source(path=f"d{n}.md", digest=f"0-{n}", doc_id=f"d{n}", chunks=5) for n in range(documents)),
-            files={},
-        )
+        sources = tuple(Source(path=f"d{n}.md", digest=f"0-{n}", doc_id=f"d{n}", chunks=5) for n in range(documents))
+        bare = bare_manifest(VERSION, settings, sources=sources, chunks=chunks, next_number=chunks + 1, fields=fields)
         fitted = FittedProjection(tokens.projection, documents)
         write_facts(database, bare, totals, fitted, reader, scratch=scratch)
         switch_to(database, VERSION)

@@ -27,7 +27,7 @@ from knowledge.build.unwritten import telling_unwritten
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
-from knowledge.model.manifest import FORMAT, MANIFEST_NAME, FileRecord, Manifest, Provenance, dumps
+from knowledge.model.manifest import FORMAT, MANIFEST_NAME, UNKNOWN, FileRecord, Manifest, Provenance, Source, dumps
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
@@ -156,31 +156,63 @@ def describe(
     fields: dict[str, str] = {}
     for chunk in planned.chunks:
         fields = merge_types(fields, to_metadata(chunk))
-    return Manifest(
-        version=content_version(planned.chunks, **settings._asdict()),
-        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    bare = bare_manifest(
+        content_version(planned.chunks, **settings._asdict()),
+        settings,
+        sources=planned.sources,
+        chunks=len(planned.chunks),
+        next_number=planned.next_number,
+        fields=fields,
+        made=made,
+    )
+    return replace(
+        bare,
         data=data.name,
+        files=file_records(data),
+        lexical=written.lexical,
+        tokens=written.tokens,
+        calibration=written.calibration,
+    )
+
+
+def bare_manifest(
+    version: str,
+    settings: Settings,
+    *,
+    sources: tuple[Source, ...],
+    chunks: int,
+    next_number: int,
+    fields: Mapping[str, str],
+    made: Provenance = UNKNOWN,
+) -> Manifest:
+    """The manifest of an index made now, without its files and what is in them; ``data`` is named by the version."""
+    return Manifest(
+        version=version,
+        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        data=f"data-{version}",
         collection=settings.collection,
         model=settings.model,
         dimensions=settings.dimensions,
         max_chars=settings.max_chars,
         overlap=settings.overlap,
         recipe=settings.recipe,
-        documents=sum(1 for source in planned.sources if source.chunks),
-        chunks=len(planned.chunks),
-        next_number=planned.next_number,
+        documents=sum(1 for source in sources if source.chunks),
+        chunks=chunks,
+        next_number=next_number,
         fields=fields,
-        sources=planned.sources,
-        files={
-            path.relative_to(data).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
-            for path in sorted(data.rglob("*"))
-            if path.is_file()
-        },
-        lexical=written.lexical,
-        tokens=written.tokens,
-        calibration=written.calibration,
+        sources=sources,
+        files={},
         made=made,
     )
+
+
+def file_records(folder: Path) -> dict[str, FileRecord]:
+    """The records of all files below ``folder``, by their paths in it."""
+    return {
+        path.relative_to(folder).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def switch(target: Path, manifest: Manifest) -> None:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.calibrate import calibration_of
+from knowledge.build.write import file_records
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.facts import save_facts
 from knowledge.engines.server.words import TABLE_CHUNKS
-from knowledge.model.manifest import MANIFEST_NAME, FileRecord, Manifest, dumps
+from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
 from knowledge.model.values import TokenEmbedder, View
 from knowledge.open.served import ServedIndex
-from knowledge.open.source import file_digest
 from knowledge.search.arrays import save_array
 from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
@@ -69,12 +69,7 @@ def write_facts(
     if fitted is not None:
         fitted.projection.save(folder / TOKENS_FOLDER)
         tokens = {"recipe": TOKENS_RECIPE, "bits": BITS, "fitted_on": fitted.fitted_on}
-    files = {
-        path.relative_to(folder).as_posix(): FileRecord(sha256=file_digest(path), bytes=path.stat().st_size)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    manifest = replace(bare, files=files, lexical=lexical, tokens=tokens)
+    manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
         index = ServedIndex(database, bare.version, manifest, folder, embedder, scratch)
         look = calibration_of(lambda text: index.search([View(text)], k=1).evidence)

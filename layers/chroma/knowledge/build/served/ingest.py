@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from knowledge.build.plan import RECIPE, VERSION_CHARS, Run
 from knowledge.build.previous import settings_now, settings_of
@@ -28,6 +25,7 @@ from knowledge.build.served.progress import Progress
 from knowledge.build.served.slabs import Cutting, SlabWriter, sample_projection
 from knowledge.build.served.totals import Totals
 from knowledge.build.summary import Clock, Summary, summarise
+from knowledge.build.write import Settings, bare_manifest
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import WRITING, Connection
@@ -40,11 +38,6 @@ from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
 from knowledge.search.codes import Projection
 from knowledge.search.late_interaction import TOKENS_FOLDER
-
-if TYPE_CHECKING:
-    from knowledge.build.write import Settings
-
-logger = logging.getLogger(__name__)
 
 CHECKPOINT_CHUNKS = 5000
 """After so many chunks the progress is kept: a killed run does no more than these again."""
@@ -171,24 +164,13 @@ class _Job:
 
     def describe(self, progress: Progress, made: Provenance) -> Manifest:
         """The manifest of what is written, without what ``write_facts`` makes."""
-        sources = (*progress.sources, *self.change.stays)
-        s = self.settings
-        return Manifest(
-            version=self.version,
-            built_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            data=f"data-{self.version}",
-            collection=s.collection,
-            model=s.model,
-            dimensions=s.dimensions,
-            max_chars=s.max_chars,
-            overlap=s.overlap,
-            recipe=s.recipe,
-            documents=sum(1 for source in sources if source.chunks),
+        return bare_manifest(
+            self.version,
+            self.settings,
+            sources=(*progress.sources, *self.change.stays),
             chunks=len(progress.totals.numbers),
             next_number=progress.next_number,
             fields=progress.fields,
-            sources=sources,
-            files={},
             made=made,
         )
 
