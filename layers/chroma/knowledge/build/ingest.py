@@ -12,21 +12,18 @@ from types import MappingProxyType
 
 from knowledge.build.durable import make_folder
 from knowledge.build.embed import embed_chunks
-from knowledge.build.keeping import has_moved
+from knowledge.build.keeping import check_removals, has_moved
 from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
 from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.write import Settings, remade, remove_data, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.model.errors import RemovalsRefused, SourceUnreadable
+from knowledge.model.errors import SourceUnreadable
 from knowledge.model.manifest import UNKNOWN, Provenance, Source
 from knowledge.model.values import Document, Embedder, Failure
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
-
-SHOWN_REMOVALS = 5
-"""So many of the documents that a refused run would remove are named."""
 
 
 def ingest(
@@ -169,14 +166,7 @@ class _Job:
             for doc_id, chunks in previous.chunks.items()
             if doc_id not in there and not has_moved(chunks, texts)
         ]
-        if len(gone) > self.max_removed_share * len(previous.chunks):
-            named = ", ".join(gone[:SHOWN_REMOVALS]) + (", ..." if len(gone) > SHOWN_REMOVALS else "")
-            raise RemovalsRefused(
-                f"This would remove {len(gone)} of the {len(previous.chunks)} documents of the index ({named}). "
-                "If that is meant, add --allow-removals; if not, see whether the folder is all there, or name another "
-                "index with --index. "
-                "The index is as it was"
-            )
+        check_removals(gone, of=len(previous.chunks), max_share=self.max_removed_share)
 
 
 def _same(before: Iterable[Source], now: Iterable[Source]) -> bool:

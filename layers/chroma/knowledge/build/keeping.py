@@ -6,8 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from knowledge.model.errors import RemovalsRefused
 from knowledge.model.manifest import Source
 from knowledge.model.values import Chunk, Document, Failure
+
+SHOWN_REMOVALS = 5
+"""So many of the documents that a refused run would remove are named."""
 
 
 def is_below(path: str, places: Collection[str]) -> bool:
@@ -33,6 +37,22 @@ def has_moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
     One that pages share (a licence, a notice) says nothing.
     """
     return 2 * sum(chunk.text in texts for chunk in chunks) > len(chunks)
+
+
+def check_removals(gone: Sequence[str], *, of: int, max_share: float) -> None:
+    """Refuse to remove more than this share (0..1) ``of`` so many documents; ``gone`` are paths.
+
+    Raises:
+        RemovalsRefused: it is more.
+    """
+    if len(gone) > max_share * of:
+        named = ", ".join(gone[:SHOWN_REMOVALS]) + (", ..." if len(gone) > SHOWN_REMOVALS else "")
+        raise RemovalsRefused(
+            f"This would remove {len(gone)} of the {of} documents of the index ({named}). "
+            "If that is meant, add --allow-removals; if not, see whether the folder is all there, or name another "
+            "index with --index. "
+            "The index is as it was"
+        )
 
 
 def held_by(

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowledge.build.keeping import held_by, is_below
+from knowledge.build.keeping import check_removals, held_by, is_below
 from knowledge.build.plan import Plan
 from knowledge.build.previous import settings_of
 from knowledge.build.reading import still_fits
-from knowledge.model.errors import RemovalsRefused, SourceUnreadable
+from knowledge.model.errors import SourceUnreadable
 from knowledge.model.manifest import Manifest, Source
 from knowledge.model.values import Document, Failure
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowledge.build.served.base import Base
     from knowledge.build.served.progress import Progress
     from knowledge.build.write import Settings
-
-SHOWN_REMOVALS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +74,7 @@ class Change:
         """Refuse to remove more than this share of the documents; what only moved is none of them."""
         new = {document.digest for document in self.fresh}
         gone = [source.path for source in self.gone if source.chunks and source.digest not in new]
-        if len(gone) > max_removed_share * self.held:
-            named = ", ".join(gone[:SHOWN_REMOVALS]) + (", ..." if len(gone) > SHOWN_REMOVALS else "")
-            raise RemovalsRefused(
-                f"This would remove {len(gone)} of the {self.held} documents of the index ({named}). If that is meant, "
-                "add --allow-removals; if not, see whether the folder is all there. The index is as it was"
-            )
+        check_removals(gone, of=self.held, max_share=max_removed_share)
 
     def planned(self, sources: Sequence[Source], progress: Progress | None = None) -> Plan:
         """What ``summarise`` tells of."""
