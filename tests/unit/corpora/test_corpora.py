@@ -1,0 +1,63 @@
+"""What `make corpora` counts: the words and titles that others read, what is left over, and pages of a built site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from corpora.built import Built, read_page, seen_of
+from corpora.leftovers import leftovers
+from corpora.measure import same
+from corpora.sources import read
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "titles", "seen"),
+    [
+        (".md", '---\ntitle: "Fees"\n---\nPay &copy; <b class="no">now</b>. <!-- no -->\n', ("Fees",), "pay now"),
+        (".mdx", "import A from 'no'\n\n# Pay us\n\n{/* no */}\n", ("Pay us",), "pay us"),
+        (".rst", "Fees\n====\n\n.. note:: Pay :ref:`here <no>`.\n", ("Fees",), "fees pay here"),
+        (".adoc", "= Fees\n:no: no\n\nPay xref:no.adoc[here].\n", ("Fees",), "fees pay here"),
+        (".html", "<title>Fees</title><nav>no</nav><main><h1>All fees</h1><p>Pay</p>here</main>", ("Fees", "All fees"),
+         "all fees pay here"),
+        (".ipynb", '{"cells": [{"cell_type": "markdown", "source": ["# Fees"]}, {"cell_type": "raw", "source": "no"}]}',
+         ("Fees",), "fees"),
+        (".csv", "fee;pay\n", (), "fee pay"),
+    ],
+)  # fmt: skip
+def test_a_plain_reader_sees_words_and_a_title(suffix: str, text: str, titles: tuple[str, ...], seen: str) -> None:
+    source = read(text.encode(), suffix)
+
+    assert source is not None
+    assert source.titles == titles
+    assert dict(source.words) == dict.fromkeys(seen.split(), 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kinds"),
+    [
+        ("a.md", "See [[page]] and `[[code]]`.", ["[[ ]]"]),
+        ("a.md", "```\n{{ code }}\n```\n\n{{ value }}", ["{{", "{{"]),
+        ("a.rst", "| a | b |\n| - | - |\n| :ref:`x` | `y` |", [":role:"]),
+        ("a.adoc", "See xref:page.adoc[here].", ["macro:"]),
+        ("a.pdf", "{{ value }}", []),
+    ],
+)
+def test_markup_outside_of_code_is_left_over(path: str, text: str, kinds: list[str]) -> None:
+    assert leftovers(text, path) == kinds
+
+
+def test_a_built_page_is_found_by_address_and_tells_what_a_reader_sees(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "index.html").write_text("<main><h1>Fees</h1>Pay Next</main>", encoding="utf-8")
+    built = Built.of(tmp_path)
+    page = built.page("https://x.test/docs/a/", "https://x.test/docs")
+
+    assert page == tmp_path / "a" / "index.html"
+    assert built.page("https://x.test/docs/b", "https://x.test/docs") is None
+    assert dict(seen_of(b"# Fees {#no}\n\nPay", read_page(page))) == {"fees": 1, "pay": 1}
+
+
+def test_titles_are_the_same_but_for_marks() -> None:
+    assert same("`pay()` & go", "Pay & Go¶")
+    assert not same("Fees", "All fees")
