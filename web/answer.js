@@ -1,15 +1,14 @@
 // The first section of a card: an answer while it comes, and when it is there.
 
-import { element } from "./dom.js";
-import { MEANING, children, update } from "./rendered.js";
+import { copy } from "./copy.js";
+import { at, button, element } from "./dom.js";
+import { MEANING, children, reachable, update } from "./rendered.js";
 import { Chips } from "./sources.js";
+import { say } from "./strings.js";
+import { level, pill, sentence } from "./trust.js";
 
-const STAGES = { searching: "Searching the documents …", writing: "Writing …", checking: "Checking …" };
-const BROKE_OFF = {
-  length: "The answer was cut off here: time or length ran out.",
-  interrupted: "The answer broke off here: the model stopped answering.",
-  stopped: "You stopped the answer here.",
-};
+const STAGES = { searching: say("searching"), writing: say("writingStage"), checking: say("checking") };
+const BROKE_OFF = { length: say("length"), interrupted: say("interrupted"), stopped: say("stoppedHere") };
 const TITLES = 3;
 const PATIENCE = 100; // ms: words are shown as they are written when no patch comes with them
 
@@ -19,10 +18,13 @@ export class Answer {
     this.blocks = []; // the nodes of each
     this.text = ""; // Markdown, for programs
     this.plain = null; // the element of what comes as text alone
-    this.heading = element("h3", { text: "Answer" });
-    this.stage = element("span", { class: "stage", text: STAGES.searching });
+    this.spoken = 0; // blocks that screen readers were told
+    this.heading = element("h3", { text: say("answer") });
+    this.head = element("div", { class: "heading" }, this.heading);
+    this.stage = element("p", { class: "stage", text: STAGES.searching }); // the sentence about trust takes its place
     this.body = element("div", { class: "answer arriving" });
-    this.section = element("section", {}, element("div", { class: "heading" }, this.heading, this.stage), this.body);
+    this.section = element("section", {}, this.head, this.stage, this.body);
+    at("spoken").replaceChildren();
   }
 
   /** Whether some of the answer has come. */
@@ -40,7 +42,7 @@ export class Answer {
 
   say(stage) {
     const { length } = this.chips.references;
-    const reading = length ? `Reading ${length} passage${length === 1 ? "" : "s"} …` : "Reading the passages …";
+    const reading = length ? say(length === 1 ? "reads1" : "reads", { n: length }) : say("reading");
     this.stage.textContent = stage === "reading" ? reading : STAGES[stage] || "";
     this.stage.dataset.stage = stage;
   }
@@ -49,7 +51,7 @@ export class Answer {
     this.chips.references = references;
     if (this.stage.dataset.stage === "reading") this.say("reading");
     const titles = [...new Set(references.map(({ title }) => title).filter(Boolean))];
-    const more = titles.length > TITLES ? ` and ${titles.length - TITLES} more` : "";
+    const more = titles.length > TITLES ? say("andMore", { n: titles.length - TITLES }) : "";
     if (this.begun || !titles.length) return;
     this.body.replaceChildren(element("p", { class: "quiet", text: `${titles.slice(0, TITLES).join(", ")}${more}` }));
   }
@@ -73,6 +75,14 @@ export class Answer {
     while (blocks.length < block) blocks.push([]);
     blocks[block] = nodes;
     this.show(blocks);
+    this.speak(block);
+  }
+
+  /** Tell screen readers the blocks before `end` that they were not told yet: whole ones, not each word. */
+  speak(end) {
+    const told = this.blocks.slice(this.spoken, end).map((nodes) => said(nodes));
+    this.spoken = Math.max(this.spoken, end);
+    at("spoken").append(...told.map((text) => element("p", { text })));
   }
 
   show(blocks) {
@@ -87,7 +97,7 @@ export class Answer {
   part(brokeOff, finishReason) {
     this.write();
     const shown = this.blocks.flat();
-    const cited = new Map(cites(shown).map(({ n, chunkId }) => [n, { n, chunkId, title: "Passage", ...this.chips.reference(n, chunkId) }]));
+    const cited = new Map(cites(shown).map(({ n, chunkId }) => [n, { n, chunkId, title: say("passage"), ...this.chips.reference(n, chunkId) }]));
     const references = [...cited.values()].sort((a, b) => a.n - b.n);
     const answer = this.text || this.body.textContent;
     return { answer, partial: true, brokeOff, references, metadata: { finishReason }, ...(shown.length ? { rendered: shown } : {}) };
@@ -95,6 +105,7 @@ export class Answer {
 
   /** It is there: say what there is to say about `reply`; `again` asks once more. */
   finish(reply, heading, again) {
+    const came = this.spoken;
     this.chips.answer = reply.answer;
     this.chips.references = reply.references || [];
     const nodes = reply.rendered || [{ tag: "p", children: [reply.answer] }];
@@ -103,9 +114,31 @@ export class Answer {
     for (const chip of this.body.querySelectorAll(".chip")) this.chips.label(chip);
     this.body.classList.remove("arriving");
     this.heading.textContent = heading;
-    this.stage.remove();
+    this.head.append(...[pill(reply)].filter(Boolean));
+    if (reply.refused) this.stage.remove();
+    else this.stage.replaceWith(sentence(reply));
+    this.section.classList.toggle("low", level(reply) === "Low");
+    if (came) this.speak(this.blocks.length);
+    takeable(this.body);
+    reachable(this.body);
     this.section.append(...[broke(reply, again), legend(this.body)].filter(Boolean));
   }
+}
+
+function said(nodes) {
+  return nodes.map((node) => (typeof node === "string" ? node : node.tag === "cite" ? "" : said(children(node)))).join("");
+}
+
+/** Give what is code or a table a button that copies it. */
+function takeable(body) {
+  for (const block of body.querySelectorAll("pre, .scroll")) {
+    block.append(button("", () => copy(words(block), at("status")), "take", { "aria-label": say("copyBlock") }));
+  }
+}
+
+function words(block) {
+  const rows = [...block.querySelectorAll("tr")].map((row) => [...row.cells].map((cell) => cell.innerText.trim()).join("\t"));
+  return rows.length ? rows.join("\n") : block.textContent;
 }
 
 function cites(nodes) {
@@ -119,8 +152,7 @@ export function brokeOff({ partial, brokeOff: said, metadata }) {
 
 function broke(reply, again) {
   const said = brokeOff(reply);
-  const button = element("button", { type: "button", class: "plain", text: "Ask again", onclick: again });
-  return said ? element("div", { class: "broke" }, element("span", { text: said }), button) : null;
+  return said ? element("div", { class: "broke" }, element("span", { text: said }), button(say("again"), again)) : null;
 }
 
 function legend(body) {

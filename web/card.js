@@ -1,98 +1,120 @@
 // What stands below an answer in its card: sources, related documents, confidence, and what can be done with it.
 
-import { element, link } from "./dom.js";
-import { openPassage } from "./passage.js";
+import { asking } from "./address.js";
+import { copy } from "./copy.js";
+import { button, element, link, titled } from "./dom.js";
 import { feedback } from "./feedback.js";
+import { openPassage } from "./passage.js";
 import { sources } from "./sources.js";
+import { asQuestion, readable, say } from "./strings.js";
+import { level } from "./trust.js";
 
-/** The sections of the card for `reply` to `question`, but for the first; `chips` are the answer's. */
-export function below(reply, question, chips) {
+const CLOSE = 0.4; // of questions about anything else 3 % have a passage as close as that
+const NEXT = 3;
+
+/** The sections of the card of a kept turn, but for the first; `chips` are the answer's. */
+export function below(turn, chips) {
+  const { reply, text } = turn;
+  const open = (id) => openPassage({ id, question: text });
   return [
-    reply.refused ? closest(reply.closest || [], (id) => openPassage(id, question)) : sources(reply.references || [], chips),
-    related(reply.relatedDocs || []),
-    reply.confidence && heading(reply) !== "Reply" ? confidence(reply.confidence, reply.routing) : null,
-    reply.confidence ? details(reply.metadata || {}, reply.routing) : null, // else the reader stopped it: nobody says
-    actions(reply),
+    reply.refused ? closest((reply.closest || []).filter(({ score }) => score >= CLOSE), open) : sources(reply.references || [], chips),
+    reply.refused ? null : related(reply, open),
+    level(reply) ? confidence(reply.confidence, reply.routing) : null,
+    reply.confidence ? details(reply, open) : null, // else the reader stopped it: nobody says
+    actions(turn),
   ].filter(Boolean);
 }
 
 /** What the first section is; a "Reply" is one to a greeting, for which nothing was looked up. */
 export function heading(reply) {
-  if (!reply.refused) return "Answer";
-  return (reply.closest || []).length ? "No answer" : "Reply";
+  if (!reply.refused) return say("answer");
+  return say((reply.closest || []).length ? "noAnswer" : "reply");
 }
 
-function closest(chunks, open) {
-  if (!chunks.length) return null;
-  const items = chunks.map((chunk) =>
-    element(
-      "li", { class: "where" },
-      element("button", { type: "button", class: "as-link", text: chunk.title, onclick: () => open(chunk.chunkId) }),
-      element("span", { class: "quiet", text: chunk.section || "" }),
-    ));
-  return element("section", {}, element("h3", { text: "What came closest" }), element("ul", { class: "closest" }, ...items));
+/** Passages to read where there is no answer, one a document; null where there are none. */
+export function closest(passages, open) {
+  const one = new Map([...passages].reverse().map((passage) => [`${passage.title} ${passage.url}`, passage]));
+  const items = [...one.values()].reverse().map(({ chunkId, title, section }) =>
+    element("li", {}, button(title, () => open(chunkId), "as-link"), element("span", { class: "quiet", text: section || "" })));
+  return items.length ? titled(say("closest"), element("ul", { class: "closest" }, ...items)) : null;
 }
 
-function related(documents) {
-  if (!documents.length) return null;
-  const groups = Map.groupBy ? Map.groupBy(documents, (one) => one.category) : grouped(documents);
+/** Only what is not cited: that stands above. Each opens its best passage. */
+function related({ relatedDocs = [], references = [], found = [] }, open) {
+  const groups = new Map();
+  for (const one of relatedDocs.filter(({ docId }) => !references.some((cited) => cited.docId === docId))) {
+    const best = found.find(({ docId }) => docId === one.docId);
+    const made = best ? button(one.title, () => open(best.chunkId), "tag") : link(one.url, one.title, "tag");
+    groups.set(one.category, [...(groups.get(one.category) || []), made]);
+  }
   const list = element("dl", { class: "related" });
   for (const [category, members] of groups) {
-    list.append(
-      element("dt", { text: (category || "documents").replaceAll("_", " ") }),
-      element("dd", {}, ...members.map((one) => link(one.url, one.title, "tag"))),
-    );
+    list.append(element("dt", { text: readable(category || say("other")) }), element("dd", {}, ...members));
   }
-  return element("section", {}, element("h3", { text: "Related documents" }), list);
+  return groups.size ? titled(say("related"), list) : null;
 }
 
-function grouped(documents) {
-  const groups = new Map();
-  for (const one of documents) groups.set(one.category, [...(groups.get(one.category) || []), one]);
-  return groups;
-}
-
-function confidence({ level, score, reason }, routing) {
-  const value = Math.floor(score); // 49.9 is Low, so it is not shown as 50
-  return element(
-    "section", {}, element("h3", { text: "Confidence" }),
+function confidence(given, routing) {
+  const value = Math.floor(given.score); // 49.9 is Low, so it is not shown as 50
+  const label = say("ofHundred", { n: value });
+  return titled(
+    say("confidence"),
     element(
-      "div", { class: `confidence ${["High", "Medium", "Low"].includes(level) ? level : ""}` },
-      element("span", { class: "level", text: level }),
-      element("meter", { min: 0, max: 100, low: 50, high: 75, optimum: 100, value, "aria-label": `Confidence ${value} of 100` }),
-      element("span", { text: `${value} / 100` }),
-      element("span", { class: "reason quiet", text: reason }),
+      "div", { class: `confidence ${given.level}` },
+      element("meter", { min: 0, max: 100, low: 50, high: 75, optimum: 100, value, "aria-label": label }), element("span", { text: `${value} / 100` }),
     ),
-    routing?.action === "escalate" ? element("p", { class: "escalated", text: "Better ask a person about this." }) : null,
+    routing?.action === "escalate" ? element("p", { class: "escalated", text: say("person") }) : null,
   );
 }
 
-function details(metadata, routing) {
-  const facts = [
-    ...(metadata.trail || []).map((step) => ["Note", step]),
-    ["Written by", metadata.model || "nobody"],
-    ...Object.entries(metadata.timings || {}).map(([name, ms]) => [name.replace(/Ms$/, ""), `${ms.toFixed(1)} ms`]),
-    ["Next step", routing ? `${routing.action}: ${routing.reason}` : ""],
-    ...(metadata.skipped || []).map((stage) => ["Left out", stage]),
-  ].filter(([, value]) => value);
-  const list = element("dl", { class: "facts" });
-  for (const [name, value] of facts) list.append(element("dt", { text: name }), element("dd", { text: value }));
-  return element("details", {}, element("summary", { text: "How this came about" }), list);
+function details({ metadata = {}, routing, confidence: given, found = [], references = [], refused }, open) {
+  const times = Object.entries(metadata.timings || {}).map(([name, ms]) => [name.replace(/Ms$/, ""), `${ms.toFixed(1)} ms`]);
+  return element(
+    "details", {}, element("summary", { text: say("how_came") }),
+    found.length ? passages(found, references, open) : null,
+    facts([
+      ...(metadata.trail || []).map((step) => [say("note"), step]),
+      [say("by"), metadata.model || say("nobody")],
+      [say("confidence"), refused ? "" : given.reason],
+      [say("step"), routing ? `${routing.action}: ${routing.reason}` : ""],
+      ...(metadata.skipped || []).map((stage) => [say("left"), stage]),
+    ]),
+    element("details", {}, element("summary", { text: say("times") }), facts(times)),
+  );
 }
 
-function actions(reply) {
+function passages(found, references, open) {
+  const items = found.map((one) => {
+    const n = references.find(({ chunkId }) => chunkId === one.chunkId)?.n;
+    const fate = n ? say("cited", { n }) : say(one.read ? "read" : "unread");
+    const name = [one.title, one.section].filter(Boolean).join(" > ");
+    return element("li", {}, button(name, () => open(one.chunkId), "as-link"), element("span", { class: "quiet", text: ` ${one.score.toFixed(2)} · ${fate}` }));
+  });
+  return element("div", {}, element("h4", { text: say("passages") }), element("ol", { class: "passages" }, ...items));
+}
+
+function facts(all) {
+  const list = element("dl", { class: "facts" });
+  for (const [name, value] of all.filter(([, value]) => value)) list.append(element("dt", { text: name }), element("dd", { text: value }));
+  return list;
+}
+
+function actions({ reply, text, vote, keep }) {
   const said = element("span", { class: "said quiet", role: "status" });
   const copied = [reply.answer, reply.citationsMarkdown].filter(Boolean).join("\n\n");
-  const copy = element("button", {
-    type: "button", class: "plain", text: "Copy",
-    onclick: async () => {
-      try {
-        await navigator.clipboard.writeText(copied);
-        said.textContent = "Copied";
-      } catch {
-        said.textContent = "This browser does not let a page copy";
-      }
-    },
-  });
-  return element("div", { class: "actions" }, ...(reply.responseId ? feedback(reply, said) : []), copy, said);
+  return element(
+    "div", { class: "actions" }, ...(reply.responseId ? feedback(reply, said, { vote, keep }) : []),
+    button(say("copy"), () => copy(copied, said)), button(say("linkTo"), () => copy(asking(text), said)), said,
+  );
+}
+
+/** What could be asked next, as a list of buttons: headings of what was found beside what is cited. Null: nothing. */
+export function next({ found = [], references = [] }, ask) {
+  const cited = new Set(references.map(({ docId }) => docId));
+  const last = ({ section }) => (section || "").split(" > ").pop();
+  const known = new Set(references.map(last));
+  const near = [...found].sort((a, b) => cited.has(b.docId) - cited.has(a.docId));
+  const headings = [...new Set(near.map(last))].filter((one) => one && !known.has(one)).slice(0, NEXT);
+  const items = headings.map(asQuestion).map((text) => element("li", {}, button(text, () => ask(text), "")));
+  return items.length ? element("ul", { class: "suggestions next", "aria-label": say("next") }, ...items) : null;
 }

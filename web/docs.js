@@ -2,24 +2,32 @@
 
 import "./theme.js";
 import { element } from "./dom.js";
+import { keyField, samples, tryIt } from "./docstry.js";
 
 const place = document.getElementById("reference");
 
-show().catch(() => place.replaceChildren(element("p", { text: "The reference cannot be loaded now." })));
+build().catch(() => place.replaceChildren(element("p", { text: "The reference cannot be loaded now." })));
 
-async function show() {
+async function build() {
   const api = await (await fetch("openapi.json")).json();
   document.getElementById("about").textContent = api.info.description;
-  const contents = element("ul", { "aria-label": "Routes" });
-  const operations = [];
-  for (const [path, methods] of Object.entries(api.paths)) {
-    for (const [method, one] of Object.entries(methods)) {
-      contents.append(element("li", {}, element("a", { href: `docs#${one.operationId}`, text: `${method.toUpperCase()} ${path}` })));
-      operations.push(operation(api, method, path, one));
-    }
-  }
+  const operations = Object.entries(api.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, one]) => ({ path, method, one })));
+  const groups = api.tags.map((tag) => ({ ...tag, operations: operations.filter(({ one }) => one.tags.includes(tag.name)) }));
+  const lists = groups.map(({ name, operations }) => element(
+    "li", { text: name },
+    element("ul", {}, ...operations.map(({ method, path, one }) => element("li", {}, element("a", { href: `docs#${one.operationId}`, text: `${method.toUpperCase()} ${path}` })))),
+  ));
   const types = Object.entries(api.components.schemas).map(([name, schema]) => described(api, name, schema));
-  place.replaceChildren(element("nav", { "aria-label": "Routes" }, contents), ...operations, element("h2", { text: "Types" }), ...types);
+  place.replaceChildren(
+    element("nav", { "aria-label": "Routes" }, element("ul", { "aria-label": "Routes" }, ...lists, element("li", {}, element("a", { href: "docs#errors", text: "Errors" })))),
+    keyField(),
+    ...groups.flatMap(({ name, description, operations }) => [
+      element("h2", { text: name }), element("p", { text: description }), ...operations.map(({ method, path, one }) => operation(api, method, path, one)),
+    ]),
+    element("h2", { id: "errors", text: "Errors" }),
+    table(["code", "a sentence that comes with it", "what to do"], api["x-error-codes"].map(({ code, error, remedy }) => [code, error, remedy])),
+    element("h2", { text: "Types" }), ...types,
+  );
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
@@ -32,6 +40,7 @@ function operation(api, method, path, one) {
     ...(one.requestBody ? [element("h3", { text: "Request" }), ...contentOf(api, one.requestBody.content)] : []),
     element("h3", { text: "Responses" }),
     ...Object.entries(one.responses).flatMap(([status, response]) => responded(api, status, resolve(api, response))),
+    ...(one.tags.includes("Page") ? [] : [element("h3", { text: "Try" }), ...samples(one), tryIt(method, path, one, exampleOf(one.requestBody?.content?.["application/json"]))]),
   ];
   return element("section", { "aria-labelledby": one.operationId }, ...parts.filter(Boolean));
 }
@@ -53,15 +62,21 @@ function responded(api, status, response) {
 }
 
 function contentOf(api, content) {
-  return Object.entries(content).flatMap(([type, { schema, example, examples }]) => {
-    const first = example ?? Object.values(examples || {})[0]?.value;
-    const rows = fields(api, schema);
+  return Object.entries(content).flatMap(([type, body]) => {
+    const first = exampleOf(body);
+    const rows = fields(api, body.schema);
+    const events = Object.entries(body["x-events"] || {}).map(([name, schema]) => [name, typeOf(api, schema)]);
     return [
       element("p", { class: "quiet", text: type }),
+      events.length ? table(["event", "its data"], events) : null,
       rows.length ? table(["field", "type", "what it is"], rows) : null,
       first === undefined ? null : code(typeof first === "string" ? first : JSON.stringify(first, null, 2)),
     ].filter(Boolean);
   });
+}
+
+function exampleOf(body) {
+  return body?.example ?? Object.values(body?.examples || {})[0]?.value;
 }
 
 function fields(api, schema) {

@@ -17,6 +17,12 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/** A button that does `onclick`. */
+export const button = (text, onclick, name = "plain", more = {}) => element("button", { type: "button", class: name, text, onclick, ...more });
+
+/** A section below a heading. */
+export const titled = (text, ...children) => element("section", {}, element("h3", { text }), ...children);
+
 /** A link that opens beside the page; plain text where the address is none that a reader should open. */
 export function link(address, text, className = "") {
   if (!/^(https?:\/\/|mailto:)/i.test(address || "")) return element("span", { class: className, text });

@@ -1,33 +1,32 @@
 // A vote on an answer, with a comment where somebody has one; the same button again takes it back.
 
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
+import { explain } from "./errors.js";
 import { post } from "./service.js";
+import { say } from "./strings.js";
 
-/** The two buttons; `said` is where the outcome is told. */
-export function feedback({ responseId }, said) {
-  let vote = null;
-  const up = button("Helpful", true);
-  const down = button("Not helpful", false);
+/** The two buttons; `said` is where the outcome is told, `vote` what was voted before, and `keep` keeps a vote. */
+export function feedback({ responseId }, said, { vote = null, keep }) {
+  const up = choice(say("helpful"), true);
+  const down = choice(say("unhelpful"), false);
   return [up, down];
 
-  function button(label, helpful) {
-    return element("button", {
-      type: "button", class: "plain vote", text: label, "aria-pressed": "false",
-      onclick: () => cast(vote === helpful ? null : helpful),
-    });
+  function choice(label, helpful) {
+    return button(label, () => cast(vote === helpful ? null : helpful), "plain vote", { "aria-pressed": String(vote === helpful) });
   }
 
   async function cast(helpful, comment) {
     try {
       await post("api/feedback", { responseId, helpful, ...(comment ? { comment } : {}) });
     } catch (error) {
-      said.textContent = error.message;
+      said.textContent = explain(error).sentence;
       return;
     }
     vote = helpful;
+    keep(vote);
     up.setAttribute("aria-pressed", String(vote === true));
     down.setAttribute("aria-pressed", String(vote === false));
-    said.textContent = vote === null ? "Taken back" : "Thank you";
+    said.textContent = say(vote === null ? "takenBack" : "thanks");
     const card = up.closest(".card");
     card.querySelector(".comment")?.remove();
     if (comment) (vote ? up : down).focus(); // the form that had it is gone
@@ -38,10 +37,10 @@ export function feedback({ responseId }, said) {
   }
 
   function commentForm() {
-    const words = element("textarea", { rows: 2, maxlength: 2000, "aria-label": "Comment on this answer", placeholder: "What was good or wrong? (optional)" });
+    const words = element("textarea", { rows: 2, maxlength: 2000, "aria-label": say("comment"), placeholder: say("commentHint") });
     return element(
       "form", { class: "comment", onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) cast(vote, words.value.trim()); } },
-      words, element("div", { class: "line" }, element("button", { type: "submit", class: "plain", text: "Send comment" })),
+      words, element("div", { class: "line" }, element("button", { type: "submit", class: "plain", text: say("send") })),
     );
   }
 }

@@ -1,10 +1,13 @@
 // Who answers, what can be asked, and the key that the service may want first.
 
-import { at, element, tell } from "./dom.js";
+import { at, button, element, link, tell } from "./dom.js";
+import { explain } from "./errors.js";
+import { offer } from "./filters.js";
 import { followAddress } from "./passage.js";
 import { key, read } from "./service.js";
+import { asQuestion, say } from "./strings.js";
 
-let next = null; // what needs the key
+let waiting = null; // what needs the key
 
 at("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -14,10 +17,10 @@ at("key-form").addEventListener("submit", (event) => {
   at("forget").hidden = false;
   tell("");
   at("question").focus();
-  const waiting = next;
-  next = null;
-  waiting?.();
-  if (waiting !== greet) greet();
+  const then = waiting;
+  waiting = null;
+  then?.();
+  if (then !== greet) greet();
 });
 at("forget").addEventListener("click", () => {
   key.forget();
@@ -25,10 +28,11 @@ at("forget").addEventListener("click", () => {
   askForKey(greet);
 });
 
-/** Ask for a key, and do `then` with it. */
-export function askForKey(then) {
-  next = then;
+/** Ask for a key, and do `then` with it; `wrong` says that the one of before was not accepted. */
+export function askForKey(then, { wrong = false } = {}) {
+  waiting = then;
   at("key-form").hidden = false;
+  at("key-said").textContent = say(wrong ? "keyWrong" : "keyStays");
   at("key").focus();
 }
 
@@ -38,21 +42,36 @@ export async function greet() {
   try {
     told = await read("api/suggestions");
   } catch (error) {
-    if (error.needsKey) askForKey(greet);
-    else tell(error.message, { shown: true });
+    if (error.needsKey) askForKey(greet, { wrong: Boolean(key.get()) });
+    else tell(explain(error).sentence, { shown: true });
     return;
   }
-  const { documents, model, questions, name, greeting, disclaimer } = told;
-  const writer = model === "extractive" ? "in the documents' own words" : `written by ${model}`;
-  at("about").textContent = `${documents} document${documents === 1 ? "" : "s"}, answers ${writer}`;
+  const { documents, model, questions, name, greeting, disclaimer, contact, longest = 1000, filters = [] } = told;
+  const writer = model === "extractive" ? say("quoting") : say("writing", { model });
+  at("about").textContent = `${say(documents === 1 ? "document" : "documents", { n: documents })}, ${writer}`;
   if (name) {
     at("name").textContent = name;
-    document.title = `${name} – ask the documents`;
+    document.title = `${name} – ${say("title")}`;
   }
   if (greeting) at("welcome-title").textContent = greeting;
-  at("disclaimer").textContent = disclaimer;
-  at("disclaimer").hidden = !disclaimer;
-  at("suggestions").replaceChildren(...questions.map((text) => element("li", {}, element("button", { type: "button", text }))));
+  at("question").dataset.longest = longest;
+  reveal(at("disclaimer"), disclaimer, disclaimer);
+  reveal(at("contact"), contact, ...parts(contact || ""));
+  const buttons = questions.map((text) => element("li", {}, button(asQuestion(text), null, "")));
+  at("suggestions").replaceChildren(...buttons);
   at("suggestions").hidden = !questions.length;
+  offer(filters);
   followAddress();
+}
+
+function reveal(place, whether, ...content) {
+  place.replaceChildren(...content.filter(Boolean));
+  place.hidden = !whether;
+}
+
+/** The sentence about whom to ask, with a link where there is an address. */
+function parts(contact) {
+  const mail = /^[^\s@:]+@[^\s@]+$/.test(contact) ? `mailto:${contact}` : contact;
+  const [before, after] = say("contact", { contact: "\n" }).split("\n");
+  return [before, link(mail, contact), after];
 }

@@ -1,40 +1,73 @@
-// The conversation of this tab: its session, and its turns, so that a reload shows what the service still remembers.
+// The last conversations, kept in this browser alone: a tab shows its own again, and any of them can be opened or erased.
 
 const profile = document.documentElement.dataset.profile;
-const SESSION = `session-${profile}`;
-const TURNS = `turns-${profile}`;
-const MOST = 20;
+const NOW = `session-${profile}`; // of this tab: the conversation's id, which is its session at the service too
+const TALKS = `talks-${profile}`; // [{ id, at, turns: [{ text, filters, reply, failed, vote }] }], newest first
+const MOST_TALKS = 12;
+const MOST_TURNS = 20;
 
-/** The session's id, unguessable; made when it is first asked for. */
+/** The id of this tab's conversation, unguessable; made when it is first asked for. */
 export function session() {
-  const known = sessionStorage.getItem(SESSION);
+  const known = sessionStorage.getItem(NOW);
   if (known) return known;
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const made = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  sessionStorage.setItem(SESSION, made);
+  sessionStorage.setItem(NOW, made);
   return made;
 }
 
-/** The last turns, `{ text, reply }`, oldest first. */
-export function turns() {
+/** What is kept, newest first. */
+export function talks() {
   try {
-    return JSON.parse(sessionStorage.getItem(TURNS)).filter(({ text, reply }) => text && reply);
+    return JSON.parse(localStorage.getItem(TALKS)).filter(({ id, turns }) => id && turns.length);
   } catch {
     return [];
   }
 }
 
-/** Keep that `text` was answered by `reply`. */
-export function remember(text, reply) {
-  try {
-    sessionStorage.setItem(TURNS, JSON.stringify([...turns(), { text, reply }].slice(-MOST)));
-  } catch {
-    sessionStorage.removeItem(TURNS); // the browser gives a page so much room and no more
+/** The turns of this tab's conversation, oldest first. */
+export function turns() {
+  const id = sessionStorage.getItem(NOW);
+  return (talks().find((one) => one.id === id)?.turns || []).filter(({ text }) => text);
+}
+
+/** Keep `turns` as those of this tab's conversation; the oldest go where there is no room. */
+export function keep(turns) {
+  const id = session();
+  const made = { id, at: Date.now(), turns: turns.slice(-MOST_TURNS) };
+  let all = [...(turns.length ? [made] : []), ...talks().filter((one) => one.id !== id)].slice(0, MOST_TALKS);
+  for (;; all = all.slice(0, -1)) {
+    try {
+      if (all.length) return localStorage.setItem(TALKS, JSON.stringify(all));
+      return localStorage.removeItem(TALKS);
+    } catch {
+      if (!all.length) return undefined; // the browser gives a page no room at all
+    }
   }
+}
+
+/** Let this tab go on with the kept conversation that holds the answer `responseId`: whether there is one. */
+export function reopen(responseId) {
+  const now = sessionStorage.getItem(NOW);
+  const holding = talks().filter((one) => one.turns.some(({ reply }) => reply?.responseId === responseId));
+  const found = holding.find((one) => one.id === now) || holding[0];
+  if (found) resume(found.id);
+  return Boolean(found);
+}
+
+/** Let this tab go on with the conversation `id`. */
+export function resume(id) {
+  sessionStorage.setItem(NOW, id);
 }
 
 /** Begin anew. */
 export function forget() {
-  sessionStorage.removeItem(SESSION);
-  sessionStorage.removeItem(TURNS);
+  sessionStorage.removeItem(NOW);
+}
+
+/** Erase the conversation `id`, or all of them. */
+export function erase(id) {
+  const left = id ? talks().filter((one) => one.id !== id) : [];
+  localStorage.setItem(TALKS, JSON.stringify(left));
+  if (!id || id === sessionStorage.getItem(NOW)) forget();
 }

@@ -1,6 +1,7 @@
 // Markdown, which comes as a tree of nodes, as elements. What is not on the list becomes its text.
 
 import { element, link } from "./dom.js";
+import { say } from "./strings.js";
 
 const PLAIN = new Set([
   "p", "ul", "ol", "li", "strong", "em", "s", "code", "pre", "blockquote", "hr", "br",
@@ -10,11 +11,7 @@ const HEADING = { h1: "h4", h2: "h4", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
 const ATTRIBUTES = ["tag", "n", "chunkId", "href", "start", "align", "support"];
 
 /** What a statement's look means, in words. */
-export const MEANING = {
-  unsupported: "not found in the sources",
-  partial: "in other words than the sources: please check",
-  uncited: "without a source",
-};
+export const MEANING = { unsupported: say("unsupported"), partial: say("partial"), uncited: say("uncited") };
 
 /** `nodes` as elements; `chip(node)` makes what stands for a citation, `words(text)` the nodes of a run of text. */
 export function elements(nodes, { chip = () => "", words = (text) => [document.createTextNode(text)] } = {}) {
@@ -52,6 +49,11 @@ function taken(chips, { n, chunkId }) {
 function alike(old, node) {
   if (typeof old === "string" || typeof node === "string") return typeof old === typeof node;
   return ATTRIBUTES.every((name) => old[name] === node[name]);
+}
+
+/** Let the keyboard reach what of `parent` scrolls sideways. */
+export function reachable(parent) {
+  for (const one of parent.querySelectorAll("pre, .scroll")) if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
 }
 
 /** The nodes within `node`. */

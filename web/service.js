@@ -5,21 +5,15 @@ const KEY = "key";
 /** The code of a failure after which nothing more can come. */
 export const LOST = "lost";
 
-/** What went wrong, in the service's own words. */
+/** What went wrong: the service's code, else the status; `wait` is in seconds, where the service says how long. */
 export class Failed extends Error {
-  constructor(sentence, { code = "", status = 0 } = {}) {
+  constructor(sentence, { code = "", status = 0, wait = 0 } = {}) {
     super(sentence);
-    this.code = code;
-    this.status = status;
+    Object.assign(this, { code, status, wait });
   }
 
   get needsKey() {
     return this.status === 401 || this.status === 403;
-  }
-
-  /** Whether the same question would fail again. */
-  get needsChange() {
-    return this.status === 400 || this.status === 413;
   }
 }
 
@@ -52,7 +46,7 @@ export async function ask(body, { on, signal }) {
     if (name === "answer") return data;
     on(name, data);
   }
-  throw new Failed("The answer broke off. Please ask again.", { code: LOST });
+  throw new Failed("", { code: LOST });
 }
 
 /** The events of a stream, `{ name, data }`, whatever pieces it comes in. */
@@ -101,7 +95,7 @@ async function send(path, { headers = {}, ...options } = {}) {
     response = await fetch(path, { ...options, headers: all });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failed(navigator.onLine ? "The service cannot be reached now." : "You are offline.");
+    throw new Failed("", { code: navigator.onLine ? "unreachable" : "offline" });
   }
   if (response.ok) return response;
   throw await failure(response);
@@ -109,11 +103,11 @@ async function send(path, { headers = {}, ...options } = {}) {
 
 async function failure(response) {
   const told = await response.text();
-  const { status } = response;
+  const known = { status: response.status, wait: Number(response.headers.get("retry-after")) || 0 };
   try {
-    const body = told.startsWith("event:") ? parsed(told.trim()).data : JSON.parse(told);
-    return new Failed(body.error || `The service answered ${status}.`, { code: body.code, status });
+    const { error, code } = told.startsWith("event:") ? parsed(told.trim()).data : JSON.parse(told);
+    return new Failed(error, { code, ...known });
   } catch {
-    return new Failed(`The service answered ${status}.`, { status });
+    return new Failed("", known);
   }
 }

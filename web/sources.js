@@ -1,9 +1,11 @@
 // The chips of an answer, each of which opens the passage that it stands for, and the list of its sources.
 
-import { element, link } from "./dom.js";
+import { at, button, element, link, titled } from "./dom.js";
 import { openPassage } from "./passage.js";
+import { say } from "./strings.js";
 
-const SUPPORT = { supported: "says this, word for word", partial: "says this in other words", unsupported: "does not support this" };
+const SUPPORT = { supported: say("says"), partial: say("saysPartly"), unsupported: say("saysNot") };
+const quote = at("quote");
 
 /** The chips of one answer to `question`. What they say follows `references`, which may come after them. */
 export class Chips {
@@ -17,9 +19,7 @@ export class Chips {
   make = ({ n, chunkId }) => {
     const chunk = chunkId || this.reference(n)?.chunkId;
     if (!chunk) return element("span", { text: `[${n}]` });
-    const chip = element("button", {
-      type: "button", class: "chip", text: String(n), "data-n": n, "data-chunk": chunk, onclick: () => this.open(chip),
-    });
+    const chip = button(String(n), () => this.open(chip), "chip", { "data-n": n, "data-chunk": chunk });
     this.label(chip);
     return chip;
   };
@@ -28,8 +28,17 @@ export class Chips {
     return this.references.find((one) => one.n === Number(n)) || this.references.find((one) => one.chunkId === chunkId);
   }
 
-  open({ dataset }) {
-    return openPassage(dataset.chunk, this.question, this.answer, this.reference(dataset.n, dataset.chunk)?.quote);
+  /** Open the passage of `chip`; the arrow keys lead to those of the others beside it. */
+  open(chip) {
+    hideQuote();
+    const chips = [...(chip.closest(".answer") || chip.closest(".sources") || chip.parentNode).querySelectorAll(".chip")];
+    const first = chips.filter((one, index) => one === chip || !chips.slice(0, index).concat(chip).some(({ dataset }) => dataset.chunk === one.dataset.chunk));
+    const row = first.map((one) => this.passage(one.dataset.chunk, one.dataset.n, one));
+    openPassage(row[first.indexOf(chip)], row);
+  }
+
+  passage(id, n, chip) {
+    return { id, question: this.question, answer: this.answer, quote: this.reference(n, id)?.quote, chip };
   }
 
   /** Let `chip` say its source and whether that supports the statement it stands in or behind. */
@@ -38,10 +47,10 @@ export class Chips {
     const reference = this.reference(n, chunk);
     const support = statementOf(chip) || reference?.support;
     const words = Object.hasOwn(SUPPORT, support || "") ? ` (${SUPPORT[support]})` : "";
-    const label = `Source ${n}: ${reference ? named(reference) : "passage"}${words}`;
+    const name = reference ? [reference.title, reference.section].filter(Boolean).join(", ") : say("passage");
     chip.className = words ? `chip ${support}` : "chip";
-    chip.title = label;
-    chip.setAttribute("aria-label", label);
+    chip.setAttribute("aria-label", say("source", { n, name }) + words);
+    chip.dataset.quote = reference?.quote || "";
   }
 }
 
@@ -49,11 +58,7 @@ function statementOf(chip) {
   let before = chip.previousSibling;
   while (before && (before.nodeType === Node.TEXT_NODE ? !before.data.trim() : before.matches(".chip, .note"))) before = before.previousSibling;
   const statement = chip.closest(".statement") || (before?.matches?.(".statement") ? before : null);
-  return ["supported", "partial", "unsupported"].find((support) => statement?.classList.contains(support));
-}
-
-function named({ title, section }) {
-  return [title, section].filter(Boolean).join(", ");
+  return Object.keys(SUPPORT).find((support) => statement?.classList.contains(support));
 }
 
 /** The section of the sources: the passages by document. Null where there are none. */
@@ -65,16 +70,43 @@ export function sources(references, chips) {
     documents.set(id, [...(documents.get(id) || []), one]);
   }
   const items = [...documents.values()].map((passages) => element("li", {}, ...entry(passages, chips)));
-  return element("section", {}, element("h3", { text: "Sources" }), element("ul", { class: "sources" }, ...items));
+  return titled(say("sources"), element("ul", { class: "sources" }, ...items));
 }
 
 function entry(passages, chips) {
-  const { title, url } = passages[0];
+  const { title, url, chunkId, n } = passages[0];
   const lines = passages.map((one) => {
     const section = one.section ? element("span", { text: one.section }) : null;
-    const quote = one.quote ? element("span", { class: "quote", text: one.quote }) : null;
-    return element("li", {}, chips.make(one), element("div", { class: "quiet" }, section, quote));
+    const words = one.quote ? element("span", { class: "quote", text: one.quote }) : null;
+    return element("li", {}, chips.make(one), element("div", { class: "quiet" }, section, words));
   });
-  const where = url ? null : element("span", { class: "quiet", text: " · internal document" });
-  return [element("div", {}, link(url, title, "title"), where), element("ol", {}, ...lines)];
+  const name = button(title, () => openPassage(chips.passage(chunkId, n)), "as-link title");
+  const where = url ? site(url, title) : element("span", { class: "quiet", text: ` · ${say("internal")}` });
+  return [element("div", {}, name, where), element("ol", {}, ...lines)];
+}
+
+function site(url, title) {
+  const made = link(url, "↗", "site");
+  if (made.href) made.setAttribute("aria-label", say("site", { title }));
+  return made.href ? made : null;
+}
+
+for (const begins of ["mouseover", "focusin"]) addEventListener(begins, ({ target }) => target.matches?.(".chip") && showQuote(target));
+for (const ends of ["mouseout", "focusout", "scroll"]) addEventListener(ends, hideQuote, { passive: true });
+addEventListener("keydown", ({ key }) => key === "Escape" && hideQuote());
+
+/** The words that a chip stands for, beside it. */
+function showQuote(chip) {
+  quote.replaceChildren(element("b", { text: chip.getAttribute("aria-label") }), chip.dataset.quote);
+  quote.hidden = false;
+  chip.setAttribute("aria-describedby", "quote");
+  const { left, top, bottom } = chip.getBoundingClientRect();
+  const below = bottom + quote.offsetHeight + 8 < innerHeight;
+  quote.style.left = `${Math.max(8, Math.min(left, innerWidth - quote.offsetWidth - 8))}px`;
+  quote.style.top = `${below ? bottom + 8 : Math.max(8, top - quote.offsetHeight - 8)}px`;
+}
+
+function hideQuote() {
+  quote.hidden = true;
+  for (const chip of document.querySelectorAll("[aria-describedby=quote]")) chip.removeAttribute("aria-describedby");
 }

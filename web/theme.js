@@ -1,18 +1,21 @@
-// Light or dark: as the system has it, until somebody chooses.
+// Light or dark: as the system has it, until somebody chooses. The accent and the mark are the house's own, where it set them.
 
-const button = document.getElementById("theme");
+const page = document.documentElement;
+const toggler = document.getElementById("theme");
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-function show() {
+function paint() {
   const chosen = localStorage.getItem("theme");
   const dark = chosen ? chosen === "dark" : system.matches;
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  button.setAttribute("aria-pressed", String(dark));
+  page.dataset.theme = dark ? "dark" : "light";
+  toggler.setAttribute("aria-pressed", String(dark));
 }
 
-button.addEventListener("click", () => {
-  localStorage.setItem("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-  show();
+toggler.addEventListener("click", () => {
+  localStorage.setItem("theme", page.dataset.theme === "dark" ? "light" : "dark");
+  paint();
 });
-system.addEventListener("change", show);
-show();
+system.addEventListener("change", paint);
+if (page.dataset.accent) page.style.setProperty("--house", page.dataset.accent);
+if (page.dataset.mark) document.getElementById("mark").textContent = page.dataset.mark;
+paint();

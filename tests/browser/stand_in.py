@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from routes.one_document import document, read
+from routes.one_document import Document, document, read
 from routes.page import policy
 
-PAGES = {"/": document("index.html"), "/docs": document("docs.html")}
+PAGES = {"/": "index.html", "/docs": "docs.html"}
 ANSWER: dict[str, Any] = {
     "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
     "rendered": [
@@ -54,6 +54,7 @@ ANSWER: dict[str, Any] = {
     "routing": None,
     "responseId": "r1",
     "sessionId": None,
+    "found": [],
     "closest": [],
     "metadata": {
         "model": "extractive",
@@ -70,6 +71,8 @@ WELCOME = {
     "name": "",
     "greeting": "",
     "disclaimer": "",
+    "contact": "",
+    "longest": 1000,
 }
 CHUNK: dict[str, Any] = {
     "id": "id_1",
@@ -99,6 +102,9 @@ class StandIn:
 
     def __init__(self) -> None:
         self.profile = "waypoint"
+        self.language = "en"
+        self.brand: dict[str, str] = {}
+        self.retry_after = ""
         self.replies: dict[str, tuple[int, Any]] = {
             "/api/suggestions": (200, WELCOME),
             "/api/query": (200, ANSWER),
@@ -131,10 +137,15 @@ class StandIn:
                 piece.set()
         self._http.server_close()
 
+    def page(self, path: str) -> Document:
+        """The page at ``path``, in its language."""
+        return document(PAGES[path], self.language)
+
     def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
         """Status, type and body for a request."""
         if path in PAGES:
-            return 200, "text/html; charset=utf-8", PAGES[path].text(base="/", profile=self.profile).encode()
+            told = self.page(path).text(base="/", profile=self.profile, language=self.language, **self.brand)
+            return 200, "text/html; charset=utf-8", told.encode()
         if path == "/openapi.json":
             return 200, "application/json", read("openapi.json").encode()
         if self.key and headers.get("x-api-key") != self.key:
@@ -174,12 +185,14 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, kind, content = server.respond(path, headers)
-            self._head(status, kind, len(content), policy(PAGES[path]) if path in PAGES else "")
+            self._head(status, kind, len(content), policy(server.page(path)) if path in PAGES else "")
             self.wfile.write(content)
 
         def _head(self, status: int, kind: str, length: int | None, allowed: str = "") -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
+            if server.retry_after:
+                self.send_header("Retry-After", server.retry_after)
             if length is not None:
                 self.send_header("Content-Length", str(length))
             if allowed:

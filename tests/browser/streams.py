@@ -127,6 +127,7 @@ WHOLE: dict[str, Any] = {
         )
     ],
     "citations": [],
+    "metadata": {**ANSWER["metadata"], "model": "a-model"},
     "confidence": {"level": "Medium", "score": 61, "reason": "8 relevant sources with 3 citations"},
 }
 

@@ -21,6 +21,8 @@ POLICY = (
 )
 """Nothing from elsewhere, of inline code the page's own alone, and no way to turn text into code."""
 PAGE_HEADERS = {**HEADERS, "Referrer-Policy": "no-referrer"}
+OWN_WAYS = frozenset({"none", "same-origin"})
+"""How a reader comes who was not sent by another site: such a site must not make the page ask (``?q=``)."""
 CACHED = "max-age=300"
 """The description changes with a deployment only; five minutes are soon enough to see it."""
 
@@ -55,9 +57,17 @@ def _address(call: Call) -> str:
 def _html(call: Call, name: str, base: str) -> Response:
     """A page with what it must know of where it is: ``base`` is its own address below the host, stage included."""
     _wanted(call)
-    made = document(name)
+    settings = call.service.settings
+    made = document(name, settings.page_language)
     base = f"/{base.strip('/')}/" if base.strip("/") else "/"
-    text = made.text(base=escape(base), profile=escape(call.service.settings.profile))
+    text = made.text(
+        base=escape(base),
+        profile=escape(settings.profile),
+        language=settings.page_language,
+        asks="yes" if call.header("sec-fetch-site") in OWN_WAYS else "",
+        mark=escape(settings.page_mark),
+        accent=settings.page_accent,
+    )
     headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(made)}
     return Response(int(HTTPStatus.OK), "text/html; charset=utf-8", text, headers=headers)
 
