@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import completions, cors, mcp, page, query
+from routes import completions, cors, mcp, page, query, responses
 from routes.call import Call, Handle, NoSuchPath, Response, json_response
 from routes.failures import Failure, explain
 from routes.gateway import as_request, reads_streams, since_received_s, streamed_whole
 
 from rag.config.settings import Settings, load
+from rag.http.openai_errors import refusal_at
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
 from rag.values.answer import Deadline
 from rag.wiring import build_application
@@ -27,6 +28,7 @@ from telemetry import metrics, observe_error, request_telemetry
 
 DEADLINE_MARGIN_S = 0.5
 """Kept back of Lambda's remaining time, so that the answer still gets out."""
+NO_SUCH_PATH = ("No such path", "not_found")
 
 
 class Route(NamedTuple):
@@ -58,8 +60,9 @@ ROUTES = (
     Route("GET", "/api/suggestions", query.get_suggestions),
     Route("GET", "/api/health", query.get_health),
     Route("POST", "/v1/chat/completions", completions.post_completion, CHAT, completions.told),
-    Route("GET", "/v1/models", completions.get_models),
-    Route("GET", "/v1/models/<model>", completions.get_model),
+    Route("POST", "/v1/responses", responses.post_response, CHAT, responses.told),
+    Route("GET", "/v1/models", completions.get_models, told=completions.told),
+    Route("GET", "/v1/models/<model>", completions.get_model, told=completions.told),
     Route("POST", "/mcp", mcp.post_message),
     Route("GET", "/", page.get_page),
     Route("GET", "/docs", page.get_docs),
@@ -104,25 +107,26 @@ def dispatch(call: Call) -> Response:
         if route.method == method:
             return _answered(route, call, parameters)
     if not found:
-        return _not_found()
+        return _refused(path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
     allowed = ", ".join(sorted(route.method for route, _ in found))
-    body = {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"}
-    return json_response(HTTPStatus.METHOD_NOT_ALLOWED, body, Allow=allowed)
+    sentence = f"Method not allowed; use {allowed}"
+    return _refused(path, HTTPStatus.METHOD_NOT_ALLOWED, sentence, "method_not_allowed", Allow=allowed)
 
 
 def _answered(route: Route, call: Call, parameters: Mapping[str, str]) -> Response:
     try:
         return route.handle(call, **parameters)
     except NoSuchPath:
-        return _not_found()
+        return _refused(route.path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets a sentence
         failure = explain(error, route.wording)
         observe_error(error, code=failure.code, status=failure.status)
         return json_response(failure.status, route.told(failure), **failure.headers)
 
 
-def _not_found() -> Response:
-    return json_response(HTTPStatus.NOT_FOUND, {"error": "No such path", "code": "not_found"})
+def _refused(path: str, status: HTTPStatus, sentence: str, code: str, **headers: str) -> Response:
+    """A request that no route takes."""
+    return json_response(status, refusal_at(path, sentence, code, status), **headers)
 
 
 def _deadline(lambda_left_s: float, waited_s: float, *, can_stream: bool) -> Deadline:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,13 +23,15 @@ from faults.tally import tally
 
 from rag.config.settings import load
 from rag.errors import BadRequest
-from rag.http.chat_completions import WITH_SOURCES, Chat, completion
+from rag.http.chat_completions import Chat, completion
+from rag.http.openai_requests import WITH_SOURCES
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import server
 from rag.profiles import PROFILES
 from rag.text.addresses import shown
 from rag.text.labels import safe
 from rag.values.answer import Answer, Hit, Question
+from rag.values.events import Listen
 from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow
@@ -62,14 +64,16 @@ class Asked:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question, listen: Listen | None) -> Answer:
         return self.answer
 
-    def search(self, text: str, *, k: int) -> tuple[Hit, ...]:
+    def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
         return ()
 
-    def chunk(self, chunk_id: str) -> Any:
+    def chunk(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
+
+    document = document_page = overview = chunk
 
 
 def texts(answer: Answer) -> Iterator[str]:

@@ -15,7 +15,8 @@ from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
 from attacks.test_completions import MARK, held_back, knobs
 from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
-from rag.http.chat_completions import WITH_SOURCES, Chat, Chunks
+from rag.http.chat_completions import Chat, Chunks
+from rag.http.openai_requests import WITH_SOURCES
 from rag.profiles import PROFILES
 from rag.values.answer import Completion, Deadline, Message, Question
 from rag.values.chat import OnText

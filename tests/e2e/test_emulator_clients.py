@@ -70,6 +70,10 @@ def test_openais_client(address: str, stream: bool) -> None:
             "".join(part.choices[0].delta.content or "" for part in told) if stream else told.choices[0].message.content  # type: ignore[union-attr]
         )
         assert "permit" in text  # type: ignore[operator]
+        responded = client.responses.create(model="waypoint", input=QUESTION, stream=stream)
+        if stream:
+            responded = next(event.response for event in responded if event.type == "response.completed")  # type: ignore[union-attr]
+        assert "permit" in responded.output_text  # type: ignore[union-attr]
         with pytest.raises(openai.BadRequestError, match="cannot be empty"):
             client.chat.completions.create(model="waypoint", messages=[{"role": "user", "content": " "}])
 

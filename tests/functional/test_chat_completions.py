@@ -94,7 +94,7 @@ def test_the_model_with_sources_ends_with_them(api: Api) -> None:
             400,
             "invalid_parameter",
         ),
-        ('{"messages": [{"role": "user", "content": "x"}], "n": 2}', 400, "invalid_parameter"),
+        (json.dumps({"messages": [{"role": "user", "content": "x" * 8001}]}), 400, "context_length_exceeded"),
         ('{"messages": [{"role": "user", "content": "x"}], "stream": 1}', 400, "invalid_parameter"),
         (json.dumps({"messages": [{"role": "user", "content": "x" * 1_100_000}]}), 413, "body_too_large"),
     ],
@@ -136,8 +136,80 @@ def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
     listed = api.call(rest_event("GET", "/v1/models")).json
     assert [one["id"] for one in listed["data"]] == ["waypoint", "waypoint-sources"]
     assert api.call(rest_event("GET", "/v1/models/waypoint")).json["object"] == "model"
-    missing = api.call(rest_event("GET", "/v1/models/gpt-4"))
-    assert (missing.status, missing.json["error"]["code"]) == (404, "model_not_found")
+    # As for what asks: any other name means the profile.
+    assert api.call(rest_event("GET", "/v1/models/gpt-4")).json["id"] == "waypoint"
+
+
+def test_a_pasted_mail_is_a_question(api: Api) -> None:
+    mail = f"{'Good morning, we have a shipment under way. ' * 150}{IN_SCOPE}"
+    assert len(mail) > 6000
+    assert chat(api, ("user", mail)).status == 200
+    assert api.ask(mail).status == 400
+
+
+@pytest.mark.parametrize(
+    ("param", "value"),
+    [
+        ("n", 2),
+        ("logprobs", True),
+        ("top_logprobs", 3),
+        ("response_format", {"type": "json_object"}),
+        ("response_format", {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}),
+        ("tool_choice", "required"),
+        ("tool_choice", {"type": "function", "function": {"name": "x"}}),
+        ("modalities", ["text", "audio"]),
+    ],
+)
+def test_what_would_change_the_result_s_form_is_refused_by_name(api: Api, param: str, value: Any) -> None:
+    told = chat(api, ("user", IN_SCOPE), **{param: value})
+    said = told.json["error"]
+    assert (told.status, said["code"], said["param"]) == (400, "unsupported_parameter", param)
+    assert said["message"].startswith(f"{param} is not supported")
+
+
+def test_what_only_tunes_is_ignored(api: Api) -> None:
+    tuned = {"n": 1, "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto", "logprobs": False}
+    assert (
+        chat(api, ("user", IN_SCOPE), **tuned, temperature=2, max_tokens=1, stop="a", seed=7).json["refused"] is False
+    )
+
+
+SIDE_TASK = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: " + IN_SCOPE + "\n</chat_history>"
+
+
+def test_side_tasks_of_open_webui_get_an_empty_object(with_llm: Start) -> None:
+    with LlmServer([error(500)]) as server:
+        api = with_llm(server)
+        body = chat(api, ("user", SIDE_TASK), max_completion_tokens=1000).json
+        asked = json.dumps({"messages": [{"role": "user", "content": "In welchem Ton ist das?"}]})
+        named = api.call(rest_event("POST", "/v1/chat/completions", asked, headers={"X-OpenWebUI-Task": "emoji"}))
+        assert server.requests == []
+    assert [one["choices"][0]["message"]["content"] for one in (body, named.json)] == ["{}", "{}"]
+
+
+def test_its_questions_are_asked(api: Api) -> None:
+    templated = f"### Task:\nRespond to the query.\n<context>\n</context>\n{IN_SCOPE}"
+    body = json.dumps({"messages": [{"role": "user", "content": templated}]})
+    told = api.call(rest_event("POST", "/v1/chat/completions", body, headers={"X-OpenWebUI-Task": "{{TASK}}"}))
+    assert told.json["refused"] in {True, False}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("POST", "/v1/embeddings", 404, "not_found"),
+        ("GET", "/v1/responses/resp_1", 404, "not_found"),
+        ("GET", "/v1/chat/completions", 405, "method_not_allowed"),
+        ("POST", "/v1/models", 405, "method_not_allowed"),
+    ],
+)
+def test_all_of_the_protocol_s_addresses_err_in_its_shape(
+    api: Api, method: str, path: str, status: int, code: str
+) -> None:
+    told = api.call(rest_event(method, path, "{}"))
+    assert (told.status, told.json["error"]["code"]) == (status, code)
+    assert told.json["error"]["type"] == "invalid_request_error"
+    assert isinstance(api.call(rest_event("GET", "/v1/query")).json["error"], str)
 
 
 def test_a_program_that_shows_each_delta_loads_nothing_that_no_passage_names(with_llm: Start) -> None:

@@ -103,3 +103,40 @@ def test_there_is_no_stream_and_no_session(api: Api, method: str) -> None:
 def test_no_word_of_the_question_is_logged(api: Api) -> None:
     told = send(api, "tools/call", name="ask", arguments={"question": "zebra crossing customs"})
     assert "zebra" not in told.output
+
+
+def test_a_model_is_told_what_the_documents_are_about(api: Api) -> None:
+    said = send(api, "initialize", protocolVersion="2025-11-25").json["result"]
+    assert said["capabilities"].keys() == {"tools", "resources", "prompts"}
+    assert "a fixed set of 28 documents" in said["instructions"]
+    ask, search = send(api, "tools/list").json["result"]["tools"]
+    for tool in (ask, search):
+        assert "Their categories: " in tool["description"]
+        filters, _ = tool["inputSchema"]["properties"]["filters"]["anyOf"]
+        categories = filters["properties"]["category"]["anyOf"][0]["enum"]
+        assert ", ".join(categories) in said["instructions"]
+    found = call(api, "search", query="booking", filters={"category": categories[0]})["structuredContent"]["passages"]
+    assert found
+    listed = send(api, "resources/list").json["result"]["resources"]
+    of_category = {one["title"] for one in listed if one["name"].endswith(f"({categories[0]})")}
+    assert {one["title"] for one in found} <= of_category
+
+
+def test_documents_are_listed_and_read(api: Api) -> None:
+    listed = send(api, "resources/list").json["result"]
+    assert len(listed["resources"]) == 28
+    assert "nextCursor" not in listed
+    uri = listed["resources"][0]["uri"]
+    [whole] = send(api, "resources/read", uri=uri).json["result"]["contents"]
+    [first] = send(api, "resources/read", uri=uri.replace("document://", "chunk://")).json["result"]["contents"]
+    assert first["text"].split("\n\n", 1)[1] in whole["text"]
+    assert len(whole["text"]) > len(first["text"])
+    assert send(api, "resources/list", cursor="x").json["error"]["code"] == -32602
+    assert send(api, "resources/read", uri="document://id_999999").json["error"]["code"] == -32602
+
+
+def test_the_prompt_holds_the_question(api: Api) -> None:
+    [prompt] = send(api, "prompts/list").json["result"]["prompts"]
+    told = send(api, "prompts/get", name=prompt["name"], arguments={"question": IN_SCOPE}).json["result"]
+    assert IN_SCOPE in told["messages"][0]["content"]["text"]
+    assert send(api, "prompts/get", name=prompt["name"]).json["error"]["code"] == -32602

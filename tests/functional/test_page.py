@@ -77,6 +77,9 @@ def test_a_chunk_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
     plain = api.call(get("/api/chunks/id_1")).json
     shown = api.call(get("/api/chunks/id_1", rendered="true")).json
     assert shown.pop("rendered")[0]["tag"] == "h1"
+    after = api.call(get("/api/chunks/id_2")).json
+    assert (plain["title"], shown.pop("before")) == (after["title"], [])
+    assert str(shown.pop("after")[0]["children"][0]) in after["text"]
     assert shown == plain
     told = api.call(get("/api/chunks/id_1", rendered="yes"))
     assert (told.status, told.json["error"]) == (400, "rendered must be true or false")
@@ -106,6 +109,14 @@ def test_the_sample_questions_are_answered(api: Api) -> None:
     assert [api.ask(question).json["refused"] for question in questions] == [False] * len(questions)
 
 
+def test_the_fields_to_filter_by_come_with_values_that_filter(api: Api) -> None:
+    filters = {one["field"]: one["values"] for one in api.call(get("/api/suggestions")).json["filters"]}
+    assert list(filters) == ["category", "jurisdiction", "priority", "source_type"]
+    assert filters["priority"] == [6, 7, 8, 9, 10, 4]
+    answer = api.ask(IN_SCOPE, filters={"category": filters["category"][1:2]}).json
+    assert {one["category"] for one in answer["relatedDocs"]} == {"carrier"}
+
+
 def test_the_page_begins_with_its_owners_words_and_the_name_of_the_documents_site(
     start: Start, waypoint_index: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +134,31 @@ def test_the_page_begins_with_its_owners_words_and_the_name_of_the_documents_sit
     own = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_NAME="Bo", ASSISTANT_DISCLAIMER="No advice.")
     told = own.call(get("/api/suggestions")).json
     assert (told["name"], told["disclaimer"]) == ("Bo", "No advice.")
+
+
+def test_the_page_has_its_owner_s_language_mark_and_accent(start: Start) -> None:
+    page = start(PAGE_LANGUAGE="de", PAGE_MARK="<B", PAGE_ACCENT="#7a1f5c").call(get("/")).text
+    assert '<html lang="de" data-profile="waypoint" data-accent="#7a1f5c" data-mark="&lt;B" data-asks="">' in page
+    assert "Was möchten Sie wissen?" in page
+    assert "What would you like" not in page
+    told = start(ASSISTANT_CONTACT="desk@port.example").call(get("/api/suggestions")).json
+    assert (told["contact"], told["longest"]) == ("desk@port.example", 1000)
+
+
+@pytest.mark.parametrize(("way", "asks"), [("none", "yes"), ("same-origin", "yes"), ("cross-site", ""), ("", "")])
+def test_another_site_s_link_may_not_make_the_page_ask(api: Api, way: str, asks: str) -> None:
+    event = get("/")
+    event["headers"] = {**event["headers"], "Sec-Fetch-Site": way}
+    event["multiValueHeaders"] = {name: [value] for name, value in event["headers"].items()}
+    assert f'data-asks="{asks}"' in api.call(event).text
+
+
+def test_an_answer_names_what_was_found_for_it(api: Api) -> None:
+    body = api.call(post({"query": IN_SCOPE, "rendered": True})).json
+    found = {one["chunkId"]: one for one in body["found"]}
+    assert all(found[one["chunkId"]]["read"] for one in body["references"])
+    assert len(found) == body["metadata"]["chunksRetrieved"]
+    assert {one["docId"] for one in body["relatedDocs"]} == {one["docId"] for one in body["found"]}
 
 
 def test_a_rendered_answer_has_chips_where_its_marks_stand(api: Api) -> None:

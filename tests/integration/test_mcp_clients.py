@@ -70,8 +70,20 @@ def test_it_asks_searches_and_reads(connect: Callable[[str], Any], mode: str) ->
             found = await client.call_tool("search", {"query": QUESTION, "k": 2})
             assert len(found.structured_content["passages"]) == 2
             assert found.structured_content["passages"][0]["id"] == chunk
-            [template] = (await client.list_resource_templates()).resource_templates
-            assert template.uri_template == "chunk://{id}"
+            templates = (await client.list_resource_templates()).resource_templates
+            assert [template.uri_template for template in templates] == ["chunk://{id}", "document://{id}"]
+            told_of: list[str | None] = []
+
+            async def heard(_: float, __: float | None, message: str | None) -> None:
+                told_of.append(message)
+
+            await client.call_tool("ask", {"question": QUESTION}, progress_callback=heard)
+            assert told_of[:2] == ["searching", "reading"]
+            document = (await client.list_resources()).resources[0]
+            assert (await client.read_resource(document.uri)).contents[0].text.startswith("# ")
+            [prompt] = (await client.list_prompts()).prompts
+            asked = await client.get_prompt(prompt.name, {"question": QUESTION})
+            assert QUESTION in asked.messages[0].content.text
 
     run(work)
 

@@ -67,8 +67,26 @@ def test_errors_are_openais_own(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="cannot be empty") as wrong:
         client.chat.completions.create(model="waypoint", messages=[{"role": "user", "content": " "}])
     assert wrong.value.code == "empty_query"
-    with pytest.raises(openai.NotFoundError):
-        client.models.retrieve("gpt-4")
+    with pytest.raises(openai.BadRequestError, match="n is not supported") as formed:
+        client.chat.completions.create(model="waypoint", messages=[{"role": "user", "content": QUESTION}], n=2)
+    assert (formed.value.code, formed.value.param) == ("unsupported_parameter", "n")
+    with pytest.raises(openai.NotFoundError, match="No such path") as missing:
+        client.embeddings.create(model="waypoint", input="x")
+    assert missing.value.code == "not_found"
+    assert client.models.retrieve("gpt-4").id == "waypoint"
+
+
+def test_openais_client_asks_for_responses(client: openai.OpenAI) -> None:
+    plain = client.responses.create(model="waypoint", input=QUESTION)
+    assert "25 dollars" in plain.output_text
+    with client.responses.stream(model="waypoint", input=QUESTION) as stream:
+        told = "".join(one.delta for one in stream if one.type == "response.output_text.delta")
+        whole = stream.get_final_response()
+    assert told == whole.output_text == plain.output_text
+    asked = [{"role": "user", "content": QUESTION}, *plain.output, {"role": "user", "content": "and who may sell it?"}]
+    assert "pharmacist" in client.responses.create(model="waypoint", input=asked).output_text  # type: ignore[arg-type]
+    with pytest.raises(openai.BadRequestError, match="previous_response_id is not supported"):
+        client.responses.create(model="waypoint", input="and then?", previous_response_id=plain.id)
 
 
 def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:

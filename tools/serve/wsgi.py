@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from waitress.channel import ClientDisconnected
 
 from rag.errors import ClientGone
+from rag.http.openai_errors import refusal_at
 from rag.http.sites import OTHER_SITE, is_from_another_site
 from serve.gateway import HttpResponse, MalformedResponse, http_response, rest_event
 
@@ -115,15 +116,15 @@ class Gateway:
         return [] if environ["REQUEST_METHOD"] == "HEAD" or stream.opened else [response.body]
 
     def _answer(self, environ: Mapping[str, Any], request_id: str, stream: WsgiStream) -> HttpResponse:
-        body = _read_body(environ)
+        body, path = _read_body(environ), str(environ.get("PATH_INFO") or "/")
         if self.local and _host(environ) not in LOOPBACK:
             sentence = f"This server answers {', '.join(sorted(LOOPBACK))} only; others need ragctl serve --host"
-            return _error(HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
+            return _error(path, HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
         if environ["REQUEST_METHOD"] not in SAFE and (refused := _refused(environ, body)):
-            return _error(*refused, request_id)
+            return _error(path, *refused, request_id)
         if body is None:
             sentence = f"Request body exceeds {MAX_BODY_BYTES // 1024**2} MB"
-            return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence, "body_too_large", request_id)
+            return _error(path, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence, "body_too_large", request_id)
         event = rest_event(environ, body, request_id=request_id, at=datetime.now(UTC))
         context = LocalContext(request_id, self.clock() + TIME_LIMIT_S, self.clock, response_stream=stream)
         try:
@@ -133,7 +134,7 @@ class Gateway:
             environ["wsgi.errors"].write(f"{error}\n")
         except Exception:  # noqa: BLE001 - Lambda reports whatever escapes from a handler, and goes on
             environ["wsgi.errors"].write(traceback.format_exc())
-        return _error(HTTPStatus.BAD_GATEWAY, "Internal server error", "bad_gateway", request_id)
+        return _error(path, HTTPStatus.BAD_GATEWAY, "Internal server error", "bad_gateway", request_id)
 
 
 def _refused(environ: Mapping[str, Any], body: bytes | None) -> tuple[HTTPStatus, str, str] | None:
@@ -160,7 +161,7 @@ def _read_body(environ: Mapping[str, Any]) -> bytes | None:
     return body if len(body) <= MAX_BODY_BYTES else None
 
 
-def _error(status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:
-    body = json.dumps({"error": sentence, "code": code})
+def _error(path: str, status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:
+    body = json.dumps(refusal_at(path, sentence, code, status))
     headers = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
     return http_response({"statusCode": int(status), "headers": headers, "body": body}, request_id=request_id)

@@ -7,6 +7,7 @@ RagError
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
 │   ├── InvalidParameter               invalid_parameter   names it and what is accepted
+│   ├── UnsupportedParameter           unsupported_parameter   would change the form of the result
 │   ├── UnknownResponse                unknown_response    feedback on nothing
 │   ├── TooManyVotes                   too_many_votes      of one session within an hour
 │   └── UnknownChunk                   unknown_chunk       there is no such chunk
@@ -49,10 +50,12 @@ class RagError(Exception):
 class BadRequest(RagError):
     """The request cannot be served as it is; the message tells the caller why.
 
-    ``{noun}`` in the message stands for what the endpoint calls the question ("Query", "Question").
+    ``{noun}`` in the message stands for what the endpoint calls the question ("Query", "Question"). ``param`` is the
+    name of the parameter that is wrong, None where that is not said.
     """
 
     code = "invalid_parameter"
+    param: str | None = None
 
     def sentence(self, noun: str = "Query") -> str:
         """The message with the endpoint's own word for the question."""
@@ -94,6 +97,20 @@ class UnsafeQuery(BadRequest):
 
 class InvalidParameter(BadRequest):
     """A parameter of the request is wrong; the message names it and what is accepted."""
+
+    def __init__(self, message: str, *, param: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+class UnsupportedParameter(BadRequest):
+    """A parameter asks for a result of another form than this service gives."""
+
+    code = "unsupported_parameter"
+
+    def __init__(self, param: str) -> None:
+        super().__init__(f"{param} is not supported with this value: the answer is one text, and nothing is kept of it")
+        self.param = param
 
 
 class UnknownResponse(BadRequest):

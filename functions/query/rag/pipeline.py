@@ -198,6 +198,8 @@ class Pipeline:
             marks=done.marks,
             statements=done.statements,
             sources=build_sources(done.references, self.answering.form),
+            found=evidence.hits,
+            read=tuple(passage.hit.chunk.number for passage in context.used),
             closest=draft.closest if done.refused else (),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,

@@ -7,8 +7,11 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from rag.http.chat_completions import Chunks, completion, error_body, model_body, models, parse_chat
+from rag.http.chat_completions import Chunks, completion, parse_chat, side_completion
+from rag.http.openai_errors import error_body, model_body
+from rag.http.openai_requests import model_named, models
 from rag.http.replies import CHAT
+from rag.http.side_tasks import HEADER, NOTHING, is_side_task
 from rag.values.events import Delta
 from routes.call import Call, Response, json_response
 from routes.failures import Failure
@@ -28,6 +31,8 @@ def post_completion(call: Call) -> Response:
     """Answer the last message of a conversation."""
     text = call.json_text(limit=MAX_BODY_BYTES)
     chat = parse_chat(text, profile=call.service.settings.profile, page=call.page())
+    if is_side_task(chat, call.header(HEADER)):
+        return json_response(HTTPStatus.OK, side_completion(NOTHING, chat, secrets.token_urlsafe(16)))
     if not chat.stream:
         answer = call.service.pipeline.run(chat.question, deadline=call.deadline)
         observe(answer, protocol=PROTOCOL)
@@ -54,13 +59,10 @@ def get_models(call: Call) -> Response:
 
 
 def get_model(call: Call, model: str) -> Response:
-    """One of them."""
-    if model not in models(call.service.settings.profile):
-        body = error_body(f"The model {model!r} does not exist", "model_not_found", HTTPStatus.NOT_FOUND)
-        return json_response(HTTPStatus.NOT_FOUND, body)
-    return json_response(HTTPStatus.OK, model_body(model))
+    """The model that answers to this name; to any but those listed, the profile does, as in what asks."""
+    return json_response(HTTPStatus.OK, model_body(model_named(model, call.service.settings.profile)))
 
 
 def told(failure: Failure) -> dict[str, Any]:
     """What goes wrong, in OpenAI's shape."""
-    return error_body(failure.sentence, failure.code, failure.status)
+    return error_body(failure.sentence, failure.code, failure.status, param=failure.param, asked="messages")

@@ -26,12 +26,17 @@ STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a caller is told of an error. ``retry_after`` is in whole seconds, None where nobody knows."""
+    """What a caller is told of an error.
+
+    ``retry_after`` is in whole seconds, None where nobody knows; ``param`` is the parameter that is wrong, None where
+    that is not said.
+    """
 
     status: HTTPStatus
     sentence: str
     code: str
     retry_after: int | None = None
+    param: str | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -49,4 +54,6 @@ def explain(error: Exception, wording: Wording = QUERY) -> Failure:
     status = next(status for kind, status in STATUS if isinstance(error, kind))
     body = error_reply(error, wording)
     wait = getattr(error, "retry_after", None)
-    return Failure(status, body["error"], body["code"], max(1, round(wait)) if wait else None)
+    return Failure(
+        status, body["error"], body["code"], max(1, round(wait)) if wait else None, getattr(error, "param", None)
+    )

@@ -1,56 +1,67 @@
-"""The Model Context Protocol over HTTP: one POST a message, JSON back."""
+"""The Model Context Protocol over HTTP: one POST a message, JSON back, in an event stream where progress is told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rag.errors import ClientGone
 from rag.http.sites import OTHER_SITE, is_from_another_site
-from rag.values.answer import Answer, Hit, Question
 from routes.call import HEADERS, Call, Response, json_response
 from routes.failures import explain
+from routes.streams import EVENT_STREAM, event
 from telemetry import observe, observe_error
 
 if TYPE_CHECKING:
-    from knowledge.search.passage import ChunkView
+    from rag.mcp.progress import Notify
+    from rag.values.answer import Answer, Question
+    from rag.values.events import Listen
 
 PROTOCOL = "mcp"
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The service as one request asks it."""
-
-    call: Call
-
-    def ask(self, question: Question) -> Answer:
-        """The answer, counted."""
-        answer = self.call.service.pipeline.run(question, deadline=self.call.deadline)
-        observe(answer, protocol=PROTOCOL)
-        return answer
-
-    def search(self, text: str, *, k: int) -> tuple[Hit, ...]:
-        """What retrieval finds."""
-        return self.call.service.search(text, k=k)
-
-    def chunk(self, chunk_id: str) -> ChunkView:
-        """A chunk."""
-        return self.call.service.chunk(chunk_id)
 
 
 def post_message(call: Call) -> Response:
     """Answer one message."""
     from rag.mcp.tools import server  # late: its schemas are made when somebody speaks MCP
+    from rag.wiring.overview import Library
 
     if (refusal := _refusal(call)) is not None:
         return refusal
     text = call.json_text()
     headers = {name.lower(): value for name, value in call.event.headers.items()}
-    reply = server(_Asked(call), profile=call.service.settings.profile, tell=_tell).respond(text, headers)
+    notify = _notifier(call)
+    documents = Library(call.service, partial(_ask, call))
+    offered = server(documents, profile=call.service.settings.profile, tell=_tell, notify=notify)
+    reply = offered.respond(text, headers)
+    if notify and call.stream and call.stream.opened:
+        with suppress(ClientGone):
+            notify(reply.message or {})
+        return Response(int(HTTPStatus.OK), EVENT_STREAM, "", headers=HEADERS)
     if reply.message is None:
         return Response(int(reply.status), "application/json", "", headers=HEADERS)
     return json_response(reply.status, reply.message)
+
+
+def _ask(call: Call, question: Question, listen: Listen | None) -> Answer:
+    answer = call.service.pipeline.run(question, deadline=call.deadline, listen=listen)
+    observe(answer, protocol=PROTOCOL)
+    return answer
+
+
+def _notifier(call: Call) -> Notify | None:
+    """Sends messages as they come: the first one begins an event stream, which the reply ends."""
+    stream = call.stream
+    if stream is None or EVENT_STREAM not in call.header("accept").lower():
+        return None
+
+    def notify(message: dict[str, Any]) -> None:
+        if not stream.opened:
+            stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, "X-Accel-Buffering": "no", **HEADERS})
+        stream.write(event(message, "message"))
+
+    return notify
 
 
 def _refusal(call: Call) -> Response | None:

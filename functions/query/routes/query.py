@@ -60,8 +60,10 @@ def post_feedback(call: Call) -> Response:
 def get_chunk(call: Call, chunk_id: str) -> Response:
     """A chunk, and what in it answers the question that was asked."""
     question = requests.parse_chunk_question(call.parameter("question"))
-    reply = rendered_chunk_reply if requests.parse_chunk_rendered(call.parameter("rendered")) else chunk_reply
-    return json_response(HTTPStatus.OK, reply(call.service.chunk(chunk_id, question)))
+    rendered = requests.parse_chunk_rendered(call.parameter("rendered"))
+    view = call.service.chunk(chunk_id, question)
+    reply = rendered_chunk_reply(view, call.service.around(view.chunk)) if rendered else chunk_reply(view)
+    return json_response(HTTPStatus.OK, reply)
 
 
 def get_suggestions(call: Call) -> Response:

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import AliasChoices, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
+from rag.config.contrast import LEAST_CONTRAST, readable_contrast
 from rag.config.knobs import EnvironmentSettings, knob
 from rag.errors import ConfigurationError
 
@@ -134,6 +135,14 @@ class Settings(EnvironmentSettings):
         1, "EMBED_THREADS", "Threads of the embedding model; set it to the vCPUs.", unit="threads", ge=1, le=16
     )
     web: Literal["on", "off"] = knob("on", "WEB", "Whether the page is served: GET /, /web, /docs and /openapi.json.")
+    page_language: Literal["en", "de"] = knob("en", "PAGE_LANGUAGE", "The language of the page's own words.")
+    page_mark: str = knob("", "PAGE_MARK", "One or two letters for the page's mark. Empty: its drawing.", max_length=2)
+    page_accent: str = knob(
+        "",
+        "PAGE_ACCENT",
+        "The page's accent, as #1f5f8b; text in it must be readable on its own tint. Empty: the profile's.",
+        pattern=r"^$|^#[0-9a-fA-F]{6}$",
+    )
     allowed_origins: tuple[str, ...] = knob(
         (),
         "ALLOWED_ORIGINS",
@@ -154,6 +163,15 @@ class Settings(EnvironmentSettings):
     def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(_ORIGIN.fullmatch(one) for one in value):
             raise ValueError("must be * or origins: https://host or http://host:port, without a path")
+        return value
+
+    @field_validator("page_accent")
+    @classmethod
+    def _can_be_read(cls, value: str) -> str:
+        if value and (ratio := readable_contrast(value)) < LEAST_CONTRAST:
+            raise ValueError(
+                f"has a contrast of {ratio:.1f} on its tint, {LEAST_CONTRAST} is the least: take a darker one"
+            )
         return value
 
     @property

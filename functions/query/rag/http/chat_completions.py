@@ -5,52 +5,38 @@ Format: platform.openai.com/docs/api-reference/chat. What the service says besid
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from rag.errors import InvalidParameter
-from rag.http.citations_markdown import citations_markdown
-from rag.http.replies import query_reply
-from rag.http.requests import InvalidJson
+from rag.http.openai_requests import (
+    Asked,
+    ChatMessage,
+    Refused,
+    conversation,
+    extras,
+    model_named,
+    read_request,
+    sources_below,
+)
 from rag.http.url_citations import url_citations
-from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Answer, Question
-from rag.values.question import Turn
+from rag.values.answer import Answer
 
-MAX_TURNS, MAX_TURN_CHARS = 10, 4000
-"""So much of a conversation is looked at: the last turns, and the beginning of each text."""
-WITH_SOURCES = "-sources"
-"""A model of this ending writes the sources as links below the answer, for programs that show nothing else."""
 NOTHING_USED = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+EXAMPLE = '{"messages": [{"role": "user", "content": "..."}]}'
 _TEXT_ONLY = "a list of messages, each with a role and a content of text"
-_EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    type: Literal["text"]
-    text: str
-
-
-class ChatMessage(BaseModel):
-    """One message. Only those of the user and of the assistant are read."""
-
-    model_config = ConfigDict(strict=True)
-
-    role: str
-    content: str | list[_Part] | None = None
-
-    @property
-    def text(self) -> str:
-        """What it says, in one piece."""
-        parts = self.content if isinstance(self.content, list) else []
-        return self.content if isinstance(self.content, str) else "\n".join(part.text for part in parts)
+_REFUSED: Refused = {
+    "n": lambda value: value not in (None, 1),
+    "logprobs": bool,
+    "top_logprobs": bool,
+    "response_format": lambda value: value not in (None, {"type": "text"}),
+    "tool_choice": lambda value: value not in (None, "auto", "none"),
+    "function_call": lambda value: value not in (None, "auto", "none"),
+    "modalities": lambda value: value not in (None, ["text"]),
+}
 
 
 class StreamOptions(BaseModel):
@@ -79,59 +65,26 @@ class ChatRequest(BaseModel):
     stream_options: Annotated[StreamOptions | None, Field(description='an object such as {"include_usage": true}')] = (
         None
     )
-    n: Annotated[int | None, Field(ge=1, le=1, description="1: there is one answer to a question")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
-    """What is asked for. ``model`` is the name that the reply bears, ``page`` where the service's own page is."""
+class Chat(Asked):
+    """A completion that is asked for."""
 
-    question: Question
-    model: str
-    stream: bool = False
     include_usage: bool = False
-    page: str = ""
-
-    @property
-    def with_sources(self) -> bool:
-        """Whether the text ends with the sources."""
-        return self.model.endswith(WITH_SOURCES)
-
-
-def models(profile: str) -> tuple[str, ...]:
-    """The names of the models that there are: the profile, and the same with its sources in the text."""
-    return (profile, f"{profile}{WITH_SOURCES}")
 
 
 def parse_chat(body: str, *, profile: str, page: str = "") -> Chat:
     """The last message of the user is the question, what was said before it the conversation.
 
-    System messages are ignored: the profile's own prompt says how to answer. Any name is taken for a model, since many
-    programs send one of their own; the profile answers.
-
     Raises:
-        InvalidJson: not a JSON object.
-        InvalidParameter: a field is wrong, or no message is the user's.
+        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``conversation``.
     """
-    try:
-        request = ChatRequest.model_validate(json.loads(body))
-    except (ValueError, RecursionError) as exc:
-        errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
-        wrong = [str(error["loc"][0]) for error in errors if error["loc"]]
-        if not wrong:
-            example = '{"messages": [{"role": "user", "content": "..."}]}'
-            raise InvalidJson(f"Request body must be a JSON object such as {example}") from exc
-        raise InvalidParameter(f"{wrong[0]} must be {ChatRequest.model_fields[wrong[0]].description}") from exc
-    said = [message for message in request.messages if message.role in {"user", "assistant"}]
-    while said and said[-1].role != "user":
-        said.pop()
-    if not said:
-        raise InvalidParameter("messages must hold a message of the user")
-    question = Question(text=replace_surrogates(said[-1].text), turns=_turns(said[:-1]))
+    request = read_request(ChatRequest, body, refused=_REFUSED, example=EXAMPLE)
     options = request.stream_options or StreamOptions()
     return Chat(
-        question=question,
-        model=request.model if request.model in models(profile) else profile,
+        question=conversation(request.messages, param="messages"),
+        model=model_named(request.model, profile),
         stream=request.stream is True,
         include_usage=options.include_usage is True,
         page=page,
@@ -140,20 +93,24 @@ def parse_chat(body: str, *, profile: str, page: str = "") -> Chat:
 
 def completion(answer: Answer, chat: Chat) -> dict[str, Any]:
     """The body of a plain reply."""
-    message = {
-        "role": "assistant",
-        "content": answer.text + _sources(answer, chat),
-        "refusal": None,
-        "annotations": url_citations(answer, page=chat.page),
-    }
+    text, cited = answer.text + sources_below(answer, chat), url_citations(answer, page=chat.page)
+    body = _completion(answer.response_id, chat, text, cited, _finish_reason(answer))
+    return {**body, "usage": _usage(answer), **extras(answer)}
+
+
+def side_completion(text: str, chat: Chat, key: str) -> dict[str, Any]:
+    """The body of a reply to what is no question to the documents."""
+    return {**_completion(key, chat, text, [], "stop"), "usage": NOTHING_USED}
+
+
+def _completion(key: str, chat: Chat, text: str, cited: list[dict[str, Any]], reason: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": cited}
     return {
-        "id": f"chatcmpl-{answer.response_id}",
+        "id": f"chatcmpl-{key}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": chat.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
-        "usage": _usage(answer),
-        **_extras(answer),
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
     }
 
 
@@ -179,11 +136,11 @@ class Chunks:
         ``said`` is the text that was streamed; where the checked answer is another one, the end holds it, and the
         annotations count in that.
         """
-        chunks = [self.text(sources)] if (sources := _sources(answer, self.chat)) else []
+        chunks = [self.text(sources)] if (sources := sources_below(answer, self.chat)) else []
         if cited := url_citations(answer, page=self.chat.page):
             chunks.append(self._chunk({"annotations": cited}))
         checked = {} if answer.text == said else {"answer": answer.text}
-        chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **_extras(answer), **checked})
+        chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **extras(answer), **checked})
         if self.chat.include_usage:
             chunks.append({**self._chunk({}), "choices": [], "usage": _usage(answer)})
         return chunks
@@ -197,41 +154,6 @@ class Chunks:
             "model": self.chat.model,
             "choices": [choice],
         }
-
-
-def error_body(sentence: str, code: str, status: int) -> dict[str, Any]:
-    """An error in OpenAI's shape."""
-    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-    kind = kinds.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    return {"error": {"message": sentence, "type": kind, "param": None, "code": code}}
-
-
-def model_body(name: str) -> dict[str, Any]:
-    """A model as GET /v1/models lists it."""
-    return {"id": name, "object": "model", "created": 0, "owned_by": "serverless-rag"}
-
-
-def _turns(said: Sequence[ChatMessage]) -> tuple[Turn, ...]:
-    """What was asked, each with what was answered until the next question."""
-    turns: list[Turn] = []
-    for message in said:
-        text = replace_surrogates(message.text)[:MAX_TURN_CHARS]
-        if message.role == "user":
-            turns.append(Turn(question=text, answer="", at=0.0))
-        elif turns:
-            answered = f"{turns[-1].answer}\n{text}".strip()[:MAX_TURN_CHARS]
-            turns[-1] = Turn(question=turns[-1].question, answer=answered, at=0.0)
-    return tuple(turns[-MAX_TURNS:])
-
-
-def _sources(answer: Answer, chat: Chat) -> str:
-    listed = citations_markdown(answer.citations)
-    return f"\n\n**Sources**\n\n{listed}" if listed and chat.with_sources else ""
-
-
-def _extras(answer: Answer) -> dict[str, Any]:
-    body = query_reply(answer)
-    return {name: body[name] for name in _EXTRAS}
 
 
 def _finish_reason(answer: Answer) -> str:

@@ -17,14 +17,22 @@ class ClosestReply(Reply):
     score: float
 
 
+class FoundReply(ClosestReply):
+    """A chunk that an answer may rest on; ``read`` is whether whoever wrote it was handed the chunk."""
+
+    doc_id: str
+    read: bool
+
+
 class RenderedReply(QueryReply):
     """An answer as a page shows it.
 
     ``rendered`` is the answer as nodes, each a string or an object with ``tag`` and ``children``, one a block;
-    ``closest`` is empty unless it is a decline.
+    ``found`` are the chunks that were found for it, best first; ``closest`` is empty unless it is a decline.
     """
 
     rendered: list[Any]
+    found: list[FoundReply]
     closest: list[ClosestReply]
 
 
@@ -57,16 +65,30 @@ class ChunkReply(Reply):
 
 
 class RenderedChunkReply(ChunkReply):
-    """A chunk as a page shows it. ``rendered`` is its Markdown as nodes, as in RenderedReply."""
+    """A chunk as a page shows it. ``rendered`` is its Markdown as nodes, as in RenderedReply.
+
+    ``before`` and ``after`` are those of the chunks of the same document that stand around it, empty
+    where there is none.
+    """
 
     rendered: list[Any]
+    before: list[Any]
+    after: list[Any]
+
+
+class FilterReply(Reply):
+    """A metadata field of few values, with all of them: ``{field: [values]}`` is a filter of a question."""
+
+    field: str
+    values: list[str | int | float | bool]
 
 
 class SuggestionsReply(Reply):
     """What a page begins with.
 
     Questions that the index answers, up to six, and the words of whoever runs it, each ``""`` where it gave none.
-    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are.
+    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are, ``longest`` how many
+    characters a question may have; ``filters`` are the fields whose values are few enough to choose from.
     """
 
     questions: list[str]
@@ -75,3 +97,6 @@ class SuggestionsReply(Reply):
     name: str
     greeting: str
     disclaimer: str
+    contact: str
+    longest: int
+    filters: list[FilterReply]

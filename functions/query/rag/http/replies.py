@@ -26,7 +26,7 @@ from rag.errors import (
     StoreUnavailable,
 )
 from rag.http.citations_markdown import citations_markdown
-from rag.http.reader_schema import ChunkReply, ClosestReply
+from rag.http.reader_schema import ChunkReply, ClosestReply, FoundReply
 from rag.http.schema import (
     CitationReply,
     ErrorReply,
@@ -73,6 +73,7 @@ def rendered_reply(answer: Answer) -> dict[str, Any]:
     return {
         **query_reply(answer),
         "rendered": list(answer.nodes),
+        "found": [_found(hit, answer.read) for hit in answer.found],
         "closest": [_closest(hit) for hit in answer.closest],
     }
 
@@ -106,13 +107,16 @@ def chunk_reply(view: ChunkView) -> dict[str, Any]:
     return ChunkReply.model_validate(fields).model_dump(mode="json")
 
 
-def rendered_chunk_reply(view: ChunkView) -> dict[str, Any]:
-    """The same for a page: with the chunk's Markdown as nodes."""
+def rendered_chunk_reply(view: ChunkView, around: tuple[Chunk | None, Chunk | None]) -> dict[str, Any]:
+    """The same for a page: with the Markdown of the chunk, and of the one before and after it, as nodes."""
     from rag.answer.printers import nodes_of
     from rag.answer.read import Reader, normalised  # late: it brings markdown-it
 
-    nodes = nodes_of(Reader()(normalised(view.chunk.text)), lambda number: (number, ""))
-    return {**chunk_reply(view), "rendered": nodes}
+    before, shown, after = (
+        nodes_of(Reader()(normalised(chunk.text)), lambda number: (number, "")) if chunk else []
+        for chunk in (around[0], view.chunk, around[1])
+    )
+    return {**chunk_reply(view), "rendered": shown, "before": before, "after": after}
 
 
 def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
@@ -132,6 +136,11 @@ def question_reply(answer: Answer, *, debug: bool) -> dict[str, Any]:
 def _closest(hit: Hit) -> dict[str, Any]:
     fields = {**_place(hit.chunk), "score": round(hit.score, 4)}
     return ClosestReply.model_validate(fields).model_dump(mode="json")
+
+
+def _found(hit: Hit, read: tuple[int, ...]) -> dict[str, Any]:
+    fields = {**_closest(hit), "docId": hit.chunk.doc_id, "read": hit.chunk.number in read}
+    return FoundReply.model_validate(fields).model_dump(mode="json")
 
 
 def _place(chunk: Chunk) -> dict[str, str]:

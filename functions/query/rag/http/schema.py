@@ -25,7 +25,11 @@ class Reply(BaseModel):
     """What callers get; made of a value's fields or of a mapping."""
 
     model_config = ConfigDict(
-        from_attributes=True, alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True
+        from_attributes=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        json_schema_serialization_defaults_required=True,
     )
 
 

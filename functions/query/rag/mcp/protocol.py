@@ -39,7 +39,9 @@ NAMED_BY = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"
 """The parameter that the header ``Mcp-Name`` repeats, by method."""
 
 CACHED_MS = 300_000
-CACHED = frozenset({"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read"})
+CACHED = frozenset(
+    {"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+)
 """Methods whose results say how long they hold."""
 
 type Method = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -69,7 +71,7 @@ class Server:
 
     methods: Mapping[str, Method]
     info: Mapping[str, str]
-    instructions: str
+    instructions: Callable[[], str]
 
     def respond(self, text: str, headers: Mapping[str, str] | None = None) -> Reply:
         """The reply to the message ``text``; ``headers`` are HTTP's, in lower case, None where there are none.
@@ -110,7 +112,7 @@ class Server:
         return result
 
     def _discover(self, params: Params) -> dict[str, Any]:
-        return {"supportedVersions": [MODERN], "capabilities": self._capabilities, "instructions": self.instructions}
+        return {"supportedVersions": [MODERN], "capabilities": self._capabilities, "instructions": self.instructions()}
 
     def _initialize(self, params: Params) -> dict[str, Any]:
         asked = params.get("protocolVersion")
@@ -120,12 +122,12 @@ class Server:
             "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[0],
             "capabilities": self._capabilities,
             "serverInfo": dict(self.info),
-            "instructions": self.instructions,
+            "instructions": self.instructions(),
         }
 
     @property
     def _capabilities(self) -> dict[str, Any]:
-        return {name: {} for name in ("tools", "resources") if f"{name}/list" in self.methods}
+        return {name: {} for name in ("tools", "resources", "prompts") if f"{name}/list" in self.methods}
 
 
 def _is_request(message: object) -> bool:

@@ -5,40 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from knowledge.model.errors import KnowledgeError
-from knowledge.search.passage import ChunkView
-from rag.errors import RagError, UnknownChunk
+from rag.errors import RagError
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
-from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Method, Params, Server
+from rag.mcp.offer import about, filters_schema, instructions
+from rag.mcp.progress import Notify, listener
+from rag.mcp.prompt import PROMPT, get_prompt
+from rag.mcp.protocol import INVALID_PARAMS, McpError, Method, Params, Server
+from rag.mcp.resources import SCHEME, TEMPLATES, Documents, list_documents, read
 from rag.text.addresses import source_url
 from rag.values.answer import Answer, Hit, Question
+from rag.values.events import Listen
+from rag.values.overview import Overview
 from rag.version import VERSION
 
-SCHEME = "chunk://"
-MARKDOWN = "text/markdown"
 READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
-class Knowledge(Protocol):
+class Knowledge(Documents, Protocol):
     """What is asked. All raise RagError or KnowledgeError."""
 
-    def ask(self, question: Question) -> Answer:
-        """The answer to ``question``."""
+    def ask(self, question: Question, listen: Listen | None) -> Answer:
+        """The answer to ``question``; ``listen`` is told how it comes about."""
         ...
 
-    def search(self, text: str, *, k: int) -> tuple[Hit, ...]:
+    def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
         """The ``k`` best chunks for ``text``."""
         ...
 
-    def chunk(self, chunk_id: str) -> ChunkView:
-        """The chunk of that id."""
+    def overview(self) -> Overview:
+        """What the documents are about."""
         ...
+
+
+Filters = Annotated[
+    dict[str, FilterScalar | list[FilterScalar] | dict[str, FilterScalar]] | None,
+    Field(
+        max_length=20,
+        description="Metadata fields that the documents must have: a value, a list of values, or one comparison "
+        'such as {"$gte": 7}. Leave it out unless the user names such a field.',
+    ),
+]
 
 
 class AskArguments(BaseModel):
@@ -47,14 +60,7 @@ class AskArguments(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     question: Annotated[str, Field(description="The question, complete in itself, in plain words.")]
-    filters: Annotated[
-        dict[str, FilterScalar | list[FilterScalar] | dict[str, FilterScalar]] | None,
-        Field(
-            max_length=20,
-            description="Metadata fields that the documents must have: a value, a list of values, or one comparison "
-            'such as {"$gte": 7}. Leave it out unless the user names such a field.',
-        ),
-    ] = None
+    filters: Filters = None
 
 
 class SearchArguments(BaseModel):
@@ -64,6 +70,7 @@ class SearchArguments(BaseModel):
 
     query: Annotated[str, Field(description="Words or a question.")]
     k: Annotated[int, Field(ge=1, le=50, description="How many passages, 1 to 50.")] = 8
+    filters: Filters = None
 
 
 class AskReply(Reply):
@@ -103,39 +110,35 @@ class _Tool:
     description: str
     takes: type[BaseModel]
     gives: type[BaseModel]
-    run: Callable[[Knowledge, Any], tuple[str, BaseModel]]
+    run: Callable[[Knowledge, Any, Listen | None], tuple[str, BaseModel]]
 
 
-def server(knowledge: Knowledge, *, profile: str, tell: Callable[[Exception], str]) -> Server:
-    """The MCP server over ``knowledge``; ``tell`` words an error for the caller."""
+def server(
+    knowledge: Knowledge, *, profile: str, tell: Callable[[Exception], str], notify: Notify | None = None
+) -> Server:
+    """The MCP server over ``knowledge``; ``tell`` words an error for the caller, ``notify`` sends before a result."""
     methods: dict[str, Method] = {
-        "tools/list": lambda _: {"tools": _tools()},
-        "tools/call": lambda params: _call(knowledge, params, tell),
-        "resources/list": lambda _: {"resources": []},
-        "resources/templates/list": lambda _: {"resourceTemplates": [_TEMPLATE]},
-        "resources/read": lambda params: _read(knowledge, params, tell),
+        "tools/list": lambda _: {"tools": _tools(_known(knowledge))},
+        "tools/call": lambda params: _call(knowledge, params, tell, listener(params, notify)),
+        "resources/list": lambda params: list_documents(knowledge, params, tell),
+        "resources/templates/list": lambda _: {"resourceTemplates": TEMPLATES},
+        "resources/read": lambda params: read(knowledge, params, tell),
+        "prompts/list": lambda _: {"prompts": [PROMPT]},
+        "prompts/get": get_prompt,
     }
     info = {"name": "serverless-rag", "title": f"Documents ({profile})", "version": VERSION}
-    return Server(methods, info, _INSTRUCTIONS)
+    return Server(methods, info, lambda: instructions(_known(knowledge)))
 
 
-_INSTRUCTIONS = (
-    "Answers questions from a fixed set of documents. Use `ask` for a question: the answer is checked against the "
-    "passages that it cites, and it says how sure it is. When `refused` is true the documents do not hold the answer: "
-    "say so, and do not answer from elsewhere. Use `search` to read passages yourself, and the resource chunk://ID for "
-    "one that is cited."
-)
-_TEMPLATE = {
-    "uriTemplate": f"{SCHEME}{{id}}",
-    "name": "chunk",
-    "title": "A passage of the documents",
-    "description": "The passage of that id, such as id_42, as citations and search results name it.",
-    "mimeType": MARKDOWN,
-}
+def _known(knowledge: Knowledge) -> Overview | None:
+    try:
+        return knowledge.overview()
+    except (RagError, KnowledgeError):
+        return None  # whoever asks is told why
 
 
-def _ask(knowledge: Knowledge, asked: AskArguments) -> tuple[str, BaseModel]:
-    answer = knowledge.ask(Question(text=asked.question, filters=asked.filters or {}))
+def _ask(knowledge: Knowledge, asked: AskArguments, listen: Listen | None) -> tuple[str, BaseModel]:
+    answer = knowledge.ask(Question(text=asked.question, filters=asked.filters or {}), listen)
     reply = AskReply.model_validate(query_reply(answer), by_alias=True)
     listed = citations_markdown(answer.citations)
     sure = f"Confidence: {answer.confidence.level} ({int(answer.confidence.score)} of 100), {answer.confidence.reason}"
@@ -143,8 +146,8 @@ def _ask(knowledge: Knowledge, asked: AskArguments) -> tuple[str, BaseModel]:
     return "\n\n".join(part for part in parts if part), reply
 
 
-def _search(knowledge: Knowledge, asked: SearchArguments) -> tuple[str, BaseModel]:
-    passages = [_passage(hit) for hit in knowledge.search(asked.query, k=asked.k)]
+def _search(knowledge: Knowledge, asked: SearchArguments, _: Listen | None) -> tuple[str, BaseModel]:
+    passages = [_passage(hit) for hit in knowledge.search(asked.query, k=asked.k, filters=asked.filters or {})]
     shown = [f"[{one.id}] {' > '.join(filter(None, (one.title, one.section)))}\n{one.text}" for one in passages]
     return "\n\n---\n\n".join(shown) or "Nothing was found.", SearchReply(passages=passages)
 
@@ -180,29 +183,42 @@ TOOLS: Mapping[str, _Tool] = {
 }
 
 
-@cache
-def _tools() -> list[dict[str, Any]]:
+def _tools(known: Overview | None) -> list[dict[str, Any]]:
+    """The tools, each with what the documents are about, and the fields that they can be filtered by."""
     return [
         {
             "name": name,
             "title": tool.title,
-            "description": tool.description,
-            "inputSchema": tool.takes.model_json_schema(),
-            "outputSchema": tool.gives.model_json_schema(mode="serialization"),
+            "description": f"{tool.description} {about(known)}",
+            "inputSchema": _input_schema(tool.takes, known),
+            "outputSchema": _schema(tool.gives, "serialization"),
             "annotations": {"title": tool.title, **READ_ONLY},
         }
         for name, tool in TOOLS.items()
     ]
 
 
-def _call(knowledge: Knowledge, params: Params, tell: Callable[[Exception], str]) -> dict[str, Any]:
+@cache
+def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    return model.model_json_schema(mode=mode)
+
+
+def _input_schema(model: type[BaseModel], known: Overview | None) -> dict[str, Any]:
+    schema = _schema(model, "validation")
+    described = filters_schema(known, str(model.model_fields["filters"].description))
+    return {**schema, "properties": {**schema["properties"], "filters": described}}
+
+
+def _call(
+    knowledge: Knowledge, params: Params, tell: Callable[[Exception], str], listen: Listen | None
+) -> dict[str, Any]:
     """The result of a tool; what its caller, a model, can mend or should know is a result too."""
     name = params.get("name")
     tool = TOOLS.get(name) if isinstance(name, str) else None
     if tool is None:
         raise McpError(INVALID_PARAMS, f"There is no such tool; there are {', '.join(TOOLS)}")
     try:
-        text, reply = tool.run(knowledge, tool.takes.model_validate(params.get("arguments") or {}))
+        text, reply = tool.run(knowledge, tool.takes.model_validate(params.get("arguments") or {}), listen)
     except ValidationError as error:
         return _failed(f"Wrong arguments. {_wrong(error, tool.takes)}")
     except (RagError, KnowledgeError) as error:
@@ -224,17 +240,3 @@ def _wrong(error: ValidationError, model: type[BaseModel]) -> str:
     if field is None:
         return f"Accepted are {', '.join(model.model_fields)}"
     return f"{name} is missing or wrong: {field.description}"
-
-
-def _read(knowledge: Knowledge, params: Params, tell: Callable[[Exception], str]) -> dict[str, Any]:
-    uri = params.get("uri")
-    if not isinstance(uri, str) or not uri.startswith(SCHEME):
-        raise McpError(INVALID_PARAMS, f"uri must be {SCHEME} with the id of a passage, such as {SCHEME}id_42")
-    try:
-        chunk = knowledge.chunk(uri.removeprefix(SCHEME)).chunk
-    except UnknownChunk as error:
-        raise McpError(INVALID_PARAMS, tell(error), {"uri": uri[:100]}) from error
-    except (RagError, KnowledgeError) as error:
-        raise McpError(INTERNAL_ERROR, tell(error)) from error
-    where = " > ".join(filter(None, (chunk.title, chunk.section)))
-    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": f"{where}\n{source_url(chunk)}\n\n{chunk.text}"}]}

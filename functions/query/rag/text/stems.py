@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from knowledge.search.lexical import Terms
+from knowledge.search.terms import Terms
 
 _COMMON = """
 a about an and any are as at be been between but by can could did do does for from get had has have how i if in into

@@ -212,12 +212,10 @@ class Answer:
 
     ``text`` is Markdown, ``nodes`` the same as a tree for a page (``rag.answer.printers``). ``references`` are the
     passages that it refers to, ``marks`` where; ``citations`` are one a title, address or id, as the profile cites.
-    ``statements`` are those that the citation check found in it, none where it could not look. ``closest`` are, of
-    a refusal, the best chunks that were found. ``chunks_retrieved`` counts the chunks that passed the threshold, 0
-    on every decline. ``timings`` maps a slot's name to milliseconds. ``completion`` is None when no model and no
-    engine wrote. ``llm`` is what the whole request used of LLMs, rewriting and re-ranking included. ``skipped``
-    names optional stages that failed, ``events`` what happened and is counted: "reframed", "reranked",
-    "prompt_leak", "cache_l1", "cache_l2", "small_talk".
+    ``statements`` are those that the citation check found in it, none where it could not look. ``found`` are the chunks
+    that it may rest on, best first, ``read`` the numbers of those that its writer was handed, ``closest`` the best of a
+    refusal. ``chunks_retrieved`` counts those that passed the threshold, 0 on a decline. ``timings`` are milliseconds.
+    ``llm`` is what the whole request used, ``skipped`` names optional stages that failed, ``events`` what is counted.
     """
 
     text: str
@@ -233,6 +231,8 @@ class Answer:
     statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()
+    found: tuple[Hit, ...] = ()
+    read: tuple[int, ...] = ()
     closest: tuple[Hit, ...] = ()
     routing: Routing | None = None
     chunks_retrieved: int = 0

@@ -33,7 +33,8 @@ class Question:
     seed's number, on its scale); ``filters`` maps a metadata field to a scalar, a list of scalars or one comparison
     such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as asked, ``understood`` what
     a language model made of it in the light of the conversation, else the same. ``turns`` are the conversation before
-    it, oldest first, where the caller tells it; the session's own are not recalled then.
+    it, oldest first, where the caller tells it; the session's own are not recalled then. ``max_chars`` is the longest
+    ``text`` that its protocol admits, where that is more than the profile's.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Question:
     filters: Mapping[str, object] = field(default_factory=dict)
     understood: str = ""
     turns: tuple[Turn, ...] = ()
+    max_chars: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "understood", self.understood or self.text)

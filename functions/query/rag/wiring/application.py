@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from knowledge.cut.embedding_text import question_text
 from knowledge.embedding import MiniLM
-from knowledge.model.errors import IndexUnavailable
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
@@ -26,17 +25,18 @@ from rag.pipeline import Pipeline
 from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.evidence import EvidenceKnobs, Seed
+from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.optional_stages import OptionalStages
-from rag.values.answer import Hit, Question, SearchQuery
+from rag.values.answer import Chunk, Hit, Question, SearchQuery
 from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer
 from rag.wiring.remarks import utterances
-from rag.wiring.seed_notes import seed_note
+from rag.wiring.seed_notes import seed_note_of
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.suggestions import Suggestions
 from rag.wiring.tables import Tables
+from rag.wiring.welcome import welcome_reply
 from rag.write.extractive import MODEL as EXTRACTIVE
 from rag.write.extractive import ExtractiveWriter
 
@@ -82,23 +82,14 @@ class Application:
         return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
 
     def welcome(self) -> SuggestionsReply:
-        """What a page begins with. A name that nobody set is what the documents' site is called.
+        """What a page begins with.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
-        words = self.knobs
+        questions, model = self.suggestions(), self.chat.model if self.chat else EXTRACTIVE
         with self.index.lease() as index:
-            title = index.manifest.made.title if index.manifest else ""
-            documents = index.documents
-        return SuggestionsReply(
-            questions=list(self.suggestions()),
-            documents=documents,
-            model=self.chat.model if self.chat else EXTRACTIVE,
-            name=words.assistant_name or title,
-            greeting=words.assistant_greeting,
-            disclaimer=words.assistant_disclaimer,
-        )
+            return welcome_reply(index, self.knobs, questions=questions, model=model)
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
         """The ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
@@ -121,14 +112,19 @@ class Application:
             UnknownChunk: the index has no such chunk.
             IndexUnavailable: there is no usable index.
         """
-        number = chunk_id.removeprefix("id_")
-        if number == chunk_id or not number.isdecimal() or len(number) > MAX_DIGITS:
-            raise UnknownChunk
+        number = chunk_number(chunk_id)
         with self.index.lease() as index:
-            view = index.view(int(number), question)
+            view = index.view(number, question)
         if view is None:
             raise UnknownChunk
         return view
+
+    def around(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        """The chunks of the same document before and after ``chunk``; IndexUnavailable: there is no usable index."""
+        with self.index.lease() as index:
+            beside = [index.chunk(number) for number in (chunk.number - 1, chunk.number + 1)]
+        before, after = (other if other and other.doc_id == chunk.doc_id else None for other in beside)
+        return before, after
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
         """Let the session's vote on a response be ``helpful``; None withdraws it.
@@ -215,18 +211,18 @@ def build_application(settings: Settings) -> Application:
     )
     pipeline = profile.build(knobs, dependencies)
     if knobs.seed_rules and profile.seed:
-        logger.warning("%s", _seed_note(settings.profile, profile.seed, index))
+        logger.warning("%s", seed_note_of(settings.profile, profile.seed, index))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)
     return Application(settings, knobs, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
 
 
-def _seed_note(profile: str, seed: Seed, index: LiveIndex) -> str:
-    try:
-        with index.lease() as current:
-            return seed_note(profile, seed, current.manifest)
-    except IndexUnavailable:
-        return seed_note(profile, seed, None)
+def chunk_number(chunk_id: str) -> int:
+    """The number in "id_42"; UnknownChunk: no chunk can have this id."""
+    number = chunk_id.removeprefix("id_")
+    if number == chunk_id or not number.isdecimal() or len(number) > MAX_DIGITS:
+        raise UnknownChunk
+    return int(number)
 
 
 def _scope(settings: Settings, knobs: EvidenceKnobs, model: str, prompts: Prompts, tables: Tables) -> dict[str, object]:

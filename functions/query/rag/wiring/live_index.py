@@ -73,8 +73,11 @@ def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | 
         return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
 
     def version() -> str:
-        from knowledge.open.served_version import current_version  # late: few have an index on a server
+        from knowledge.open.served import ServedIndex  # late: few have an index on a server
+        from knowledge.open.served_version import current_version
 
+        if isinstance(opened := index.handle.opened, ServedIndex):
+            return opened.version_now()  # over connections that there are
         return current_version(settings.index_place, collection=settings.collection, token=token)
 
     token = index_key(settings)

@@ -20,7 +20,7 @@ SERVER = Server(
         "resources/read": lambda params: {"contents": []},
     },
     INFO,
-    "Ask.",
+    lambda: "Ask.",
 )
 
 

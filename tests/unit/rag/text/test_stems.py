@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.search.lexical import Terms
+from knowledge.search.terms import Terms
 from rag.text.stems import content_stems, stems
 
 TERMS = Terms(())

@@ -47,7 +47,7 @@ def holds_controls(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlainAdmission:
-    """Non-empty text of at most ``max_chars`` characters, white space around it removed."""
+    """Non-empty text of at most ``max_chars`` characters, or the question's own, white space around it removed."""
 
     max_chars: int
 
@@ -56,13 +56,13 @@ class PlainAdmission:
 
         Raises:
             EmptyQuery: nothing in it shows.
-            QueryTooLong: more than ``max_chars`` characters.
+            QueryTooLong: more characters than that.
         """
         text = question.text.strip()
         if is_blank(text):
             raise EmptyQuery
-        if len(text) > self.max_chars:
-            raise QueryTooLong(self.max_chars)
+        if len(text) > (most := max(self.max_chars, question.max_chars)):
+            raise QueryTooLong(most)
         return replace(question, text=text, understood="")
 
 

@@ -24,6 +24,7 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], vector: bytes) -> Cache
         response_id="",
         citations=tuple(_without_text(citation) for citation in answer.citations),
         references=tuple(replace(one, hit=_bare(one.hit)) for one in answer.references),
+        found=tuple(_bare(hit) for hit in answer.found),
         routing=None,
         completion=Completion(text="", model=made.model, finish_reason=made.finish_reason, calls=0) if made else None,
         llm=LlmUse(),

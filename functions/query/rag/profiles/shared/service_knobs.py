@@ -54,7 +54,7 @@ class ServiceKnobs(LlmKnobs):
     assistant_contact: str = OURS.knob(
         "",
         "ASSISTANT_CONTACT",
-        "Whom to ask where the documents hold no answer, as house says then: an address, a number, a name.",
+        "Whom to ask where the documents hold no answer, as the page and house say then: an address, a number, a name.",
         max_length=200,
     )
     assistant_disclaimer: str = OURS.knob(

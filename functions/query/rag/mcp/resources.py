@@ -1,0 +1,103 @@
+"""The documents as MCP resources, page by page, and their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from knowledge.model.errors import KnowledgeError
+from knowledge.model.values import Chunk
+from knowledge.search.passage import ChunkView
+from rag.errors import RagError, UnknownChunk
+from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Params
+from rag.text.addresses import source_url
+from rag.values.overview import DocumentPage
+
+SCHEME, DOCUMENT = "chunk://", "document://"
+MARKDOWN = "text/markdown"
+MAX_CURSOR = 12
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "uriTemplate": f"{SCHEME}{{id}}",
+        "name": "chunk",
+        "title": "A passage of the documents",
+        "description": "The passage of that id, such as id_42, as citations and search results name it.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uriTemplate": f"{DOCUMENT}{{id}}",
+        "name": "document",
+        "title": "A whole document",
+        "description": "The document whose first passage has that id, as resources/list names it.",
+        "mimeType": MARKDOWN,
+    },
+]
+
+type Tell = Callable[[Exception], str]
+"""Words an error for the caller."""
+
+
+class Documents(Protocol):
+    """What is read. All raise RagError or KnowledgeError."""
+
+    def chunk(self, chunk_id: str) -> ChunkView:
+        """The chunk of that id."""
+        ...
+
+    def document(self, chunk_id: str) -> tuple[Chunk, ...]:
+        """The chunks of the document that begins with that one."""
+        ...
+
+    def document_page(self, start: int) -> DocumentPage:
+        """Some documents, from the chunk of the number ``start``."""
+        ...
+
+
+def list_documents(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
+    """A page of the documents; the cursor is the number of a chunk."""
+    cursor = params.get("cursor", "0")
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > MAX_CURSOR:
+        raise McpError(INVALID_PARAMS, "cursor must be the nextCursor of an earlier page")
+    try:
+        page = documents.document_page(int(cursor))
+    except (RagError, KnowledgeError) as error:
+        raise McpError(INTERNAL_ERROR, tell(error)) from error
+    following = {} if page.following is None else {"nextCursor": str(page.following)}
+    return {"resources": [_resource(chunk) for chunk in page.first_chunks], **following}
+
+
+def read(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
+    """A passage, or a whole document."""
+    uri = params.get("uri")
+    if not isinstance(uri, str) or not uri.startswith((SCHEME, DOCUMENT)):
+        wanted = f"{SCHEME}id_42, a passage, or {DOCUMENT}id_42, the document that begins with it"
+        raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}")
+    name = uri.partition("://")[2]
+    try:
+        chunks = (documents.chunk(name).chunk,) if uri.startswith(SCHEME) else documents.document(name)
+    except UnknownChunk as error:
+        raise McpError(INVALID_PARAMS, tell(error), {"uri": uri[:100]}) from error
+    except (RagError, KnowledgeError) as error:
+        raise McpError(INTERNAL_ERROR, tell(error)) from error
+    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": _text(chunks, whole=not uri.startswith(SCHEME))}]}
+
+
+def _resource(first: Chunk) -> dict[str, Any]:
+    name = f"{first.title} ({first.category})" if first.category else first.title
+    described = {"description": source_url(first)} if source_url(first) else {}
+    return {
+        "uri": f"{DOCUMENT}id_{first.number}",
+        "name": name,
+        "title": first.title,
+        **described,
+        "mimeType": MARKDOWN,
+    }
+
+
+def _text(chunks: tuple[Chunk, ...], *, whole: bool) -> str:
+    first = chunks[0]
+    if not whole:
+        where = " > ".join(filter(None, (first.title, first.section)))
+        return f"{where}\n{source_url(first)}\n\n{first.text}"
+    parts = ["\n\n".join(filter(None, (f"## {one.section}" if one.section else "", one.text))) for one in chunks]
+    return "\n\n".join([f"# {first.title}\n{source_url(first)}", *parts])
