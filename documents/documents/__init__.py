@@ -11,13 +11,17 @@ Everything that a function takes and gives is a plain value that another process
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from documents.converters import SUFFIXES
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
 from documents.sites.site import Site
 from documents.values import Converted, CrawlResult, Decode, Failure, Limits, Page
+
+if TYPE_CHECKING:
+    from documents.markup import Surroundings
 
 __all__ = [
     "MARKDOWN",
@@ -38,11 +42,16 @@ __all__ = [
     "convert",
     "fetch_site",
     "keeps_suffixes",
+    "looks",
     "read",
     "site_of",
     "site_title",
+    "state_of_look",
     "utf_8",
 ]
+
+_MYST = frozenset({".markdown", ".md"})
+"""What a site of Sphinx reads as MyST."""
 
 MARKDOWN = frozenset({".markdown", ".md", ".mdx", ".txt"})
 """What ``read`` takes as it is."""
@@ -57,8 +66,10 @@ def utf_8(data: bytes) -> tuple[str, str]:
     return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), ""
 
 
-def read(file: Path, *, decode: Decode = utf_8) -> Converted:
+def read(file: Path, *, decode: Decode = utf_8, root: Path | None = None, site: Site | None = None) -> Converted:
     """A file as Markdown. Its title stands in front matter, where the format knows one.
+
+    With a folder ``root`` it may take in other files, none of which is outside of ``root``; see ``convert``.
 
     Raises:
         DocumentError: it is no text, has a suffix that is neither in ``SUFFIXES`` nor in ``MARKDOWN``; see ``convert``.
@@ -67,7 +78,7 @@ def read(file: Path, *, decode: Decode = utf_8) -> Converted:
     suffix = file.suffix.lower()
     data = file.read_bytes()
     if suffix in SUFFIXES:
-        return convert(data, suffix, decode=decode)
+        return convert(data, suffix, decode=decode, file=file, root=root, site=site)
     if suffix not in MARKDOWN:
         raise Unconvertible(f"has the suffix {suffix!r}; read are {', '.join(sorted(SUFFIXES | MARKDOWN))}")
     try:
@@ -79,8 +90,19 @@ def read(file: Path, *, decode: Decode = utf_8) -> Converted:
     return Converted(text, (caveat,) if caveat else ())
 
 
-def convert(data: bytes, suffix: str, *, decode: Decode = utf_8) -> Converted:
+def convert(
+    data: bytes,
+    suffix: str,
+    *,
+    decode: Decode = utf_8,
+    file: Path | None = None,
+    root: Path | None = None,
+    site: Site | None = None,
+) -> Converted:
     """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
+
+    With its ``file`` and the folder ``root`` a page of Sphinx or of Antora's ``site`` has the titles of the documents
+    that it names, and the files that it includes; no file outside of ``root`` is read.
 
     Raises:
         NoText: there is nothing to read in it.
@@ -89,7 +111,8 @@ def convert(data: bytes, suffix: str, *, decode: Decode = utf_8) -> Converted:
     """
     from documents import converters
 
-    return converters.convert(data, suffix, decode=decode)
+    place = _place(file, root, site, {}) if file and root else None
+    return converters.convert(data, suffix, decode=decode, place=place)
 
 
 def site_of(folder: Path) -> Site:
@@ -117,9 +140,39 @@ def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any,
     """
     from documents import markup
 
-    page = {str(key): value for key, value in (meta or {}).items()}
-    surroundings = markup.Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config)
-    return markup.as_read(text, surroundings=surroundings)
+    place = _place(file, root, site, meta or {})
+    if site.kind == "sphinx" and file.suffix.lower() in _MYST:
+        from documents.converters import from_myst
+
+        return from_myst.read(text, place)
+    return markup.as_read(text, surroundings=place)
+
+
+def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any]) -> Surroundings:
+    from documents.markup import Surroundings
+
+    page = {str(key): value for key, value in meta.items()}
+    site = site or Site(root="")
+    return Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config)
+
+
+def looks() -> AbstractContextManager[set[str]]:
+    """What is looked at besides the pages themselves while ``as_read`` reads them within this block, in this thread."""
+    from documents.markup import looks
+
+    return looks.noted()
+
+
+def state_of_look(look: str) -> str:
+    """What there is to see now of one of ``looks``; equal where a page would be read in the same way."""
+    from documents.markup import looks
+
+    kind, _, place = look.partition(":")
+    if kind == "titles":
+        from documents.converters.sphinx_folder import state_of_titles
+
+        return state_of_titles(Path(place))
+    return looks.state(look)
 
 
 def address(

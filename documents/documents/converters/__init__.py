@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from documents.errors import NoText, Unconvertible, Unreadable
 from documents.values import Converted, Decode
+
+if TYPE_CHECKING:
+    from documents.markup.surroundings import Surroundings
 
 _KINDS = {
     "AsciiDoc": ("from_asciidoc", ".adoc", ".asciidoc"),
@@ -26,6 +30,9 @@ _KINDS = {
 }
 _PLAIN = frozenset({"AsciiDoc", "CSV", "reStructuredText"})
 """Text in whatever encoding; the others say theirs."""
+_PLACED = frozenset({"AsciiDoc", "reStructuredText"})
+"""What takes in other files of its folder."""
+
 _MAX_REASON_CHARS = 200
 _KIND_OF = {suffix: kind for kind, (_, *suffixes) in _KINDS.items() for suffix in suffixes}
 
@@ -33,10 +40,10 @@ SUFFIXES = frozenset(_KIND_OF)
 """What can be converted: lower case, with the dot."""
 
 
-def convert(data: bytes, suffix: str, *, decode: Decode) -> Converted:
+def convert(data: bytes, suffix: str, *, decode: Decode, place: Surroundings | None = None) -> Converted:
     """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
 
-    ``decode`` is asked about formats of plain text.
+    ``decode`` is asked about formats of plain text. ``place`` is where the file is, for formats that take in others.
 
     Raises:
         NoText: there is nothing to read in it.
@@ -48,6 +55,7 @@ def convert(data: bytes, suffix: str, *, decode: Decode) -> Converted:
     module, *_ = _KINDS[kind]
     found: Callable[..., str | Converted] = import_module(f"{__name__}.{module}").convert
     read = partial(found, decode=decode) if kind in _PLAIN else found
+    read = partial(read, place=place) if kind in _PLACED else read
     try:
         made = read(data)
     except (Unconvertible, NoText):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
@@ -99,11 +99,15 @@ def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Ma
 
 def transitional(data: bytes) -> bytes:
     """An Office file of ISO's "strict" kind with the names of the other, which libraries know (ISO 29500-1 and -4)."""
+    return rewritten(data, lambda _, part: _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
+
+
+def rewritten(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+    """A zip file with what ``change`` makes of each part's name and bytes."""
     made = io.BytesIO()
     with ZipFile(io.BytesIO(data)) as archive, ZipFile(made, "w", ZIP_DEFLATED, compresslevel=1) as other:
         for entry in archive.infolist():
-            part = archive.read(entry)
-            other.writestr(entry.filename, _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
+            other.writestr(entry.filename, change(entry.filename, archive.read(entry)))
     return made.getvalue()
 
 

@@ -1,7 +1,7 @@
 """AsciiDoc to Markdown, block by block: headings, lists, tables, admonitions, code, attributes of the header.
 
 Of the libraries that were tried one is for the language of 2013 (asciidoc), one reads no attributes and no nested
-lists (pyasciidoc), and one takes 15 s for a page of 6 KB (asciidoctrine). Included files are not read.
+lists (pyasciidoc), and one takes 15 s for a page of 6 KB (asciidoctrine).
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ import re
 from collections.abc import Sequence
 
 from documents.converters import asciidoc_table
+from documents.converters.asciidoc_folder import taken_in
 from documents.converters.asciidoc_inline import resolved, words
 from documents.converters.asciidoc_styles import quotation, quote, section_id
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
+from documents.errors import NoText
+from documents.markup.surroundings import Surroundings
+from documents.sites import antora
 from documents.values import Decode
 
 MAX_BYTES = 20 * 1024 * 1024
@@ -33,8 +37,8 @@ _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 _DROPPED = re.compile(r"'''|<<<|//(?!/)")
 
 
-def convert(data: bytes, decode: Decode) -> str | Converted:
-    """The text as Markdown.
+def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> str | Converted:
+    """The text as Markdown. ``place`` is where the file is: without it no other file is read.
 
     Raises:
         Unconvertible: it is too large.
@@ -44,7 +48,13 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    body = "\n\n".join(_Reader({}, 0, set()).blocks(text.split("\n")))
+    attributes, lines = {}, text.split("\n")
+    if place:
+        attributes = dict(antora.attributes(place.site, place.file))
+        if place.kind == "antora" and place.file.stem == "nav":
+            raise NoText("is the navigation of a site")
+        lines = taken_in(lines, attributes, place)
+    body = "\n\n".join(_Reader(attributes, 0, set()).blocks(lines))
     return converted(compose(body), (caveat,) if caveat else ())
 
 

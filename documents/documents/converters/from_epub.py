@@ -15,7 +15,8 @@ from bs4 import BeautifulSoup
 
 from documents.converters import archives
 from documents.converters.from_html import page_markdown, parse
-from documents.converters.output import Unconvertible, compose, one_line, own_title
+from documents.converters.output import Unconvertible, compose, literal, one_line, own_title
+from documents.errors import NoText
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 
@@ -40,8 +41,15 @@ def convert(data: bytes) -> str:
             body = "\n\n".join(page_markdown(archive.read(name)).strip("\n") for name in pages)
     except BadZipFile as exc:
         raise Unconvertible(f"is damaged or no EPUB: {exc}") from exc
-    title = package.find("dc:title")
-    return compose(body, title=own_title(one_line(title.get_text()) if title else ""))
+    if not body.strip():
+        raise NoText("holds no text")
+    title, about = (_said(package, "dc:title")[:1], _said(package, "dc:description"))
+    text = "\n\n".join([", ".join(_said(package, "dc:creator")), *map(literal, about), body])
+    return compose(text, title=own_title("".join(title)))
+
+
+def _said(package: BeautifulSoup, name: str) -> list[str]:
+    return [words for tag in package.find_all(name) if (words := one_line(parse(tag.get_text()).get_text(" ")))]
 
 
 def _package_name(archive: ZipFile) -> str:

@@ -22,12 +22,6 @@ _NO_TEXT = (
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
 _NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"
-# What Confluence's and Notion's exports say about a page: where it is, who wrote it, what is attached to it.
-_EXPORTED = (
-    "#breadcrumb-section, #breadcrumbs, #main-content ~ .pageSection:has(#attachments), .page-metadata,"
-    "#footer:has(#footer-logo), .property-row-created_by, .property-row-created_time, .property-row-last_edited_by,"
-    ".property-row-last_edited_time"
-)
 _FRAME = "header, footer"  # those of the page, not those of an article in it
 _SEPARATOR = r"\s*(?:[|·•»:–—]|\s-\s)\s*"  # between a page's name and its site's
 _INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "u"})
@@ -78,11 +72,6 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
 
 
 def _title(page: BeautifulSoup) -> str:
-    if space := page.select_one("#title-heading #title-text, .pagetitle #title-text"):  # Confluence: "Space : Page"
-        whole = one_line(space.get_text(" "))
-        named = whole.partition(" : ")[2] or whole
-        space.string = named
-        return named
     title, heading = (one_line(found.get_text(" ")) if found else "" for found in (_page_title(page), page.h1))
     if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
         return heading
@@ -103,7 +92,7 @@ def _address(page: BeautifulSoup) -> str:
 
 
 def _without_what_serves_the_page(page: BeautifulSoup) -> None:
-    for tag in page.select(f"{_NO_TEXT}, {_EXPORTED}"):
+    for tag in page.select(_NO_TEXT):
         tag.extract()
     for listing in page.select(_NUMBERED_CODE):
         if code := listing.select_one("td.code pre, td.rouge-code pre"):
@@ -122,8 +111,6 @@ def _main_part(page: BeautifulSoup) -> Tag:
     mains = [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
     if len(mains) == 1:
         return mains[0]
-    if page.head is not None and page.body is not None:
-        page.head.extract()
     for tag in page.select("title"):
         tag.extract()
     for tag in page.select(_FRAME):
@@ -171,8 +158,10 @@ class _Converter(MarkdownConverter):
         return one_line(str(el.get("alt") or ""))
 
     def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802 - markdownify's name
+        if not text.strip():
+            return ""
         heading = str(super().convert_hN(n, el, text, parent_tags))  # type: ignore[misc]  # stub
-        if not text.strip() or "_inline" in parent_tags:
+        if "_inline" in parent_tags:
             return heading
         anchor = _anchor(el) if self._anchors else ""
         return f"{heading.rstrip()} {{#{anchor}}}\n\n" if anchor else heading

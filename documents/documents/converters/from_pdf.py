@@ -21,6 +21,7 @@ from documents.converters.pdf_layout import title as title_of
 from documents.converters.pdf_pages import Line
 from documents.converters.pdf_tables import Table
 
+_END = b"%%EOF"
 _NO_PASSWORD = ""  # of files that anybody may open, but not change
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _OCR = "put it through a text recognition (OCR)"
@@ -45,6 +46,9 @@ def convert(data: bytes) -> str | Converted:
     """
     for library in ("pypdf", "pdfminer"):
         logging.getLogger(library).setLevel(logging.CRITICAL)  # what they make do with is no news to the user
+    is_cut_short = _END not in data
+    if is_cut_short:
+        data += b"\nstartxref\n0\n" + _END  # pypdf reads no file without one; it then searches the file for its parts
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
         raise Unconvertible("is protected with a password: save it without one")
@@ -61,8 +65,13 @@ def convert(data: bytes) -> str | Converted:
         raise Unconvertible(f"holds no text, as if it were scanned: {_OCR} first")
     own = own_title(_stated_title(reader))
     body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
-    caveats = (f"{_named(damaged)} cannot be read: damaged",) if damaged else ()
+    caveats = _losses(damaged, is_cut_short=is_cut_short)
     return converted(compose(body, title=title_of(pages, own)), (*caveats, *_scanned(found, read)))
+
+
+def _losses(damaged: Sequence[int], *, is_cut_short: bool) -> tuple[str, ...]:
+    pages = f"{_named(damaged)} cannot be read: damaged" if damaged else ""
+    return tuple(filter(None, (pages, "is cut short: what stood behind is not read" if is_cut_short else "")))
 
 
 def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | None]:

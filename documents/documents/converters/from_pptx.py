@@ -12,6 +12,7 @@ from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
 from documents.converters import archives
+from documents.converters.equations import EQUATION, Equations
 from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
 from documents.converters.tables import letter, table
 
@@ -21,6 +22,11 @@ MAX_XML_BYTES = 64 * 1024 * 1024
 _ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
 _FURNITURE = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
 _SHAPES_DEEP = 20
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_SHAPES = frozenset(f"{_P}{name}" for name in ("sp", "pic", "graphicFrame", "grpSp", "cxnSp"))
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
+_RUN = '<a:r xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t/></a:r>'
 
 
 def convert(data: bytes) -> str | Converted:
@@ -31,12 +37,31 @@ def convert(data: bytes) -> str | Converted:
     """
     title = archives.office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
     slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
+    equations = Equations()
+    for _, slide in slides:
+        _lay_open(slide._element, equations)
     hidden = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
     parts = [part for number, slide in slides if str(number) not in hidden and (part := _slide(slide, number))]
     if not parts:
         raise Unconvertible("holds no text on its slides, as if they were pictures: put it through OCR first")
     caveats = (f"has hidden slides, which are left out: {', '.join(hidden)}",) if hidden else ()
-    return converted(compose("\n\n".join(parts), title=title), caveats)
+    return converted(compose("\n\n".join(parts), title=title), (*caveats, *equations.caveats))
+
+
+def _lay_open(slide: Any, equations: Equations) -> None:
+    """Put the first shapes of alternatives in their place, and text in that of equations: python-pptx sees neither."""
+    for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
+        shapes = next(
+            (found for one in alternatives if (found := [shape for shape in one if shape.tag in _SHAPES])), []
+        )
+        for shape in shapes:
+            alternatives.addprevious(shape)
+    for equation in list(slide.iter(EQUATION)):
+        around = next(equation.iterancestors(_MATH), None)
+        if around is not None:
+            run = parse_xml(_RUN)
+            run.text = equations.written(equation)
+            around.addprevious(run)
 
 
 def _slide(slide: Any, number: int) -> str:
@@ -128,11 +153,16 @@ def _chart(chart: Any) -> Iterator[str]:
     if chart.has_title and chart.chart_title.has_text_frame:
         yield _plain(chart.chart_title.text_frame)
     for plot in chart.plots:
-        names = [one_line(str(name)) for name in plot.categories]
         series = [(one_line(str(line.name or "")), list(line.values)) for line in plot.series]
+        names = [one_line(str(name)) for name in plot.categories] or _places(plot)
         if any(names) and series:
             header = ["", *(name or letter(index) for index, (name, _) in enumerate(series, 1))]
             yield table(header, [[name, *(_value(v, index) for _, v in series)] for index, name in enumerate(names)])
+
+
+def _places(plot: Any) -> list[str]:
+    """The numbers along the first axis of a plot of points, those of its first series."""
+    return list(map(str, plot._element.xpath("(./c:ser)[1]/c:xVal//c:pt/c:v/text()")))
 
 
 def _value(values: list[Any], index: int) -> str:

@@ -1,6 +1,6 @@
 """reStructuredText to Markdown: docutils makes HTML, with what Sphinx adds to it, and that becomes Markdown.
 
-No file that the text names is read, and no raw HTML of it is taken over.
+Of the files that the text names only those in the given folder are read, and no raw HTML of it is taken over.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from bs4 import BeautifulSoup
 from docutils import nodes
@@ -16,6 +17,8 @@ from docutils.core import publish_doctree, publish_from_doctree
 from documents.converters import sphinx_entries, sphinx_markup
 from documents.converters.from_html import markdown, parse
 from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.converters.sphinx_folder import Folder
+from documents.markup.surroundings import Surroundings
 from documents.values import Decode
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -45,8 +48,10 @@ _OPTION = re.compile(r"\s*(?::[\w-]+:|\.\.\s)")
 _NOT_READ = "a.footnote-reference, a.citation-reference, span.backrefs, nav.contents, .fn-bracket, .system-message"
 
 
-def convert(data: bytes, decode: Decode) -> str | Converted:
+def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> str | Converted:
     """The text as Markdown; its headings have their section's id, which Sphinx gives them too.
+
+    ``place`` is where the file is: without it no other file is read.
 
     Raises:
         Unconvertible: it is too large.
@@ -57,8 +62,18 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
     with sphinx_markup.understood():
-        own = {"warning_stream": io.StringIO(), "sphinx_names": sphinx_entries.Names()}
-        tree = publish_doctree(text, settings_overrides=_SETTINGS | own)
+        tree = publish_doctree(text, settings_overrides=settings(place))
+    return converted(compose(read(tree)), (caveat,) if caveat else ())
+
+
+def settings(place: Surroundings | None) -> dict[str, Any]:
+    """How docutils reads one page, which may name the files around its ``place``."""
+    own = {"sphinx_names": sphinx_entries.Names(), "sphinx_folder": Folder(place), "sphinx_within": []}
+    return _SETTINGS | own | {"warning_stream": io.StringIO()}
+
+
+def read(tree: nodes.document) -> str:
+    """What a reader sees of ``tree``, which is changed, as Markdown with the ids of its sections."""
     _tidy(tree)
     html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS).decode()
     page = BeautifulSoup(html, "html.parser")
@@ -67,7 +82,7 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
         mark.extract()
     for literal in body.select("span.literal, tt.literal"):
         literal.name = "code"
-    return converted(compose(markdown(body, anchors=True)), (caveat,) if caveat else ())
+    return markdown(body, anchors=True)
 
 
 def _tidy(tree: nodes.document) -> None:

@@ -8,12 +8,14 @@ import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
+from zipfile import ZipFile
 
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from documents.converters import archives, sheets
 from documents.converters.output import Converted, Unconvertible, compose, converted, one_line
+from documents.converters.xlsx_boxes import text_boxes
 
 MAX_XML_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
@@ -42,20 +44,25 @@ def convert(data: bytes) -> str | Converted:
         warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
         book = _book(data)
         if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
-            book = _book(archives.transitional(data))
+            data = archives.transitional(data)
+            book = _book(data)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-        parts = [
-            (one_line(sheet.title), sheets.markdown(list(budget.bounded(_rows(sheet, budget))))) for sheet in shown
-        ]
+        with ZipFile(io.BytesIO(data)) as archive:
+            parts = [(one_line(sheet.title), _sheet(sheet, budget, archive)) for sheet in shown]
     if not book.worksheets:
         raise Unconvertible("holds no sheet that can be read")
     filled = [(name, text) for name, text in parts if text]
     if not filled:
         raise Unconvertible("holds no cells with anything in them")
-    text = "\n\n".join(f"## {name}\n\n{text}" for name, text in filled) if len(filled) > 1 else filled[0][1]
+    text = "\n\n".join(f"## {name}\n\n{text}" for name, text in filled)
     hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
     caveats = (f"has hidden sheets, which are left out: {', '.join(hidden)}",) if hidden else ()
     return converted(compose(text, title=title), caveats)
+
+
+def _sheet(sheet: Any, budget: sheets.Budget, archive: ZipFile) -> str:
+    cells = sheets.markdown(list(budget.bounded(_rows(sheet, budget))))
+    return "\n\n".join(filter(None, (cells, text_boxes(archive, sheet._worksheet_path))))
 
 
 def _book(data: bytes) -> Any:

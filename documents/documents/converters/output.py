@@ -12,7 +12,10 @@ __all__ = ["Converted", "Unconvertible", "compose", "converted", "fence", "liter
 
 MAX_TITLE_CHARS = 300
 
-_UNSTORABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")  # no text: controls, halves of surrogate pairs
+_NO_TEXT = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff"  # controls, halves of surrogate pairs
+    r"\xad\u200b\u2060\ufeff]"  # where a word may break, or may not: nobody asks for "opera-tion"
+)
 _BREAKS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]|\r\n?")
 _BACKTICKS = re.compile(r"`{3,}")
 _LONG_GAP = re.compile(r"\n[ \t]*\n\s*\n")
@@ -40,7 +43,7 @@ def compose(body: str, *, title: str = "", url: str = "") -> str:
     Raises:
         NoText: there is none in ``body``.
     """
-    text = _LONG_GAP.sub("\n\n", _UNSTORABLE.sub("", _BREAKS.sub("\n", body))).strip("\n")
+    text = _LONG_GAP.sub("\n\n", _NO_TEXT.sub("", _BREAKS.sub("\n", body))).strip("\n")
     if not text.strip():
         raise NoText("holds no text")
     fields = {"title": one_line(title)[:MAX_TITLE_CHARS], "url": url if url.isprintable() else ""}

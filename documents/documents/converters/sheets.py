@@ -12,8 +12,6 @@ from documents.converters.tables import letter, records
 MAX_CELLS = 2_000_000
 """More are not read: some 30 MB of text, which no question about a document is asked of."""
 MAX_CHARS = 32 * 1024 * 1024
-MAX_WRITTEN_CHARS = 4 * MAX_CHARS
-"""A wide table names its columns in each row, so a long header is written many times."""
 MAX_ROWS = 3_000_000
 """Empty ones too: a file may say that its second row is the thousand millionth."""
 MAX_PLACES = 20_000_000
@@ -27,11 +25,7 @@ type Row = Sequence[str]
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The sheet as Markdown, ``""`` when it is empty. Rows may differ in length.
-
-    Raises:
-        Unconvertible: its header, repeated in each row, would be too much text.
-    """
+    """The sheet as Markdown, ``""`` when it is empty. Rows may differ in length."""
     kept = [row for row in rows if any(cell.strip() for cell in row)]
     if not kept:
         return ""
@@ -42,8 +36,6 @@ def markdown(rows: Sequence[Row]) -> str:
     notes = [literal(_joined(row)) for row in grid[:first]]
     header, begin = _header(grid, first)
     rest = grid[begin:]
-    if sum(len(name) for row in rest for name, cell in zip(header, row, strict=True) if cell) > MAX_WRITTEN_CHARS:
-        raise Unconvertible(f"becomes more than {MAX_WRITTEN_CHARS >> 20} MiB of text: shorten its header")
     return "\n\n".join([*notes, records(header, rest) if rest else literal(_joined(header))])
 
 

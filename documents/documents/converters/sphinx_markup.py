@@ -14,16 +14,20 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives.body import CodeBlock
+from docutils.statemachine import StateMachine, StringList
 
 from documents.converters import sphinx_entries
+from documents.converters.sphinx_folder import Folder
+from documents.converters.sphinx_parts import part
 
 _SILENT = frozenset({
     "autoapi-inheritance-diagram", "autosummary", "autoapisummary", "codeauthor", "cssclass", "currentmodule",
-    "default-domain", "highlight", "include", "index", "literalinclude", "module", "program",
-    "py:currentmodule", "py:module", "raw", "rst-class", "sectionauthor", "tabularcolumns", "testcleanup", "testsetup",
-    "toctree",
+    "default-domain", "highlight", "index", "module", "program", "py:currentmodule", "py:module", "raw", "rst-class",
+    "sectionauthor", "tabularcolumns", "testcleanup", "testsetup",
 })  # fmt: skip
-"""These show nothing of their own on a page, or what is in other files."""
+"""These show nothing of their own on a page, or what is in a program."""
+
+_OTHER_FILES = frozenset({"include", "literalinclude", "toctree"})
 
 _LITERAL = frozenset({
     "digraph", "doctest", "graph", "graphviz", "ipython", "jupyter-execute", "mermaid", "plot", "productionlist",
@@ -44,7 +48,13 @@ _LABELS = {"seealso": "See also", "todo": "To do"}
 _SHOWN = _BARE | _CHANGES.keys() | _LABELS.keys()
 """Their argument may look like the name of an entry: "2.0"."""
 
-_TARGETED = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
+_TARGETED = re.compile(r"(.+?)\s*<([^<>]+)>", re.DOTALL)
+_WITHIN = "\n"
+"""Stands between the names of files that are taken in by one another."""
+
+_FENCE = "`" * 12
+
+_PATTERN = re.compile(r"[*?\[]")
 _WORDS = frozenset({
     "abbr", "any", "dfn", "doc", "download", "guilabel", "issue", "kbd", "menuselection", "numref", "pep", "pr",
     "ref", "rfc", "term", "user",
@@ -77,6 +87,8 @@ class _Any(Directive):
         names.take(name, argument)
         if name in _SILENT:
             return []
+        if name in _OTHER_FILES:
+            return self._of_files(name, argument)
         if name in _LITERAL:
             return self._code(argument)
         if name not in _SHOWN and (kind := sphinx_entries.kind_of(name, argument, names)):
@@ -101,6 +113,50 @@ class _Any(Directive):
         self.state.nested_parse(self.content, self.content_offset, section)
         del names.classes[len(names.classes) - bool(inner) :]
         return section
+
+    def _of_files(self, name: str, argument: str) -> list[nodes.Node]:
+        folder: Folder = self.state.document.settings.sphinx_folder
+        if name == "toctree":
+            return [] if "hidden" in self.options else self._contents(folder, [*argument.split("\n"), *self.content])
+        settings = self.state.document.settings
+        within = [*(self.state_machine.get_source(self.lineno) or "").split(_WITHIN), *settings.sphinx_within]
+        text = part(folder.included(argument, within), self.options).strip("\n")
+        if not text.strip():
+            return []
+        if name == "literalinclude" or self.options.keys() & {"code", "literal"}:
+            caption = [self._paragraph(self.options["caption"])] if self.options.get("caption") else []
+            return [*caption, nodes.literal_block(text, text)]
+        is_markdown = argument.endswith((".md", ".markdown"))
+        if not isinstance(self.state_machine, StateMachine):
+            return self._in_markdown(argument, text if is_markdown or "parser" not in self.options else _as_rst(text))
+        if is_markdown:
+            from documents.converters.from_myst import tree
+
+            inside = {**vars(settings), "sphinx_within": [*within, argument]}
+            return tree(text, inside).children
+        # As docutils does it: a title in it may end the section that the directive is in.
+        self.state_machine.insert_input(text.split("\n"), _WITHIN.join([*within, argument]))
+        return []
+
+    def _in_markdown(self, argument: str, text: str) -> list[nodes.Node]:
+        within: list[str] = self.state.document.settings.sphinx_within
+        box = nodes.container()
+        within.append(argument)
+        self.state.nested_parse(StringList(text.split("\n"), argument), 0, box, match_titles=True)
+        within.pop()
+        return box.children
+
+    def _contents(self, folder: Folder, entries: Sequence[str]) -> list[nodes.Node]:
+        """The titles of the documents that a tree of contents names, each as an item of a list."""
+        listed = nodes.bullet_list()
+        for entry in filter(None, (entry.strip() for entry in entries)):
+            titled = _TARGETED.fullmatch(entry)
+            pattern = "glob" in self.options and not titled and _PATTERN.search(entry)
+            found = folder.matching(entry) if pattern else [titled[2] if titled else entry]
+            titles = (titled[1] if titled else folder.title(name) for name in found)
+            listed += [nodes.list_item("", nodes.paragraph(title, title)) for title in titles if title]
+        caption = self.options.get("caption", "")
+        return [*([self._paragraph(caption)] if caption and len(listed) else []), *([listed] if len(listed) else [])]
 
     def _code(self, argument: str) -> list[nodes.Node]:
         text = "\n".join(self.content)
@@ -136,7 +192,7 @@ class _Code(CodeBlock):
 
 
 def _role(
-    name: str, _raw: str, text: str, _line: int, _inliner: Any, _options: Any = None, _content: Sequence[str] = ()
+    name: str, _raw: str, text: str, _line: int, inliner: Any, _options: Any = None, _content: Sequence[str] = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """The title of a reference, else its target: ``:ref:`Words <label>```, ``:class:`~package.Name```."""
     text = nodes.unescape(text)
@@ -145,9 +201,17 @@ def _role(
         return [nodes.inline("", titled[1])], []
     if name.casefold() in ("pep", "rfc"):  # docutils' own know no title
         return [nodes.inline("", f"{name.upper()} {text}")], []
+    folder: Folder = inliner.document.settings.sphinx_folder
+    title = folder.title(text) if name.casefold() == "doc" else folder.label(text) if name.casefold() == "ref" else ""
+    if title:
+        return [nodes.inline("", title)], []
     short = text.rsplit(".", 1)[-1] if text.startswith("~") else text.removeprefix("!")
     words = name.casefold() in _WORDS
     return [nodes.inline("", short.strip("/")) if words else nodes.literal("", short)], []
+
+
+def _as_rst(text: str) -> str:
+    return f"{_FENCE}{{eval-rst}}\n{text}\n{_FENCE}"
 
 
 @contextmanager
@@ -158,7 +222,7 @@ def understood() -> Iterator[None]:
     def directive(name: str, language: Any, document: Any) -> Any:
         if name.casefold() in ("code", "code-block", "sourcecode"):
             return _Code, []
-        if name.casefold() in _SILENT or ":" in name or name == "class":  # Sphinx's, not docutils' own
+        if name.casefold() in _SILENT | _OTHER_FILES or ":" in name or name == "class":  # Sphinx's, not docutils' own
             return _Any, []
         found, messages = find_directive(name, language, document)
         return (found, messages) if found else (_Any, [])

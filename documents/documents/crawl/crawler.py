@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection
 
 from documents.crawl.cache import Cache, Entry
 from documents.crawl.frontier import Frontier
+from documents.crawl.kinds import HTML
 from documents.crawl.listing import Listing
+from documents.crawl.missing import SAME, NotFoundPage
 from documents.crawl.replies import Client, Exhausted, Trouble
 from documents.crawl.robots import Rules
 from documents.crawl.scope import ANOTHER_HOST, Scope
@@ -31,6 +33,7 @@ class Crawl:
         self._scope = Scope(start)
         self._failed: list[Failure] = []
         self._silent_in_a_row = 0
+        self._not_found = NotFoundPage(client, rules)
         self.frontier = Frontier(scope=self._scope, rules=rules, max_pages=limits.pages)
         self._listing = Listing(client=client, frontier=self.frontier, hop=self._hop_of_sitemap)
 
@@ -93,7 +96,16 @@ class Crawl:
             self._silent_in_a_row = 0
             if first:
                 self._begin(visited)
+            elif self._says_not_found(visited):
+                self.frontier.skipped[SAME] += 1
+                return
             self._take(url, visited)
+
+    def _says_not_found(self, visited: VisitedPage) -> bool:
+        entry = visited.entry
+        if entry is None or entry.suffix != HTML:
+            return False
+        return self._not_found.is_meant(visited.url, self._cache.file(entry).read_bytes())
 
     def _begin(self, visited: VisitedPage) -> None:
         self._scope.begin(visited.url)

@@ -34,12 +34,13 @@ def as_read(text: str, *, surroundings: Surroundings) -> str:
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = without_erb(text, surroundings) if is_erb(surroundings) else text
     mdx = surroundings.file.suffix.lower() == ".mdx"
-    text = _run(taken_in(text, surroundings), surroundings, mdx=mdx)
+    has_modules = mdx or surroundings.kind == "docusaurus"
+    text = taken_in(text, surroundings)
+    text = _run(jsx.without_modules(text) if has_modules else text, surroundings, mdx=mdx)
     text = without_containers(without_wiki(text, surroundings), mdx=mdx)
     hidden = Hidden()
     text = html.without_comments(hidden.hide(text, mdx=mdx))
-    if mdx or surroundings.kind == "docusaurus":
-        text = jsx.without_expressions(jsx.without_modules(text), surroundings)
+    text = jsx.without_expressions(text, surroundings) if has_modules else text
     text = html.without_html(text, hidden, components=mdx or surroundings.kind in _COMPONENT_KINDS)
     text = _GAP.sub("\n\n", without_entities(without_attributes(text)))
     return hidden.back(text)

@@ -14,6 +14,12 @@ _MODULE = re.compile(
     r"|export\s+(?:const|let|var|default|function|async|class|type|interface|\*|\{))",
     re.MULTILINE,
 )
+_LINE = re.compile(r"^.*$", re.MULTILINE)
+_FENCE = re.compile(r"[ \t>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_UNCOUNTED = re.compile(
+    r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`|/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL
+)
+"""Texts and comments of JavaScript, whose brackets and blank lines count for nothing."""
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n|\Z)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\s*")
@@ -25,30 +31,50 @@ MAX_EXPRESSION_CHARS = 20_000
 
 
 def without_modules(text: str) -> str:
-    """``text`` without ``import`` and ``export`` statements at the beginning of a paragraph."""
+    """``text`` without ``import`` and ``export`` statements at the beginning of a paragraph; code in it is not hidden.
+
+    MDX reads them before Markdown, so that a fence in a string of theirs is none.
+    """
     return edited(text, _modules(text))
 
 
 def _modules(text: str) -> Iterator[Edit]:
-    done = 0
-    for match in _MODULE.finditer(text):
-        starts_paragraph = not text[max(match.start() - 2, 0) : match.start()].strip()
-        if match.start() < done or not (starts_paragraph or done == match.start()):
+    done, fence = 0, ""
+    for line in _LINE.finditer(text):
+        if line.start() < done:
             continue
-        done = _end_of_statement(text, match.start())
-        yield Edit(match.start(), done)
+        mark = _FENCE.match(line[0])
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
+        elif mark:
+            fence = mark[1]
+        elif _MODULE.match(text, line.start()) and (done == line.start() or _begins(text, line.start())):
+            done = _end_of_statement(text, line.start())
+            yield Edit(line.start(), done)
+
+
+def _begins(text: str, start: int) -> bool:
+    """Whether a paragraph begins at ``start``, or what stands behind a comment."""
+    before = text[max(start - 5, 0) : start]
+    return not before[-2:].strip() or before.rstrip().endswith("-->")
 
 
 def _end_of_statement(text: str, start: int) -> int:
-    """The end of the paragraph that ``start`` is in, and of the next ones while brackets are open."""
-    depth, at = 0, start
-    for blank in _BLANK_LINE.finditer(text, start, start + MAX_EXPRESSION_CHARS):
-        part = text[at : blank.start()]
+    """The end of the paragraph that ``start`` is in, and of the next ones while brackets are open.
+
+    Brackets that never close end it where a paragraph ends with a bracket at the margin, else with the first paragraph.
+    """
+    code = _UNCOUNTED.sub(lambda match: " " * len(match[0]), text[start : start + MAX_EXPRESSION_CHARS])
+    depth, at, margin, first = 0, 0, 0, 0
+    for blank in _BLANK_LINE.finditer(code):
+        part = code[at : blank.start()]
         depth += sum(map(part.count, "({[")) - sum(map(part.count, ")}]"))
         at = blank.start()
+        first = first or at
+        margin = margin or (at if part.rpartition("\n")[2].startswith((")", "}", "]")) else 0)
         if depth <= 0:
-            return at
-    return at if at > start else min(len(text), start + MAX_EXPRESSION_CHARS)
+            return start + at
+    return start + (margin or first or len(code))
 
 
 def without_expressions(text: str, surroundings: Surroundings) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
+
+from documents.markup.looks import look, pages_below
 
 MAX_INCLUDED_BYTES = 1_000_000
 MAX_TAKEN_IN_CHARS = 5_000_000
 """Characters that one page takes in altogether, those of included files with them: a few lines could say gigabytes."""
+
+MAX_BEGINNING_CHARS = 8_000
+"""Of a file that is asked for its title."""
 
 MAX_NOTES = 50_000
 """Pages of a wiki that links are looked up in."""
@@ -32,7 +38,7 @@ class Surroundings:
         file: the page's own file.
         root: the folder that was given to ingest. Nothing outside of it is ever read.
         kind: the site generator found beside the documents (hugo, jekyll, mkdocs, docusaurus, mdbook, nuxt, vitepress,
-            sphinx); ``""`` where none is known.
+            sphinx, antora, astro); ``""`` where none is known.
         page: the page's front matter.
         site: the site's configuration, as its file has it. May be empty.
         allowance: what is left of ``MAX_TAKEN_IN_CHARS``.
@@ -50,6 +56,7 @@ class Surroundings:
     @property
     def is_vault(self) -> bool:
         """Whether ``root`` is Obsidian's."""
+        look("folder", self.root / ".obsidian")
         return (self.root / ".obsidian").is_dir()
 
     def value(self, name: str) -> str:
@@ -73,15 +80,31 @@ class Surroundings:
         larger than ``MAX_INCLUDED_BYTES`` or what is left of the allowance, is no UTF-8 or is the page itself.
         """
         try:
-            root, page = self.root.resolve(), self.file.resolve()
-            places = [place for place in page.parents if place.is_relative_to(root)]
-            wanted = reference.removeprefix("@").lstrip("/")
-            for place in places if wanted and "\0" not in wanted else ():
-                file = (place / wanted).resolve()
-                if file != page and _is_open(file, root) and file.is_file():
-                    return self._allowed(_text(file))
+            file = self._file(reference)
+            return self._allowed(_text(file)) if file else None
         except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
             return None
+
+    def beginning(self, reference: str) -> str:
+        """What the file that ``reference`` names begins with, where its title is; ``""`` for no such file."""
+        try:
+            file = self._file(reference)
+            with file.open(encoding="utf-8-sig", errors="replace") if file else io.StringIO() as text:
+                return text.read(MAX_BEGINNING_CHARS)
+        except (OSError, ValueError, RuntimeError):
+            return ""
+
+    def _file(self, reference: str) -> Path | None:
+        root, page = self.root.resolve(), self.file.resolve()
+        places = [place for place in page.parents if place.is_relative_to(root)]
+        wanted = reference.removeprefix("@").lstrip("/")
+        for place in places if wanted and "\0" not in wanted else ():
+            file = (place / wanted).resolve()
+            if file == page or not _is_open(file, root):
+                continue
+            look("file", place / wanted)
+            if file.is_file():
+                return file
         return None
 
     def note(self, name: str) -> str | None:
@@ -89,6 +112,7 @@ class Surroundings:
 
         ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens for its blanks.
         """
+        look("pages", self.root)
         if not self.notes:
             self.notes.update(_notes(self.root))
         wanted = PurePosixPath(_key(name))
@@ -104,13 +128,9 @@ class Surroundings:
 def _notes(root: Path) -> dict[str, str]:
     """The paths of Markdown files in ``root``, by path and by name; of equal names the first counts."""
     found: dict[str, str] = {"": ""}
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith(".md") and len(found) < MAX_NOTES:
-                path = Path(folder, name).relative_to(root).as_posix()
-                found[_key(path)] = path
-                found.setdefault(_key(name), path)
+    for path in islice(pages_below(root), MAX_NOTES):
+        found[_key(path)] = path
+        found.setdefault(_key(PurePosixPath(path).name), path)
     return found
 
 

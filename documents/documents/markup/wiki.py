@@ -24,18 +24,10 @@ _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _SIZE = re.compile(r"\d+(?:x\d+)?$")
 _FRONT_MATTER = re.compile(r"\A---\n.*?^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
-_NOTION_FILE = re.compile(r"[ _-][0-9a-f]{32}$")
-# Notion begins an exported page with its title and its properties, one a line.
-_PROPERTIES = re.compile(r"(\A\s*# [^\n]*\n+)((?:[^\n:]{1,60}: [^\n]*(?:\n|\Z))+)")
-_BOOKKEEPING = re.compile(
-    r"^(?:Created|Created by|Created time|Last edited|Last edited by|Last edited time): .*\n?", re.M
-)
 
 
 def without_wiki(text: str, surroundings: Surroundings) -> str:
     """``text`` with the words of its links, and with the notes that stand in it; without comments and block ids."""
-    if _NOTION_FILE.search(surroundings.file.stem):
-        text = _PROPERTIES.sub(lambda match: match[1] + _BOOKKEEPING.sub("", match[2]), text, count=1)
     if "[[" not in text and not surroundings.is_vault:
         return text
     return _shown(text, surroundings, MAX_DEPTH)

@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from documents.sites.antora import antora_path
+from documents.sites.astro import astro_path
 from documents.sites.configuration import setting
 from documents.sites.docusaurus import docusaurus_path
 from documents.sites.hugo import hugo_path
@@ -32,6 +34,7 @@ _SAFE = "/~:@!$&'()*+,;=%"
 _ABSOLUTE = ("canonical_url", "canonicalUrl", "canonical", "permalink", "url")
 _WEB = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _INDEX, _README = frozenset({"index"}), frozenset({"index", "readme"})
+_PAGE = frozenset({"index", "page"})
 _ANY = frozenset({"index", "_index", "readme"})
 
 
@@ -120,16 +123,24 @@ def _vitepress(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str
     return folder_or(page, _INDEX, "" if site.config.get("cleanUrls") is True else ".html")
 
 
+def _nextjs(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
+    shown = PurePosixPath(*(part for part in page.parts if not (part.startswith("(") and part.endswith(")"))))
+    return folder_or(shown, _PAGE, "").rstrip("/") or "/"
+
+
 def _sphinx(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     return folder_or(page, _INDEX, ".html") if page.stem != "index" or page.parent.name else directory(page.parent)
 
 
 _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = {
+    "antora": antora_path,
+    "astro": astro_path,
     "hugo": hugo_path,
     "jekyll": jekyll_path,
     "mkdocs": _mkdocs,
     "mdbook": _mdbook,
     "nuxt": _nuxt,
     "vitepress": _vitepress,
+    "nextjs": _nextjs,
     "sphinx": _sphinx,
 }

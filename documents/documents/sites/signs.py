@@ -14,7 +14,7 @@ def kind_of(root: Path) -> str:
     """The kind of site that names show; ``""`` where none does.
 
     ``hugo`` for ``_index.md``, ``jekyll`` for ``_posts`` and ``_docs``, ``mdbook`` for ``SUMMARY.md``, ``nuxt`` for
-    folders like ``1.guide``, ``sphinx`` for a tree of contents in ``index.rst``.
+    folders like ``1.guide``, ``wiki`` (GitHub's) for ``Home.md``, ``sphinx`` for a tree of contents in ``index.rst``.
     """
     folders = [root, *_folders(root)]
     if any((folder / "_index.md").is_file() for folder in folders):
@@ -25,6 +25,8 @@ def kind_of(root: Path) -> str:
         return "mdbook"
     if any(_NUXT.match(below.name) for folder in folders for below in _folders(folder)):
         return "nuxt"
+    if "Home.md" in _names(root):
+        return "wiki"
     return "sphinx" if _has_toctree(root / "index.rst") else ""
 
 
@@ -33,6 +35,13 @@ def _folders(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if path.is_dir())[:MAX_FOLDERS]
     except OSError:
         return []
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(path.name for path in folder.iterdir())
+    except OSError:
+        return frozenset()
 
 
 def _has_toctree(index: Path) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urljoin
 
+from documents.sites.antora import antora
+from documents.sites.astro import astro
 from documents.sites.configuration import read, setting, text
 from documents.sites.docusaurus import docusaurus
 from documents.sites.hugo import hugo
@@ -62,6 +65,17 @@ def vitepress(folder: Path, root: Path) -> Site | None:
     return _site("vitepress", root, base, config, (folder / text(config, "srcDir"),))
 
 
+def nextjs(folder: Path, root: Path) -> Site | None:
+    """``next.config.*``: pages come from ``app``, ``pages`` and ``content``, in ``src`` too; Nextra's path of these."""
+    config = _literals(folder, "next.config")
+    if config is None:
+        return None
+    site = _site("nextjs", root, "", config, ())
+    named = {"app": "", "pages": "", "content": text(config, "contentDirBasePath").strip("/")}
+    places = [(folder / above / name, prefix) for above in ("", "src") for name, prefix in named.items()]
+    return replace(site, mounts=tuple(Mount(place.resolve().as_posix(), to) for place, to in places if place.is_dir()))
+
+
 def sphinx(folder: Path, root: Path) -> Site | None:
     """``conf.py`` with an ``index.rst`` or ``index.md`` beside it, or in ``source``: ``html_baseurl``."""
     config = read(folder / "conf.py")
@@ -97,13 +111,16 @@ def _joined(url: str, path: str) -> str:
 
 
 READERS: tuple[Callable[[Path, Path], Site | None], ...] = (
+    antora,
     hugo,
     jekyll,
     mkdocs,
     docusaurus,
     mdbook,
+    astro,
     nuxt,
     vitepress,
+    nextjs,
     sphinx,
 )
 """Each gives the site that the files in a folder configure for the documents in ``root``, None for no site."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import io
 import json
@@ -11,11 +12,15 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from made_files import docx, paragraph, pdf, text_lines
 from openpyxl import Workbook
+from openpyxl.drawing.image import Image
 from pptx import Presentation
+from pptx.oxml import parse_xml
 from pptx.util import Inches
 
 from documents import Decode, Unconvertible, convert, utf_8
+from documents.converters.archives import rewritten
 
 
 def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, tuple[str, ...]]:
@@ -26,6 +31,85 @@ def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, t
 
 def text_of(suffix: str, data: bytes | str) -> str:
     return read(suffix, data)[0]
+
+
+# PDF
+
+
+def test_a_pdf_that_is_cut_short_is_read_as_far_as_it_goes() -> None:
+    whole = pdf(text_lines("The first page."), text_lines("The second page."))
+
+    assert read(".pdf", whole[: whole.rindex(b"7 0 obj")]) == (
+        "The first page.\n",
+        ("is cut short: what stood behind is not read",),
+    )
+
+
+# Word
+
+_MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+_COMPATIBLE = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+SQUARED = (
+    f'<m:oMath xmlns:m="{_MATH}"><m:sSup><m:e><m:r><m:t>r</m:t></m:r></m:e>'
+    "<m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"
+)
+
+
+PIXEL = base64.b64decode("R0lGODlhAQABAAAAACH5BAEAAAAALAAAAAABAAEAAAICTAEAOw==")
+
+
+def said(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def test_word_equations_are_latex_also_on_lines_of_their_own() -> None:
+    own = f'<m:oMathPara xmlns:m="{_MATH}">{SQUARED}{SQUARED}</m:oMathPara>'
+
+    assert read(".docx", docx(f"<w:p>{said('It is ')}{SQUARED}{said('.')}</w:p>", f"<w:p>{own}</w:p>")) == (
+        "It is ${r}^{2}$.\n\n${r}^{2}$ ${r}^{2}$\n",
+        (),
+    )
+
+
+def test_word_equations_that_cannot_be_latex_are_counted_and_read_by_their_characters() -> None:
+    class Broken(Exception):
+        """What the library may raise."""
+
+    def refuse(_: object) -> str:
+        raise Broken
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("documents.converters.equations.convert_omml", refuse)
+        assert read(".docx", docx(f"<w:p>{said('It is ')}{SQUARED}</w:p>")) == (
+            "It is r2\n",
+            ("has equations of which only the characters are read: 1",),
+        )
+
+
+def test_word_text_boxes_are_read_once_wherever_they_stand() -> None:
+    def box(words: str) -> str:
+        return f"<w:txbxContent>{paragraph(words)}</w:txbxContent>"
+
+    def twice(choice: str, fallback: str) -> str:
+        return (
+            f'<mc:AlternateContent xmlns:mc="{_COMPATIBLE}"><mc:Choice Requires="wps"><w:drawing>{choice}</w:drawing>'
+            f"</mc:Choice>{fallback}</mc:AlternateContent>"
+        )
+
+    both = twice(box("Both"), f"<mc:Fallback><w:pict>{box('Both')}</w:pict></mc:Fallback>")
+    new = twice(box("New"), "")
+    alone = f"<w:drawing>{box('Alone')}</w:drawing>"
+
+    file = docx(*(f"<w:p><w:r>{inner}</w:r></w:p>" for inner in (both, new, alone)))
+
+    assert text_of(".docx", file) == "Both\n\nNew\n\nAlone\n"
+
+
+def test_word_fields_and_readings_above_words_are_read() -> None:
+    field = f'<w:fldSimple w:instr="DATE">{said("1 May")}</w:fldSimple>'
+    ruby = f"<w:r><w:ruby><w:rt>{said('kan')}</w:rt><w:rubyBase>{said('漢')}</w:rubyBase></w:ruby></w:r>"
+
+    assert text_of(".docx", docx(f"<w:p>{field}{said(', ')}{ruby}</w:p>")) == "1 May, 漢 (kan)\n"
 
 
 # Sheets
@@ -51,14 +135,50 @@ def test_what_stands_above_a_table_is_not_its_header() -> None:
     )
 
 
-def test_a_sheet_of_many_columns_names_them_in_each_record() -> None:
-    names = [f"Field {n}" for n in range(12)]
-    row = ["a", "", *"cdefghijkl"]
+def test_a_wide_sheet_becomes_tables_of_few_columns_with_the_ones_that_tell_a_row() -> None:
+    names = ["No", "Name", *(f"Field {n}" for n in range(9))]
+    rows = [["1", "Ada Lovelace", *"abcdefghi"], ["2", "Kurt Gödel", *"abcdef", "", "", ""]]
 
-    text = text_of(".tsv", "\t".join(names) + "\n" + "\t".join(row) + "\n" + "\t".join(["only", "b"]) + "\n")
+    text = text_of(".tsv", "\n".join(map("\t".join, [names, *rows])))
 
-    assert text.startswith("- Field 0: a; Field 2: c; Field 3: d; ")
-    assert text.endswith("\n- Field 0: only; Field 1: b\n")
+    assert text == (
+        "| No | Name | Field 0 | Field 1 | Field 2 | Field 3 | Field 4 | Field 5 |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| 1 | Ada Lovelace | a | b | c | d | e | f |\n| 2 | Kurt Gödel | a | b | c | d | e | f |\n\n"
+        "| No | Name | Field 6 | Field 7 | Field 8 |\n| --- | --- | --- | --- | --- |\n"
+        "| 1 | Ada Lovelace | g | h | i |\n"
+    )
+
+
+def test_a_sheet_of_long_cells_names_their_columns_in_each_record() -> None:
+    long = "A sentence about fees, which goes on. " * 9
+
+    text = text_of(".tsv", f"Topic\tText\tNote\nFees\t{long}\t\nPlants\t{long}\tOld\n")
+
+    assert text == f"- Topic: Fees; Text: {long.strip()}\n- Topic: Plants; Text: {long.strip()}; Note: Old\n"
+
+
+def test_the_text_boxes_of_a_sheet_stand_below_its_cells() -> None:
+    drawing = "http://schemas.openxmlformats.org/drawingml/2006"
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["Fee", "22"])
+    sheet.add_image(Image(io.BytesIO(PIXEL)))
+    out = io.BytesIO()
+    book.save(out)
+    box = (
+        f'<x:wsDr xmlns:x="{drawing}/spreadsheetDrawing" xmlns:a="{drawing}/main"><x:sp><x:txBody>'
+        "<a:p><a:r><a:t>Paid </a:t></a:r><a:r><a:t>in May</a:t></a:r></a:p><a:p><a:r><a:t>By Ada</a:t></a:r></a:p>"
+        "</x:txBody></x:sp></x:wsDr>"
+    ).encode()
+
+    data = rewritten(out.getvalue(), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
+
+    assert (
+        text_of(".xlsx", data)
+        == "## Sheet\n\n| Column A | Column B |\n| --- | --- |\n| Fee | 22 |\n\nPaid in May\n\nBy Ada\n"
+    )
 
 
 def test_a_sheet_without_a_header_has_letters() -> None:
@@ -167,6 +287,23 @@ def test_slides_are_sections_with_their_tables_and_notes() -> None:
     )
 
 
+def test_slides_show_the_first_of_alternatives_with_its_equations() -> None:
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    frame = slide.shapes.add_textbox(0, 0, 9, 9).text_frame
+    frame.text = "Area: "
+    math = f'<a14:m xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main">{SQUARED}</a14:m>'
+    frame.paragraphs[0]._p.append(parse_xml(math))
+    shape = frame._element.getparent()
+    alternatives = parse_xml(f'<mc:AlternateContent xmlns:mc="{_COMPATIBLE}"><mc:Choice/></mc:AlternateContent>')
+    shape.addprevious(alternatives)
+    alternatives[0].append(shape)
+    out = io.BytesIO()
+    deck.save(out)
+
+    assert text_of(".pptx", out.getvalue()) == "## Slide 1\n\nArea: ${r}^{2}$\n"
+
+
 # Books
 
 
@@ -179,7 +316,8 @@ def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> byt
         order = "".join(f'<itemref idref="{n}"/>' for n in spine.split())
         archive.writestr(
             "in/book.opf",
-            f"<package><metadata><dc:title>The Book</dc:title></metadata><manifest>{items}</manifest>"
+            "<package><metadata><dc:title>The Book</dc:title><dc:creator>A. Writer</dc:creator></metadata>"
+            f"<manifest>{items}</manifest>"
             f"<spine>{order}</spine></package>",
         )
         for name, text in pages.items():
@@ -192,7 +330,7 @@ def test_a_book_is_read_in_the_order_of_its_spine() -> None:
 
     found = convert(data, ".epub").text
 
-    assert found == '---\ntitle: "The Book"\n---\n# First\n\nBegin.\n\n# Second\n\nEnd.\n'
+    assert found == '---\ntitle: "The Book"\n---\nA. Writer\n\n# First\n\nBegin.\n\n# Second\n\nEnd.\n'
 
 
 def test_a_zip_that_is_no_book_is_told_so() -> None:
@@ -386,17 +524,14 @@ def test_attributes_that_grow_without_end_are_not_followed() -> None:
 # HTML
 
 
-def test_html_of_a_confluence_export_is_the_page_alone() -> None:
-    page = (
-        "<title>Team : Backups</title><div id=breadcrumb-section><ol id=breadcrumbs><li>Team</ol></div>"
-        "<h1 id=title-heading><span id=title-text> Team : Backups </span></h1><div class=page-metadata>Created by Ada"
-        "</div><div id=main-content><p>At night.</p></div><div class=pageSection><h2 id=attachments>Attachments:</h2>"
-        "a.png</div><div id=footer>Document generated by Confluence<div id=footer-logo></div></div>"
-    )
+def test_html_with_a_head_that_never_ends_is_read() -> None:
+    assert text_of(".html", "<html><head><title>T</title></b><body><p>Words.</p></body></html>") == "Words.\n"
 
-    assert convert(page.encode(), ".html").text == (
-        '---\ntitle: "Backups"\n---\n# Backups {#title-heading}\n\nAt night.\n'
-    )
+
+def test_html_is_without_empty_headings_and_marks_within_words() -> None:
+    page = "<h1></h1><h2><a id=q></a></h2><p>opera&shy;tion of a long&#8203;Name &copy;</p>"
+
+    assert text_of(".html", page) == "operation of a longName ©\n"
 
 
 def test_html_headings_keep_their_ids_and_cells_that_span_are_in_each_row() -> None:

@@ -95,6 +95,25 @@ def test_folder_is_its_page_and_what_it_leads_to_below(web: WebServer, read: Cal
     assert not got.failed
 
 
+def test_pages_for_what_does_not_exist_are_left_out(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+    """A site that answers 200 for everything, with the address and the time on its page."""
+
+    class Everything(dict[str, Answer]):
+        def get(self, path: str, default: object = None) -> object:  # type: ignore[override]
+            return super().get(path) or not_found(path)
+
+    def not_found(path: str) -> Answer:
+        said = f"<nav><a href=/guide/>Guide</a></nav><h1>Sorry</h1><p>There is no {path[1:]}, at 12:0{len(path)}."
+        return html(said + '<a href="deeper/">Next</a>', title=f"{path} - Sorry")
+
+    pages = {"/guide/": links("a", "gone-a", "gone-b/"), "/guide/a": html("<h1>Sorry</h1><p>There is no fee.")}
+    web.site = Everything(pages)
+    got = read()
+    assert names(got) == {"guide/index.html", "guide/a.html"}
+    assert got.skipped == {"the page that the site has for addresses that do not exist": 2}
+    assert sum("-page" in path for path, _ in web.asked) == 1
+
+
 def test_page_is_that_page(web: WebServer, read: Callable[..., CrawlResult]) -> None:
     web.site = {"/guide/a.html": links("b.html"), "/guide/b.html": html("b")}
     assert names(read("/guide/a.html")) == {"guide/a.html"}
@@ -342,7 +361,7 @@ def test_requests_keep_the_rate(web: WebServer, read: Callable[..., CrawlResult]
     web.site = {"/guide/": links("a", "b"), "/guide/a": html("a"), "/guide/b": html("b")}
     machine = FakeMachine()
     read(limits=Limits(per_second=2), machine=machine)
-    assert machine.slept == [0.5, 0.5, 0.5]
+    assert machine.slept == [0.5] * 4  # robots.txt, three pages, and one address that cannot exist
 
 
 def test_server_that_asks_for_patience_gets_some(web: WebServer, read: Callable[..., CrawlResult]) -> None:

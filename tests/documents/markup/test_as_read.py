@@ -109,7 +109,7 @@ def test_containers_and_attributes(text: str, shown: str) -> None:
         ),
         ('## Roles<a name="iam.roles"></a>\n\nText.', "## Roles {#iam.roles}\n\nText."),
         ("> <h3>Term</h3>\n> Words.", "> ### Term\n> Words."),
-        ("<dl><dt>Term</dt><dd>What it is.</dd></dl>", "**Term**\n\n: What it is."),
+        ("<dl><dt>Term</dt><dd>What it is.</dd></dl>", "- **Term**\n\n  What it is."),
         ("<pre>first<br>second<br/>third</pre>", "```\nfirst\nsecond\nthird\n```"),
         ("Vec&lt;T&gt; &copy; R&amp;D soft&shy;ly 5&nbsp;km, `&lt;`", "Vec\\<T> © R&D softly 5 km, `&lt;`"),
     ],
@@ -153,6 +153,13 @@ def test_mdx() -> None:
         '\n\nOf {frontMatter.title}, {"words"}, {compute(1)}.'
     )
     assert read(text, suffix=".mdx") == "# Hi\n\n**With npm**\n\nRun `npm {i}`.\n\nOf Moving house, words,."
+
+
+def test_a_fence_in_a_text_of_a_module_opens_no_code() -> None:
+    function = "export async function Shown() {\n  const a = `~~~js\n\n}${b}\n~~~`\n\n  return <A b='}' />\n}\n\n"
+    code = "<!-- no -->\nimport x from 'y'\n\n# Hi\n\n```js\nimport a from 'b'\n```\n\n"
+    text = f"{function}{code}export const c = '('\n\nText.\n\nexport const d = (\n\nLast."
+    assert read(text, suffix=".mdx") == code.partition("\n\n")[2] + "Text.\n\nLast."
 
 
 def test_files_are_taken_in_from_within_the_folder_only(tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from documents.sites import antora
 from documents.sites.addresses import address
 from documents.sites.configuration import literals
 from documents.sites.finding import site_of
 from documents.sites.site import Site
 
 BASE = "https://x.test"
+ASTRO = "export default defineConfig({ trailingSlash: 'always' })"
+STARLIGHT = "src/content/docs/"
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -143,6 +146,19 @@ def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
         ({".vitepress/config.ts": "cleanUrls: true"}, "vitepress", "a/b.md", f"{BASE}/a/b"),
         ({".vitepress/config.ts": "base: '/'"}, "vitepress", "a/b.md", f"{BASE}/a/b.html"),
         ({"conf.py": "project = 'x'", "index.rst": ""}, "sphinx", "a/b.rst", f"{BASE}/a/b.html"),
+        ({"next.config.ts": "x", "app/page.mdx": ""}, "nextjs", "app/(docs)/a/page.mdx", f"{BASE}/a"),
+        (
+            {"next.config.mjs": "contentDirBasePath: '/docs'", "content/a.md": ""},
+            "nextjs",
+            "content/b/c.mdx",
+            f"{BASE}/docs/b/c",
+        ),
+        ({"next.config.mjs": "x", "content/a.md": ""}, "nextjs", "notes/a.md", ""),
+        ({"Home.md": ""}, "wiki", "a-b.md", f"{BASE}/a-b"),
+        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}a/B c.mdx", f"{BASE}/a/b-c/"),
+        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}a/index.mdx", f"{BASE}/a/"),
+        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}index.mdx", f"{BASE}/"),
+        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}_part.mdx", ""),
         ({"a/_index.md": ""}, "hugo", "a/b.md", f"{BASE}/a/b/"),
         ({"_docs/a.md": ""}, "jekyll", "_docs/a/b.md", f"{BASE}/docs/a/b/"),
         ({"SUMMARY.md": ""}, "mdbook", "a.md", f"{BASE}/a.html"),
@@ -157,6 +173,50 @@ def test_other_tools_and_signs_of_them(tmp_path: Path, files: dict[str, str], ki
 
     assert site.kind == kind
     assert address(site, path=path, meta={}, base_url=f"{BASE}/") == page
+
+
+def test_astro_s_address_is_found_where_it_is_computed(tmp_path: Path) -> None:
+    config = "const site = PREVIEW || 'https://x.test/';\nexport default defineConfig({ site, base: '/p' });\n"
+    site = site_of(write(tmp_path, {"astro.config.ts": config, "src/content/docs/a.md": "", ".git/HEAD": ""}))
+
+    assert made(site, "src/content/docs/a.md") == "https://x.test/p/a/"
+    assert made(site, "src/content/docs/a.md", slug="b/c") == "https://x.test/p/b/c/"
+
+
+def test_antora_has_components_versions_and_modules(tmp_path: Path) -> None:
+    play = (
+        "site: {url: https://x.test}\ncontent: {sources: [{url: .}]}\n"
+        "asciidoc: {attributes: {brand: Quay, tide: low@}}\n"
+    )
+    files = {
+        "antora-playbook.yml": play,
+        "docs/antora.yml": "name: harbour\nversion: '2.0'\nasciidoc:\n  attributes:\n    tide: high\n",
+        "docs/modules/ROOT/pages/index.adoc": "",
+        "docs/modules/ships/pages/big/tug.adoc": "",
+        "home/antora.yml": "name: ROOT\nversion: ~\n",
+        "home/modules/ROOT/pages/index.adoc": "",
+        ".git/HEAD": "",
+    }
+    site = site_of(write(tmp_path, files))
+
+    assert (site.kind, site.base_url) == ("antora", "https://x.test")
+    assert made(site, "docs/modules/ROOT/pages/index.adoc") == "https://x.test/harbour/2.0/index.html"
+    assert made(site, "docs/modules/ships/pages/big/tug.adoc") == "https://x.test/harbour/2.0/ships/big/tug.html"
+    assert made(site, "home/modules/ROOT/pages/index.adoc") == "https://x.test/index.html"
+    assert made(site, "docs/modules/ships/pages/_part.adoc") == ""
+    assert made(site, "docs/modules/ROOT/partials/part.adoc") == ""
+    own = antora.attributes(site.config, tmp_path / "docs/modules/ships/pages/big/tug.adoc")
+    assert (own["brand"], own["tide"], own["page-component-version"]) == ("Quay", "high", "2.0")
+
+
+@pytest.mark.parametrize(("style", "page", "index"), [("drop", "a/b", "a/"), ("indexify", "a/b/", "a/")])
+def test_antora_s_playbook_says_how_addresses_end(tmp_path: Path, style: str, page: str, index: str) -> None:
+    play = f"site: {{url: https://x.test}}\ncontent: {{sources: [{{url: .}}]}}\nurls: {{html_extension_style: {style}}}"
+    files = {"antora-playbook.yml": play, "antora.yml": "name: c\nversion: ~", "modules/ROOT/pages/a/b.adoc": ""}
+    site = site_of(write(tmp_path, files | {".git/HEAD": ""}))
+
+    assert made(site, "modules/ROOT/pages/a/b.adoc") == f"https://x.test/c/{page}"
+    assert made(site, "modules/ROOT/pages/a/index.adoc") == f"https://x.test/c/{index}"
 
 
 def test_without_a_base_address_there_is_none(tmp_path: Path) -> None:

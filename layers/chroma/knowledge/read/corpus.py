@@ -33,7 +33,7 @@ def records(text: str) -> Iterator[Record | BadLine]:
     ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
     Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
     """
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(_lines(text), start=1):
         if line.strip():
             try:
                 yield _record(number, line)
@@ -41,6 +41,15 @@ def records(text: str) -> Iterator[Record | BadLine]:
                 yield BadLine(number, str(exc))
             except Exception as exc:  # noqa: BLE001 - the other lines go on
                 yield BadLine(number, unexpected(exc))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of ``text``, which ``split`` would hold all at once."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _record(number: int, line: str) -> Record:

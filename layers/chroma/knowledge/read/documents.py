@@ -9,27 +9,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import chain, count
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from knowledge.model.errors import unexpected
 from knowledge.model.values import Document, Failure
 from knowledge.read.dates import stated_date
-from knowledge.read.kinds import stem, suffix
+from knowledge.read.identity import identified
+from knowledge.read.kept_texts import KeptDocuments, Place, TextFile
+from knowledge.read.kinds import suffix
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
-    ConvertedText,
     Entry,
     LeftOut,
     Loading,
     Outcome,
+    is_corpus,
     load,
+    outcomes_of,
 )
+from knowledge.read.readers import ConvertedText
 from knowledge.read.selection import EVERYTHING, Selection
 from knowledge.read.walk import EmptyFolder, FoundFile, OtherPath, SkippedPath, find, readable
 
@@ -54,7 +58,7 @@ class Reading:
     is called, where a caller knows it.
     """
 
-    documents: tuple[Document, ...]
+    documents: Sequence[Document]
     failed: tuple[Failure, ...] = ()
     warnings: tuple[Failure, ...] = ()
     lost: frozenset[str] = frozenset()
@@ -71,6 +75,7 @@ def read(
     selection: Selection = EVERYTHING,
     fetched: Sequence[FoundFile] = (),
     run: Run = map,
+    texts: IO[bytes] | None = None,
     on_progress: OnFiles | None = None,
 ) -> Reading:
     """Read the documents in ``paths``: files, and folders with all that is in them and that ``selection`` takes.
@@ -79,15 +84,18 @@ def read(
     replaces the built-in one). A file that is given itself may have any name: it is plain text where nothing knows its
     suffix, and a corpus in ``.jsonl``.
     ``fetched`` are files besides, such as pages from the web.
+    ``texts`` is an empty file that takes the documents' texts: each is then read from there when its document is asked
+    for, and all are never in memory at once.
 
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
     name in front if two folders would give the same, and with its suffix if that is still taken.
 
     Raises:
         SourceUnreadable: one of ``paths`` does not exist.
+        IndexNotWritten: ``texts`` takes no more.
     """
     files: list[FoundFile] = []
-    outcomes = _Outcomes()
+    outcomes = _Outcomes(TextFile(texts))
     for item in find(paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection):
         if isinstance(item, FoundFile):
             files.append(item)
@@ -98,17 +106,28 @@ def read(
         else:
             outcomes.unread(item)
     files += fetched
-    for done, (found, results) in enumerate(zip(files, run(partial(load, loading=loading), files), strict=True), 1):
+    for done, (found, results) in enumerate(zip(files, _loaded(files, loading, run), strict=True), 1):
         outcomes.take(found, results)
         if on_progress is not None:
             on_progress(done, len(files))
-    return outcomes.reading()
+    reading = outcomes.reading()
+    return reading if texts is not None else replace(reading, documents=tuple(reading.documents))
+
+
+def _loaded(files: Sequence[FoundFile], loading: Loading, run: Run) -> Iterator[Iterable[Outcome]]:
+    """What is in each of ``files``; the documents of a corpus one by one, in this process."""
+    others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
+    for found in files:
+        yield outcomes_of(found, loading) if is_corpus(found, loading) else next(others)
 
 
 class _Outcomes:
     """What became of the files so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: TextFile) -> None:
+        self._texts = texts
+        self._places: list[Place] = []
+        """Of the texts of the entries among the files."""
         self.skipped: Counter[str] = Counter()
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()
@@ -126,7 +145,8 @@ class _Outcomes:
         for outcome in results:
             match outcome:
                 case Entry():
-                    self._files.append(outcome)
+                    self._files.append(replace(outcome, text=""))
+                    self._places.append(self._texts.add(outcome.text))
                 case LeftOut():
                     self._left_out[outcome.reason] += 1
                     self._warnings.append(said := Failure(outcome.shown, outcome.reason))
@@ -144,19 +164,21 @@ class _Outcomes:
 
     def reading(self) -> Reading:
         documents: list[Document] = []
-        for entry, doc_id in _identified(self._files):
+        places: list[Place] = []
+        for (entry, doc_id), place in zip(identified(self._files), self._places, strict=True):
             if isinstance(doc_id, Failure):
                 self._failed.append(doc_id)
                 continue
             try:
-                documents.append(_document(entry, doc_id))
+                documents.append(replace(_document(entry, doc_id, self._texts.read(place)), text=""))
+                places.append(place)
             except Exception as exc:  # noqa: BLE001 - the other documents go on
                 self._failed.append(Failure(entry.shown, unexpected(exc)))
                 self._lost.add(entry.found.path)
                 continue
             self._warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
         return Reading(
-            documents=tuple(documents),
+            documents=KeptDocuments(self._texts, documents, places),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
             lost=frozenset(self._lost),
@@ -166,57 +188,13 @@ class _Outcomes:
         )
 
 
-def _identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str | Failure]]:
-    """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
-
-    Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
-    folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.
-    """
-    owners: dict[str, Entry] = {}
-    roots: dict[str, set[Path]] = {}
-    for file in files:
-        if isinstance(file, Entry) and file.fields.doc_id:
-            owners.setdefault(file.fields.doc_id, file)
-        found = file if isinstance(file, FoundFile) else file.found
-        roots.setdefault(_derived(found), set()).add(found.root)
-    taken = set(owners)
-    for file in files:
-        found = file if isinstance(file, FoundFile) else file.found
-        shared = len(roots[_derived(found)]) > 1
-        if isinstance(file, FoundFile):
-            taken.add(_free(found, taken, shared=shared))
-            continue
-        claimed = file.fields.doc_id
-        owner = owners.get(claimed, file) if claimed else file
-        if owner is not file and suffix(found.path) == CORPUS_SUFFIX:
-            yield file, Failure(file.shown, f"has the doc_id {claimed!r} of {owner.shown!r}")
-            continue
-        doc_id = claimed if claimed and owner is file else _free(found, taken, shared=shared)
-        taken.add(doc_id)
-        caveat = "has a doc_id that another document has: its path stands for it"
-        yield (file if owner is file else replace(file, caveats=(*file.caveats, caveat))), doc_id
-
-
-def _derived(found: FoundFile) -> str:
-    return stem(found.path)
-
-
-def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
-    """An id made of the file's path that no other document has."""
-    root = found.root.resolve()
-    front = f"{readable((root.parent if found.explicit else root).name)}/" if shared else ""
-    full = front + found.path
-    numbered = (f"{full}-{number}" for number in count(2))
-    return next(name for name in chain((front + _derived(found), full), numbered) if name not in taken)
-
-
-def _document(entry: Entry, doc_id: str) -> Document:
+def _document(entry: Entry, doc_id: str, text: str) -> Document:
     fields = entry.fields
     folders = PurePosixPath(entry.found.path).parts[:-1]
     document = Document(
         doc_id=doc_id,
         title=fields.title,
-        text=entry.text,
+        text=text,
         digest="",
         path=entry.found.path,
         category=fields.category or (folders[0] if folders else ""),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Protocol
+from typing import Any
 
 from knowledge.model.errors import SourceUnreadable, unexpected
 from knowledge.model.values import Failure
@@ -17,6 +17,7 @@ from knowledge.read.fields import Fields, left_out
 from knowledge.read.file_bytes import file_bytes
 from knowledge.read.kinds import kind_of, suffix
 from knowledge.read.preamble import with_preamble
+from knowledge.read.readers import ConvertedText, NoText, Reader, SiteRules
 from knowledge.read.titles import headline, title_of
 from knowledge.read.walk import FoundFile, readable
 
@@ -33,41 +34,6 @@ WRITTEN = (".ipynb",)
 """What is converted and holds what people wrote as Markdown all the same."""
 
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
-
-type Meta = Mapping[Any, Any]
-"""What a front matter holds."""
-
-
-class NoText(ValueError):
-    """A file that is as it should be, and in which there is nothing to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertedText:
-    """What a reader made of a file: Markdown, front matter allowed, and what was not as it should be."""
-
-    text: str
-    caveats: tuple[str, ...] = ()
-
-
-type Reader = Callable[[bytes], str | ConvertedText]
-"""A file's bytes as Markdown text, front matter allowed. Raises ValueError or SourceUnreadable."""
-
-
-class SiteRules(Protocol):
-    """What is known of the site that a file is a page of; it can be sent to another process."""
-
-    def as_read(self, text: str, found: FoundFile, meta: Meta) -> str:
-        """What a reader of the page sees of the Markdown ``text``, as Markdown."""
-        ...
-
-    def address(self, found: FoundFile, meta: Meta) -> str:
-        """The page's URL, ``""`` where nothing tells it."""
-        ...
-
-    def anchors(self, found: FoundFile) -> str:
-        """How its headings become parts of its URL (a name in ``knowledge.cut.anchors``); ``""``: nobody knows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,29 +92,44 @@ def shown_as(found: FoundFile) -> str:
 
 
 def load(found: FoundFile, loading: Loading) -> tuple[Outcome, ...]:
+    """``outcomes_of`` all at once, as another process gives them."""
+    return tuple(outcomes_of(found, loading))
+
+
+def outcomes_of(found: FoundFile, loading: Loading) -> Iterator[Outcome]:
     """The documents in a file, of which a corpus has many. Whatever reading it raises is this file's failure."""
     shown = shown_as(found)
     try:
-        return tuple(_documents(found, shown, loading))
+        yield from _documents(found, shown, loading)
     except OSError as exc:
-        return (Failure(shown, f"cannot be read: {exc.strerror or exc}"),)
+        yield Failure(shown, f"cannot be read: {exc.strerror or exc}")
     except NoText as exc:
-        return (LeftOut(shown, str(exc), empty=True),)
+        yield LeftOut(shown, str(exc), empty=True)
     except (ValueError, SourceUnreadable) as exc:
-        return (Failure(shown, str(exc)),)
+        yield Failure(shown, str(exc))
     except Exception as exc:  # noqa: BLE001 - the other files go on
-        return (Failure(shown, unexpected(exc)),)
+        yield Failure(shown, unexpected(exc))
+
+
+def is_corpus(found: FoundFile, loading: Loading) -> bool:
+    """Whether a file holds a document a line."""
+    return _kind(found, loading) == CORPUS_SUFFIX
+
+
+def _kind(found: FoundFile, loading: Loading) -> str:
+    return loading.kind(found.file.name) or suffix(found.file.name)
 
 
 def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[Outcome]:
-    kind = loading.kind(found.file.name) or suffix(found.file.name)
+    kind = _kind(found, loading)
     data = file_bytes(found.file)
     if not data.strip():
         yield LeftOut(shown, "is empty", empty=True)
         return
     converted = kind in loading.readers and not (kind in PAGE_SUFFIXES and _FRONT_MATTER.match(data))
     with _step("cannot be converted", "Save it in another format, or --exclude it"):
-        made = loading.readers[kind](data) if converted else _decoded(data, kind, loading)
+        made = loading.readers[kind](data, found) if converted else _decoded(data, kind, loading)
+    del data  # a corpus is large, and read line by line
     text, caveats = (made, ()) if isinstance(made, str) else (made.text, made.caveats)
     if kind == CORPUS_SUFFIX and not converted:
         yield from _corpus(found, shown, text, caveats)
@@ -211,7 +192,7 @@ def _single(
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             body = loading.site.as_read(body, found, meta)
-    title = _title(found, fields, "" if plain else body)
+    title = _title(found, fields, "" if plain else body, loading.site)
     if not plain:
         body = with_preamble(fields, body)
     if not body.strip():
@@ -222,8 +203,9 @@ def _single(
     return Entry(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
-def _title(found: FoundFile, fields: Fields, markdown: str) -> str:
-    return fields.title or headline(markdown) or title_of(_place(found))
+def _title(found: FoundFile, fields: Fields, markdown: str, site: SiteRules | None) -> str:
+    named = "" if site and site.named(found) else headline(markdown)
+    return fields.title or named or title_of(_place(found))
 
 
 def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:

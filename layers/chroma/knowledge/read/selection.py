@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,10 @@ SITE_CONFIGURATIONS = frozenset({"hugo.toml", "hugo.yaml", "hugo.json", "config.
 TEMPLATES = frozenset({"_includes", "_layouts", "_templates", "_themes"})
 """Folders of the pieces that site generators (Jekyll, Eleventy, Sphinx) make pages of. They are no pages: on Jekyll's
 own site 30 of 37 HTML files, half of them navigation, in Sphinx's documentation both."""
+
+_SHOWN_TABLE = re.compile(r"[0-9a-f]{32}\.csv$")
+ANTORA_PARTS = frozenset({"examples", "partials"})
+"""Folders of what Antora's pages include, beside ``pages`` in a module: 55 of the 584 texts of Couchbase's server."""
 
 ENVIRONMENT_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A folder that holds one of these is a Python environment or a cache."""
@@ -110,6 +115,8 @@ class IgnoreRules:
 
 def of_programs(folder: Path, beside: Sequence[str]) -> str:
     """Why ``folder`` holds no documents, ``""``: it may; by its name, the names ``beside`` it, or what it holds."""
+    if folder.name in ANTORA_PARTS and "pages" in beside and folder.parent.parent.name == "modules":
+        return "templates"
     if folder.name in TEMPLATES or (folder.name in SITE_TEMPLATES and not SITE_CONFIGURATIONS.isdisjoint(beside)):
         return "templates"
     marks = BUILD_OUTPUT.get(folder.name, ())
@@ -117,3 +124,11 @@ def of_programs(folder: Path, beside: Sequence[str]) -> str:
     if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS):  # noqa: PTH110 (Path's raises)
         return "build output"
     return ""
+
+
+def is_part_of_a_table(name: str, beside: Sequence[str]) -> bool:
+    """Whether the file ``name`` is a table as Notion shows it, and all of it is ``beside``.
+
+    Of four such pairs of one export each had its rows and columns in the other, two none at all.
+    """
+    return bool(_SHOWN_TABLE.search(name)) and f"{name.removesuffix('.csv')}_all.csv" in beside

@@ -8,14 +8,15 @@ from pathlib import PurePosixPath
 from knowledge.read import markdown as md
 from knowledge.read.kinds import stem
 
-INDEX_NAMES = frozenset({"index", "_index", "readme"})
+INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
 """Files that stand for their folder, lower case, without suffix."""
 
 # Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by.
 _DATED = re.compile(r"\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
 
-_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}$|(?<=\w)_\d{5,}$")  # the page's number at Notion, at Confluence
+_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}(?:_all)?$")
+"""The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
 
 MOST_ALIKE = 2
 """Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.read.selection import EVERYTHING, IGNORE_NAME, IgnoreRules, Selection, of_programs
+from knowledge.read.selection import EVERYTHING, IGNORE_NAME, IgnoreRules, Selection, is_part_of_a_table, of_programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,11 @@ class FoundFile:
     path: str
     explicit: bool
     url: str = ""
+
+    @property
+    def within(self) -> Path:
+        """The folder that this file may name others in."""
+        return self.file.parent if self.explicit else self.root
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +187,9 @@ class _Walk:
             return "in .ragignore"
         if not (self._selection.enters(path) if is_folder else self._selection.takes(path)):
             return "excluded"
-        return of_programs(place, beside) if is_folder else ""
+        if is_folder:
+            return of_programs(place, beside)
+        return "part of a table that is beside it" if is_part_of_a_table(place.name, beside) else ""
 
     def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:
         """What a link leads to: a folder to look into (under the link's name), a file, or nothing new."""

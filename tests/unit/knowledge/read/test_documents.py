@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import date
 from html import unescape
 from pathlib import Path
 
 import pytest
 
-from knowledge.model.errors import SourceUnreadable
+from knowledge.model.errors import IndexNotWritten, SourceUnreadable
 from knowledge.model.values import Document, Failure
 from knowledge.read import corpus, frontmatter
 from knowledge.read.documents import Loading, Reading, Selection, read
+from knowledge.read.walk import FoundFile
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
 
@@ -371,7 +373,10 @@ def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(t
     names = ("index.html.md.erb", "a/page.md.j2", "b.mdx.tmpl", "c.qmd", "MANIFEST.in", "table.csv.erb", "x.erb")
     write(tmp_path, dict.fromkeys(names, "# Heading\n\nText."))
 
-    reading = read([tmp_path], loading=Loading(readers={".csv": bytes.decode}, formats={".qmd": ".md"}))
+    def decoded(data: bytes, _: FoundFile | None = None) -> str:
+        return data.decode()
+
+    reading = read([tmp_path], loading=Loading(readers={".csv": decoded}, formats={".qmd": ".md"}))
 
     assert {document.doc_id: document.title for document in reading.documents} == dict.fromkeys(
         ("index", "a/page", "b", "c"), "Heading"
@@ -380,7 +385,7 @@ def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(t
 
 
 def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
-    def upper(data: bytes) -> str:
+    def upper(data: bytes, _: FoundFile | None = None) -> str:
         if b"bad" in data:
             raise SourceUnreadable("is encrypted")
         return f"---\nmade: true\n---\n# {data.decode().upper()}\n\nText"
@@ -394,7 +399,7 @@ def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
 
 
 def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def convert(data: bytes) -> str:
+    def convert(data: bytes, _: FoundFile | None = None) -> str:
         raise LookupError("no such\n page")
 
     def fields(meta: dict[str, object]) -> frontmatter.Fields:
@@ -523,6 +528,27 @@ def test_bad_lines_of_a_corpus_are_named_and_the_rest_read(tmp_path: Path) -> No
         "7": "has the doc_id '",
         "9": found[next(line for line in found if line.endswith(":9"))][:16],
     }
+
+
+def test_documents_whose_texts_are_in_a_file_are_the_same_and_none_is_in_memory(tmp_path: Path) -> None:
+    lines = [json.dumps({"_id": f"r{n}", "text": f"Record {n} é\ud800"}) for n in range(3)]
+    pages = {f"{n}.md": f"---\ntitle: Page {n}\n---\nText {n} of a page, ü.\n" for n in range(4)}
+    folder = write(tmp_path / "docs", {"corpus.jsonl": "\n".join([*lines, "no JSON"]), **pages, "empty.md": ""})
+
+    with (tmp_path / "texts").open("w+b") as file:
+        kept = read([folder], texts=file)
+        documents = kept.documents
+        assert list(documents) == list(read([folder]).documents)
+        assert [document.text for document in documents[5:2:-2]] == [documents[5].text, documents[3].text]
+        assert (len(documents), len(documents[1:]), documents[-1]) == (7, 6, list(documents)[-1])
+        file.truncate(0)
+        assert {document.text for document in documents} == {""}
+    assert replace(kept, documents=()) == replace(read([folder]), documents=())
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w+b", buffering=0) as full, pytest.raises(IndexNotWritten, match="No space left"):
+        read([write(tmp_path, {"a.md": "text"})], texts=full)
 
 
 def test_the_real_handbook_is_read_with_its_titles_and_categories() -> None:

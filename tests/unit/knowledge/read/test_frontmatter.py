@@ -161,6 +161,7 @@ def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
         ("_index.md", "index"),
         ("2024-strategy.md", "2024 strategy"),
         ("404.md", "404"),
+        ("Tasks 0123456789abcdef0123456789abcdef_all.csv", "Tasks"),
     ],
 )
 def test_a_file_s_name_as_a_title_is_without_what_only_sorts_it(path: str, title: str) -> None:

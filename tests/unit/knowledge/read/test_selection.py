@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from knowledge.read.documents import Reading, Selection, read
+from knowledge.read.walk import FoundFile, find
 
 
 def write(folder: Path, *names: str) -> Path:
@@ -98,3 +99,15 @@ def test_a_folder_whose_ragignore_cannot_be_read_is_lost_not_read(tmp_path: Path
 
     assert (paths(reading), reading.lost) == (["a.md"], frozenset({"sub"}))
     assert "cannot be looked into" in reading.failed[0].error
+
+
+def test_of_a_table_that_notion_exports_twice_the_whole_is_read(tmp_path: Path) -> None:
+    page = "0123456789abcdef" * 2
+    write(tmp_path, f"Tasks {page}.csv", f"Tasks {page}_all.csv", "Fees.csv", "Fees_all.csv")
+    found = find([tmp_path], wanted=lambda name: name.endswith(".csv"))
+
+    assert sorted(place.path for place in found if isinstance(place, FoundFile)) == [
+        "Fees.csv",
+        "Fees_all.csv",
+        f"Tasks {page}_all.csv",
+    ]

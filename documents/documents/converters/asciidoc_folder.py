@@ -1,0 +1,149 @@
+"""The other files of an AsciiDoc page: those that it includes, and the titles of those that it leads to.
+
+Antora's names of files (``module:partial$part.adoc``, ``module:page.adoc``) and plain paths. No file outside of the
+folder that was given is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from posixpath import dirname, join, normpath
+
+from documents.converters.asciidoc_inline import resolved
+from documents.markup.surroundings import Surroundings
+
+MAX_INCLUDE_DEPTH = 8
+
+_INCLUDE = re.compile(r"include::([^\s\[\]][^\[\]\n]*)\[(.*)\]\s*$")
+_ATTRIBUTE = re.compile(r":([\w-]+):(?:\s+(.*))?$")
+_TITLE = re.compile(r"^(?:=|#)\s+(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"(={1,6})\s+\S")
+_LINK = re.compile(r"xref:([^\s\[\]#]+)(#[^\s\[\]]*)?\[\]|(?:xref:#|<<#?)([\w.:-]+)(?:\[\]|>>)")
+_ANCHOR = re.compile(r"\[(?:\[([\w.:-]+)[^\]]*\]|[\w ,%.-]*#([\w.:-]+)[^\]]*)\]\s*$")
+_CAPTION = re.compile(r"(?:={2,6}\s+|\.(?![.\s]))(\S.*)$")
+_FILE = re.compile(
+    r"(?:[\w.@-]*@)?(?:(?P<component>[\w.-]*):)??(?:(?P<module>[\w.-]*):)?(?:(?P<family>[a-z]+)\$)?(?P<path>.+)"
+)
+_FAMILIES = {"partial": "partials", "example": "examples", "page": "pages", "attachment": "attachments"}
+_TAGGED = re.compile(r"\b(tag|end)::(\S+?)\[\]")
+_VALUE = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|[^,\]]*)")
+
+
+def taken_in(lines: Sequence[str], attributes: MutableMapping[str, str], place: Surroundings) -> list[str]:
+    """``lines`` with the files that they include, and with the titles of what they lead to without words."""
+    found = list(_Includer(place, dict(attributes)).run(lines, ()))
+    titles = _Titles(place, dict(_captions(found)))
+    return [_LINK.sub(titles.link, line) if "xref:" in line or "<<" in line else line for line in found]
+
+
+class _Includer:
+    def __init__(self, place: Surroundings, attributes: MutableMapping[str, str]) -> None:
+        self._place = place
+        self._attributes = attributes
+
+    def run(self, lines: Iterable[str], within: tuple[str, ...]) -> Iterator[str]:
+        """``within``: the files that are being taken in, the innermost last."""
+        for line in lines:
+            if attribute := _ATTRIBUTE.match(line):
+                self._attributes[attribute[1]] = attribute[2] or ""
+            if include := _INCLUDE.match(line):
+                yield from self._included(resolved(include[1], self._attributes), include[2], within)
+            else:
+                yield line.removeprefix("\\") if line.startswith("\\include::") else line
+
+    def _included(self, target: str, options: str, within: tuple[str, ...]) -> Iterator[str]:
+        name = next((name for name in _files(target, self._place, "partial", within) if name not in within), "")
+        text = self._place.included(name) if name and len(within) < MAX_INCLUDE_DEPTH else None
+        if text is None:
+            return
+        said = {key: value.strip('"') for key, value in _VALUE.findall(options)}
+        lines = _part(text.replace("\r\n", "\n").rstrip("\n").split("\n"), said)
+        offset = said.get("leveloffset", "").lstrip("+")
+        more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
+        for line in self.run(lines, (*within, name)):
+            yield more + line if more and _HEADING.match(line) else line
+
+
+class _Titles:
+    def __init__(self, place: Surroundings, own: MutableMapping[str, str]) -> None:
+        self._place = place
+        self._own = own  # by id, and those of other pages by name
+
+    def link(self, match: re.Match[str]) -> str:
+        """A link with the title of what it leads to; as it is where nobody knows."""
+        if match[3]:
+            title = self._own.get(match[3], "")
+            return f"<<{match[3]},{title}>>" if title else match[0]
+        if match[1] not in self._own:
+            names = _files(match[1], self._place, "page", ())
+            heads = (self._place.beginning(name) for name in names)
+            self._own[match[1]] = next((found[1].strip() for head in heads if (found := _TITLE.search(head))), "")
+        title = self._own[match[1]].replace("]", "")
+        return f"xref:{match[1]}[{title}]" if title else match[0]
+
+
+def _files(target: str, place: Surroundings, family: str, within: Sequence[str]) -> Iterator[str]:
+    """Where the file that ``target`` names may be, from the page's folder or one above it."""
+    if "$" not in target and ":" not in target:
+        yield normpath(join(dirname(within[-1]) if within else "", target))
+        if family == "partial":
+            return
+    match = _FILE.fullmatch(target)
+    if match is None or place.kind != "antora":
+        return
+    parts = place.file.parts
+    own = parts[parts.index("modules") + 1] if "modules" in parts[:-2] else "ROOT"
+    folder = _FAMILIES.get(match["family"] or family, "")
+    if folder:
+        yield f"modules/{match['module'] or own}/{folder}/{match['path']}"
+
+
+def _captions(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The ids that a page states, each with the heading or the caption below it."""
+    waiting: list[str] = []
+    for line in lines:
+        if anchor := _ANCHOR.match(line):
+            waiting += filter(None, anchor.groups())
+        elif caption := _CAPTION.match(line):
+            yield from ((name, caption[1].strip()) for name in waiting)
+            waiting = []
+        elif line.strip() and not line.startswith("["):
+            waiting = []
+
+
+def _part(lines: list[str], said: dict[str, str]) -> Iterator[str]:
+    """The lines that ``lines=``, ``tag=`` or ``tags=`` ask for, without those that mark tags."""
+    if numbers := said.get("lines"):
+        return _numbered(lines, numbers)
+    names = re.split(r"[;,]", said.get("tag") or said.get("tags") or "")
+    return _tagged(lines, [name.strip() for name in names if name.strip()])
+
+
+def _numbered(lines: list[str], numbers: str) -> Iterator[str]:
+    """The lines of ``numbers`` ("1..4;7;9..-1"), which count from 1; -1 is the last."""
+    for first, dots, last in (run.partition("..") for run in re.split(r"[;,]", numbers)):
+        if first.strip().isdecimal():
+            end = (int(last) if last.lstrip("-").isdecimal() else len(lines)) if dots else int(first)
+            yield from lines[max(int(first) - 1, 0) : len(lines) if end < 0 else end]
+
+
+def _tagged(lines: list[str], wanted: Sequence[str]) -> Iterator[str]:
+    """The lines within the tags ``wanted``, all when there are none."""
+    open_tags: list[str] = []
+    for line in lines:
+        if mark := _TAGGED.search(line):
+            open_tags = [*open_tags, mark[2]] if mark[1] == "tag" else [name for name in open_tags if name != mark[2]]
+        elif not wanted or _is_wanted(open_tags, wanted):
+            yield line
+
+
+def _is_wanted(open_tags: Sequence[str], wanted: Sequence[str]) -> bool:
+    for name in reversed(open_tags):  # the innermost that is named decides
+        if f"!{name}" in wanted:
+            return False
+        if name in wanted:
+            return True
+    if open_tags:
+        return "*" in wanted or "**" in wanted
+    return "**" in wanted or all(name.startswith("!") for name in wanted)

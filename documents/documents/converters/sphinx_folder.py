@@ -1,0 +1,171 @@
+"""The other files of a Sphinx project: titles of its documents and labels, and files that a page takes in.
+
+Nothing outside of the folder that was given is read, no link is followed, and hidden files are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import cached_property, lru_cache
+from pathlib import Path
+from posixpath import normpath
+
+from documents.markup.looks import look
+from documents.markup.surroundings import MAX_INCLUDED_BYTES, MAX_NOTES, Surroundings
+
+MAX_INCLUDE_DEPTH = 4
+
+_SUFFIXES = (".rst", ".md", ".txt")
+_LABEL = re.compile(r"\s*\.\. _(?!_)(`[^`\n]+`|(?:\\.|[^:\\\n])+):\s*$|\(([^()\n]+)\)=\s*$")
+_UNDERLINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
+_ATX = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
+_TITLED = re.compile(r"\s*(?:\.\. |[`:]{3,}\{)(?:table|list-table|csv-table)(?:::|\})\s*(\S.*)$")
+_FIGURE = re.compile(r"\s*(?:\.\. |[`:]{3,}\{)figure(?:::|\})")
+_MARKED = re.compile(
+    r":(?:[\w+-]+:)+`(?:([^`<]+?)\s*<[^`>]+>|[!~]?([^`]+))`|\{[\w:+-]+\}`([^`]+)`|`([^`<]+?)\s+<[^`>]+>`_+"
+)
+_ALWAYS = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a page may know of the files around it; nothing where its place is not known."""
+
+    place: Surroundings | None = None
+
+    def title(self, document: str) -> str:
+        """The title of the document that a page names (``../guide/x``, ``/usage/x``); ``""``: unknown."""
+        titles, _ = self._known
+        return next((titles[path] for path in self._paths(document) if path in titles), "")
+
+    def label(self, name: str) -> str:
+        """The title of what the label ``name`` stands above; ``""``: unknown."""
+        _, labels = self._known
+        name = _key(name)
+        return labels.get(name) or _ALWAYS.get(name, "")
+
+    def matching(self, pattern: str) -> list[str]:
+        """The documents that a pattern of a ``toctree`` stands for, as paths that ``title`` takes, in order."""
+        titles, _ = self._known
+        wanted = next(iter(self._paths(pattern)), "")
+        parts = wanted.count("/")
+        return [f"/{path}" for path in sorted(titles) if path.count("/") == parts and fnmatch(path, wanted)]
+
+    def included(self, reference: str, within: Sequence[str]) -> str:
+        """The text of a file that a page takes in, ``""`` where there is none to have.
+
+        ``within``: the files that are being taken in around it, none of which is taken in again.
+        """
+        if self.place is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
+            return ""
+        return (self.place.included(reference) or "").replace("\r\n", "\n")
+
+    def _paths(self, document: str) -> Iterator[str]:
+        """``document`` as paths in the folder without suffix: from the page's own folder, else from one above it."""
+        if self.place is None:
+            return
+        folder = Path(os.path.relpath(self.place.file.parent, self.place.root)).as_posix()
+        wanted = next((document.removesuffix(end) for end in _SUFFIXES if document.endswith(end)), document)
+        if not wanted.startswith("/"):
+            yield normpath(f"{folder}/{wanted}")
+            return
+        above = [part for part in folder.split("/") if part != "."]
+        for length in range(len(above), -1, -1):  # the project's top is in the folder, or is it
+            yield normpath("/".join([*above[:length], wanted.lstrip("/")]))
+
+    @cached_property
+    def _known(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        if self.place is None:
+            return {}, {}
+        look("titles", self.place.root)
+        return _titles(self.place.root.as_posix(), tuple(_files(self.place.root)))
+
+
+def state_of_titles(root: Path) -> str:
+    """Equal where the documents in ``root`` have the same titles and labels."""
+    return hashlib.sha256(repr(_titles(root.as_posix(), tuple(_files(root)))).encode(errors="replace")).hexdigest()
+
+
+def _files(root: Path) -> Iterator[tuple[str, int]]:
+    """The documents in ``root`` and when each was written, so that what is remembered of them holds."""
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.startswith(".") or not name.endswith(_SUFFIXES) or path.is_symlink() or count >= MAX_NOTES:
+                continue
+            found = path.stat()
+            if found.st_size <= MAX_INCLUDED_BYTES and path.is_file():
+                count += 1
+                yield path.relative_to(root).as_posix(), found.st_mtime_ns
+
+
+@lru_cache(maxsize=4)
+def _titles(root: str, files: tuple[tuple[str, int], ...]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The titles of the documents by path without suffix, and of what labels stand above by label."""
+    titles: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    for path, _ in files:
+        try:
+            lines = Path(root, path).read_text(encoding="utf-8-sig", errors="replace").split("\n")
+        except OSError:
+            continue
+        title = next((found for at in range(len(lines)) if (found := _heading(lines, at))), "")
+        if title:
+            titles.setdefault(path.rpartition(".")[0], title)
+        for label, named in _labels(lines):
+            labels.setdefault(label, named)
+    return titles, labels
+
+
+def _labels(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    waiting: list[str] = []
+    body = False
+    for at, line in enumerate(lines):
+        if match := _LABEL.match(line):
+            waiting.append(_key(match[1] or match[2]))
+            continue
+        if not waiting or not line.strip() or (body and line[0] in " \t"):
+            continue
+        named = _heading(lines, at) or _caption(lines, at)
+        body = not named and line.startswith(".. ")  # an index entry or a comment may stand between
+        if not body:
+            yield from ((label, named) for label in waiting if named)
+            waiting = []
+
+
+def _heading(lines: Sequence[str], at: int) -> str:
+    """The title that begins at a line, in words; ``""`` for none."""
+    if match := _ATX.match(lines[at]):
+        return _words(match[1])
+    over = bool(_UNDERLINE.match(lines[at]))
+    title, under = (*lines[at + over : at + over + 2], "", "")[:2]
+    if not _UNDERLINE.match(under) or _UNDERLINE.match(title) or not title.strip() or (title[0].isspace() and not over):
+        return ""
+    return "" if over and under.strip() != lines[at].strip() else _words(title)
+
+
+def _caption(lines: Sequence[str], at: int) -> str:
+    """The title of the table or the caption of the figure that begins at a line."""
+    if match := _TITLED.match(lines[at]):
+        return _words(match[1])
+    if not _FIGURE.match(lines[at]):
+        return ""
+    below = (line.strip() for line in lines[at + 1 : at + 20])
+    return _words(next((line for line in below if line and not line.startswith((":", "---"))), "").strip("`:"))
+
+
+def _words(title: str) -> str:
+    """A title without marks: roles and code by their words."""
+    plain = _MARKED.sub(lambda match: next(filter(None, match.groups()), ""), title)
+    return re.sub(r"\\\s|\\(\S)|[`*]+", r"\1", plain).strip()
+
+
+def _key(label: str) -> str:
+    return " ".join(label.strip("`").replace("\\", "").lower().split())

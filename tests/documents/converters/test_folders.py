@@ -1,0 +1,222 @@
+"""Pages that name other files of their folder: titles, trees of contents and included files of Sphinx and Antora."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import documents
+from documents.converters.sphinx_parts import part
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
+
+
+def text_of(folder: Path, name: str) -> str:
+    """What is below the front matter of a converted page; Markdown as the folder's site shows it."""
+    site = documents.site_of(folder)
+    text = documents.read(folder / name, root=folder, site=site).text
+    if not name.endswith(".md"):
+        return text.partition("---\n")[2].partition("---\n")[2]
+    return documents.as_read(text, file=folder / name, root=folder, site=site)
+
+
+CONF = "project = 'Harbour'"
+SPHINX = {
+    "conf.py": CONF,
+    ".git/HEAD": "",
+    "index.rst": "Harbour\n=======\n\n.. toctree::\n   :caption: Guides\n\n   guide/start\n   The fees <fees>\n"
+    "   gone\n",
+    "fees.md": "(tariff)=\n# Fees of {term}`tugs`\n\nSee [](guide/start.md), [](#tariff) and {doc}`/guide/start`.\n",
+    "guide/start.rst": ".. _begin:\n\n.. index:: start\n\n==========\nGet *moor*\\ ed\n==========\n\nText.\n",
+    "guide/all.rst": "All\n===\n\n.. toctree::\n   :glob:\n\n   s*\n\n.. toctree::\n   :hidden:\n\n   /fees\n",
+    "guide/refs.rst": "Refs\n====\n\n:ref:`begin`, :ref:`TARIFF`, :doc:`/fees`, :doc:`start`, :ref:`no-such`"
+    " :ref:`plan`.\n\n.. _plan:\n\n.. figure:: plan.png\n\n   The plan\n",
+}
+
+
+def test_sphinx_names_documents_and_labels_by_their_titles(tmp_path: Path) -> None:
+    write(tmp_path, SPHINX)
+
+    assert text_of(tmp_path, "index.rst") == "# Harbour {#harbour}\n\nGuides\n\n- Get moored\n- The fees\n"
+    assert text_of(tmp_path, "guide/all.rst") == "# All {#all}\n\n- Get moored\n"
+    assert "Get moored, Fees of tugs, Fees of tugs, Get moored, no-such The plan." in text_of(
+        tmp_path, "guide/refs.rst"
+    )
+
+
+def test_a_title_that_changes_is_read_anew(tmp_path: Path) -> None:
+    write(tmp_path, SPHINX)
+    text_of(tmp_path, "index.rst")
+    (tmp_path / "guide/start.rst").write_text("Leave\n=====\n")
+    os.utime(tmp_path / "guide/start.rst", ns=(1, 1))
+
+    assert "- Leave\n" in text_of(tmp_path, "index.rst")
+
+
+def test_sphinx_takes_in_files_of_the_folder_alone_and_none_for_ever(tmp_path: Path) -> None:
+    write(tmp_path, {"secret.rst": "Private.", "docs/.hidden.rst": "Private."})
+    page = (
+        "Page\n====\n\n.. include:: part.rst\n\n.. include:: ../secret.rst\n\n.. include:: .hidden.rst\n\n"
+        ".. include:: /etc/hostname\n\n.. literalinclude:: run.py\n   :pyobject: Ship.sail\n   :dedent:\n\nAfter.\n"
+    )
+    files = {
+        "conf.py": CONF,
+        "index.rst": page,
+        "part.rst": "Part\n----\n\nOnce.\n\n.. include:: part.rst\n\n.. include:: index.rst\n",
+        "run.py": "class Ship:\n    def moor(self):\n        pass\n\n    def sail(self):\n        return 1\n",
+    }
+    docs = write(tmp_path / "docs", files)
+
+    assert text_of(docs, "index.rst") == (
+        "# Page {#page}\n\n## Part {#part}\n\nOnce.\n\n```\ndef sail(self):\n    return 1\n```\n\nAfter.\n"
+    )
+
+
+def test_without_its_place_a_page_reads_no_other_file(tmp_path: Path) -> None:
+    write(tmp_path, SPHINX)
+
+    text = documents.convert(b":doc:`fees`\n\n.. include:: fees.md\n", ".rst").text
+
+    assert text.endswith("---\nfees\n")
+
+
+MYST = """# Ships
+
+(moor)=
+## Mooring
+
+```{note}
+Mind the *{{ tide }}* tide, {ref}`moor` and {py:func}`~harbour.sail`.
+```
+
+:::{list-table}
+:header-rows: 1
+
+* - Kind
+  - Fee
+* - Tug
+  - 22
+:::
+
+```{include} part.md
+```
+
+```{confval} depth
+:default: 4
+
+In metres.
+```
+
+<p>HTML &amp; <b>words</b></p>
+
+[the plan](gone.md#x)
+
+```python
+"{{ tide }}"
+```
+"""
+
+
+def test_myst_is_read_as_what_it_shows(tmp_path: Path) -> None:
+    docs = write(tmp_path, {"conf.py": CONF, "index.md": MYST, "part.md": "A part, ```{include} part.md```.\n"})
+    site = documents.site_of(docs)
+    meta = {"myst": {"substitutions": {"tide": "spring"}}}
+
+    assert documents.as_read(MYST, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == (
+        "# Ships {#ships}\n\n## Mooring {#mooring}\n\nNote:\n\nMind the *{{ tide }}* tide, Mooring and `sail`.\n\n"
+        "| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\nA part, `{include} part.md`.\n\n"
+        "### `depth` {#confval-depth}\n\n`depth`, Default: 4\n\nIn metres.\n\n"
+        "## Mooring {#mooring}\n\nHTML & **words**\n\nthe plan\n\n"
+        '```\n"{{ tide }}"\n```'
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nmyst:\n  enable_extensions: [substitution]\n---\n\n{{ ''.__class__.__mro__ }}\n",
+        "```{raw} html\n:file: secret.txt\n```\n\nText.\n",
+        "```{csv-table}\n:file: secret.txt\n```\n\nText.\n",
+        "```{eval-rst}\n.. include:: ../secret.txt\n```\n\nText.\n",
+    ],
+)
+def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"secret.txt": "private"})
+    docs = write(tmp_path / "docs", {"conf.py": CONF, "index.md": text, "secret.txt": "private"})
+
+    found = documents.as_read(text, file=docs / "index.md", root=docs, site=documents.site_of(docs))
+
+    assert "private" not in found
+    assert "<class" not in found
+    assert "{{" in found or "Text." in found
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ({"lines": "1,3-"}, "acd"),
+        ({"start-after": "a", "end-before": "d"}, "bc"),
+        ({"start-at": "b", "end-at": "c"}, "bc"),
+        ({"start-line": "1", "end-line": "-1"}, "bc"),
+        ({"lines": "no"}, "a"),
+        ({"pyobject": "Gone"}, "abcd"),
+    ],
+)
+def test_parts_of_included_files(options: dict[str, str], lines: str) -> None:
+    assert part("a\nb\nc\nd", options) == "\n".join(lines)
+
+
+ANTORA = {
+    ".git/HEAD": "",
+    "antora.yml": "name: harbour\nversion: '2'\nasciidoc:\n  attributes:\n    brand: Quay\nnav: [a.adoc]\n",
+    "modules/ROOT/nav.adoc": "* xref:index.adoc[]\n",
+    "modules/ROOT/pages/index.adoc": (
+        "= {brand} {page-component-version}\n\nSee xref:ships:tug.adoc[], xref:ships:gone.adoc[], <<fees>> and"
+        " [.ui]*Save*.\n\ninclude::partial$fees.adoc[leveloffset=+1]\n\n----\n"
+        "include::ships:example$run.sh[tag=run]\n----\n\ninclude::ships:partial$deep.adoc[]\n"
+        "include::../../../../secret.adoc[]\n"
+    ),
+    "modules/ROOT/partials/fees.adoc": "[#fees]\n= Fees\n\nFrom 2.\n\ninclude::partial$fees.adoc[]\n",
+    "modules/ships/examples/run.sh": "# tag::run[]\nrun {brand}\n# end::run[]\nno\n",
+    "modules/ships/partials/deep.adoc": "Deep. [.var]#x# pass:q[of _y_]",
+    "modules/ships/pages/tug.adoc": "= Tugs\n",
+}
+
+
+def test_antora_s_pages_have_their_attributes_parts_and_titles(tmp_path: Path) -> None:
+    write(tmp_path, {"secret.adoc": "Private."})
+    docs = write(tmp_path / "docs", ANTORA)
+
+    assert text_of(docs, "modules/ROOT/pages/index.adoc") == (
+        "# Quay 2\n\nSee Tugs, ships:gone.adoc, Fees and **Save**.\n\n## Fees {#fees}\n\nFrom 2.\n\n"
+        "```\nrun {brand}\n```\n\nDeep. x of _y_\n"
+    )
+    with pytest.raises(documents.NoText, match="navigation"):
+        text_of(docs, "modules/ROOT/nav.adoc")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("tag=a", "1\n2"),
+        ("tags=a;!b", "1"),
+        ("tags=**", "0\n1\n2\n3"),
+        ("tags=!a", "0\n3"),
+        ("lines=1;3..-1", "0\n1"),
+        ("", "0\n1\n2\n3"),
+    ],
+)
+def test_asciidoc_takes_in_tags_and_lines(tmp_path: Path, said: str, shown: str) -> None:
+    part = "0\n// tag::a[]\n1\n// tag::b[]\n2\n// end::b[]\n// end::a[]\n3\n"
+    included = "0\n\n1\n" if "lines" in said else part
+    write(tmp_path, {"page.adoc": f"----\ninclude::part.txt[{said}]\n----\n", "part.txt": included})
+
+    assert text_of(tmp_path, "page.adoc").startswith(f"```\n{shown}\n")
