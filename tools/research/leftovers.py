@@ -73,9 +73,14 @@ def leftovers(chunk: str) -> list[str]:
     return found + ["html"] * any(token.type in ("html_block", "html_inline") for token in (*tokens, *inline))
 
 
+def visible(text: str) -> str:
+    """``text`` in Markdown without tags, templates and addresses, as far as patterns can tell."""
+    return _UNSEEN.sub(" ", text)
+
+
 def lost_words(before: str, after: str) -> list[str]:
     """The words of ``before`` outside of tags that are missing from ``after``."""
-    return list((Counter(_WORD.findall(_UNSEEN.sub(" ", before))) - Counter(_WORD.findall(after))).elements())
+    return list((Counter(_WORD.findall(visible(before))) - Counter(_WORD.findall(after))).elements())
 
 
 def measure(folder: Path, kind: str) -> Figures:

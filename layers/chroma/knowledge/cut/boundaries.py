@@ -17,7 +17,13 @@ LINES = ("line", "code", "row")
 """Units that only words are left in."""
 
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[^\sa-z])|[。！？]+[」』”）]*\s*|\n[^\S\n]*\n\s*")
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[^\sa-z])|[。！？｡।॥؟۔።។៕။]+[」』”）]*\s*|\n[^\S\n]*\n\s*"
+)
+_GAP = re.compile("(?<=[\u0e01-\u0e4e\u0e80-\u0ece])\\s+(?=[\u0e01-\u0e4e\u0e80-\u0ece])")
+"""Between two phrases, or sentences, of Thai or Lao: nothing else ends one there."""
+PHRASES_CHARS = 120
+"""So many characters of Thai or Lao, up to the next gap, count as a sentence: as many as an English one has."""
 _LAST_WORD = re.compile(r"[\w.]+$")
 _ABBREVIATION = re.compile(
     r"(?i:approx|art|cf|co|dr|e\.g|eg|etc|fig|i\.e|ie|inc|jr|ltd|mrs?|ms|nos?|pp?|prof|sec|sr|st|u\.[ks]|vol|vs)|[A-Z]"
@@ -52,6 +58,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._has_gaps = not text.isascii() and _GAP.search(text) is not None
         self._offsets = [0, *(match.end() for match in _NEWLINE.finditer(text))]
 
     def offset(self, line: int) -> int:
@@ -100,11 +107,23 @@ class Source:
 
     def sentence_starts(self, start: int, end: int) -> Iterator[int]:
         """Offsets between ``start`` and ``end`` at which a sentence begins, ``start`` itself not among them."""
+        ends = self._sentence_ends(start, end)
+        return self._with_gaps(start, end, ends) if self._has_gaps else ends
+
+    def _sentence_ends(self, start: int, end: int) -> Iterator[int]:
         for match in _SENTENCE_END.finditer(self.text, start, end):
             word = _LAST_WORD.search(self.text[max(start, match.start() - 12) : match.start()])
             abbreviated = word and match[0].startswith(".") and self._is_abbreviation(word[0])
             if not abbreviated and match.end() < end:
                 yield match.end()
+
+    def _with_gaps(self, start: int, end: int, ends: Iterator[int]) -> Iterator[int]:
+        """``ends``, and the first gap in each stretch of ``PHRASES_CHARS`` or more."""
+        certain = set(ends)
+        for place in sorted(certain.union(gap.end() for gap in _GAP.finditer(self.text, start, end))):
+            if place in certain or place - start >= PHRASES_CHARS:
+                yield place
+                start = place
 
     def at_word(self, unit: Unit, room: int) -> tuple[Unit, list[Unit]]:
         """The first part of ``unit``, at most ``room`` >= 1 characters, cut between words if any fits; and the rest."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -41,19 +42,25 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
 _INT64 = 2**63
 
 
-def write_columns(folder: Path, metadatas: Sequence[Mapping[str, Scalar]]) -> None:
-    """Write the ``metadatas`` of all chunks, in the order of the texts, to the new ``folder``."""
+def write_columns(folder: Path, metadatas: Iterable[Mapping[str, Scalar]]) -> None:
+    """Write the ``metadatas`` of all chunks, in the order of the texts, to the new ``folder``; they are read once."""
     folder.mkdir()
-    fields = sorted({name for metadata in metadatas for name in metadata})
-    codes = np.zeros((len(fields), len(metadatas)), dtype=np.int32)
+    known: dict[str, dict[tuple[type, Scalar], int]] = {}  # in a dict alone 1, 1.0 and True are one key
+    columns: dict[str, array[int]] = {}
+    rows = 0
+    for metadata in metadatas:
+        for name, value in metadata.items():
+            held, column = known.setdefault(name, {}), columns.setdefault(name, array("i"))
+            column.frombytes(bytes(column.itemsize * (rows - len(column))))
+            column.append(held.setdefault((type(value), value), len(held) + 1))
+        rows += 1
+    fields = sorted(columns)
+    codes = np.zeros((len(fields), rows), dtype=np.int32)
     places: dict[str, tuple[int, int]] = {}
     blob = bytearray()
     for number, name in enumerate(fields):
-        known: dict[tuple[type, Scalar], int] = {}  # in a dict alone 1, 1.0 and True are one key
-        for row, metadata in enumerate(metadatas):
-            if (value := metadata.get(name)) is not None:
-                codes[number, row] = known.setdefault((type(value), value), len(known) + 1)
-        listed = json.dumps([value for _, value in known], ensure_ascii=False, separators=(",", ":")).encode()
+        codes[number, : len(columns[name])] = columns[name]
+        listed = json.dumps([value for _, value in known[name]], ensure_ascii=False, separators=(",", ":")).encode()
         places[name] = len(blob), len(blob) + len(listed)
         blob += listed
     save_array(folder / CODES_NAME, codes)
@@ -105,6 +112,10 @@ class Columns:
                     raise _unfit()
                 found[name] = values[code - 1]
         return found
+
+    def values(self, name: str) -> Sequence[Scalar]:
+        """The different values of the field ``name``; none of a field that no chunk has."""
+        return self._known(name) if name in self._numbers else ()
 
     def _mask(self, where: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         ((name, wanted),) = where.items()

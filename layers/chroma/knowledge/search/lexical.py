@@ -9,36 +9,30 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import threading
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import Stemmer
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
-from knowledge.search.language import language_of, stop_words_of
-from knowledge.search.words import write_words
+from knowledge.search.language import is_latin, language_of, stop_words_of
+from knowledge.search.terms import COMPOUNDING, LEXICAL_RECIPE, Terms, stemmer_of
+from knowledge.search.words import count_words, save_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEXICAL_FOLDER = "lexical"
 
-READABLE = (2, 3)
-"""Recipes that can be searched: the second one had no words beside its stems."""
-
-LEXICAL_RECIPE = 3
-"""Raise it when ``Terms`` or what is stored changes (PyStemmer's algorithm too): the BM25 side is then built anew."""
+READABLE = (2, 3, 4)
+"""Recipes that can be searched: the second one had no words beside its stems, the third only words between blanks."""
 
 METHOD = "lucene"
 K1 = 1.5
 B = 0.75
-STEMMER = "english"
 
 NUMBERS_NAME = "numbers.npy"
 # bm25s' own names: BM25.load() reads this folder too.
@@ -46,69 +40,65 @@ VOCABULARY_NAME = "vocab.index.json"
 SCORES_NAME = "data.csc.index.npy"
 ROWS_NAME = "indices.csc.index.npy"
 STARTS_NAME = "indptr.csc.index.npy"
-
-_WORDS = re.compile(r"\b\w\w+\b|\b\d\b|\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)")
-"""bm25s' words, of two characters or more, and single digits and letters: "Class 3" is not "Class 8", "Plan D" not
-"Plan E", "C#" neither "C" nor "C++". What "don't", "Denver's" and "U.S." leave behind is no letter of its own."""
+COUNTS_NAME = "counts.npy"
+"""How often a chunk holds a term, uint16 beside its score: read where the index is changed."""
 
 
-class Terms:
-    """Text to terms, the same for chunks and questions: words in lower case, without stop words, stemmed.
+def write_lexical(
+    folder: Path, numbers: Sequence[int], texts: Iterable[str], *, language: str | None = None
+) -> Mapping[str, object]:
+    """Index ``texts``, whose chunk numbers are ``numbers``, into the new ``folder``; returns the manifest's record.
 
-    Safe to call from several threads.
+    ``language`` is their language's English name, ``""`` where nobody knows; None: ``texts`` tell it.
     """
-
-    def __init__(self, stop_words: Iterable[str], stemmer: str = STEMMER) -> None:
-        """``stop_words`` and the ``stemmer``'s name are the index's own: they are recorded with it."""
-        self._stop_words = frozenset(stop_words)
-        # Its cache would keep every word that anybody ever asked with, and gains nothing.
-        self._stemmer = Stemmer.Stemmer(stemmer, 0)
-        self._lock = threading.Lock()  # a stemmer object is not thread-safe
-
-    def __call__(self, text: str) -> list[str]:
-        """The terms of ``text`` in their order, repeated as they are there; full-width letters count as letters."""
-        words = _WORDS.findall(unicodedata.normalize("NFKC", text).lower())
-        words = [word for word in words if word not in self._stop_words]
-        with self._lock:
-            terms: list[str] = self._stemmer.stemWords(words)
-        return terms
-
-    def each(self, words: Sequence[str]) -> list[str]:
-        """The stem of each of ``words``, all in lower case; "" for a stop word."""
-        with self._lock:
-            stems = self._stemmer.stemWords(words)
-        return ["" if word in self._stop_words else stem for word, stem in zip(words, stems, strict=True)]
-
-
-def write_lexical(folder: Path, numbers: Sequence[int], texts: Iterable[str]) -> Mapping[str, object]:
-    """Index ``texts``, whose chunk numbers are ``numbers``, into the new ``folder``; returns the manifest's record."""
-    import bm25s  # late: see above
-
     texts = list(texts)
-    language = language_of(texts)
-    stop_words, stemmer = stop_words_of(language), language.lower() or STEMMER
-    terms = Terms(stop_words, stemmer)
+    language = language_of(texts) if language is None else language
+    stop_words, stemmer = stop_words_of(language), stemmer_of(language)
+    terms, compounds = Terms(stop_words, stemmer), language in COMPOUNDING
+    if compounds:
+        terms = Terms(stop_words, stemmer, compounds={term for text in texts for term in terms(text)})
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)] for text in texts]
-    if not vocabulary:  # of texts without a single word bm25s makes no index
-        vocabulary[""] = 0
-    index = bm25s.BM25(method=METHOD, k1=K1, b=B)
-    with np.errstate(invalid="ignore"):  # texts without a word have a mean length of 0
-        index.index((ids, vocabulary), create_empty_token=False, show_progress=False)
-    index.save(folder, show_progress=False)
-    save_array(folder / NUMBERS_NAME, np.array(numbers, dtype=np.int64))
-    write_words(folder, texts)
+    save_terms(folder, numbers, ids, vocabulary)
+    save_words(folder, count_words(texts))
     return {
         "recipe": LEXICAL_RECIPE,
         "rows": len(numbers),
-        "terms": len(vocabulary),
+        "terms": max(1, len(vocabulary)),
         "method": METHOD,
         "k1": K1,
         "b": B,
         "stemmer": stemmer,
         "language": language,
         "stop_words": stop_words,
+        "compounds": compounds,
+        "latin": is_latin(texts),
     }
+
+
+def save_terms(
+    folder: Path, numbers: Sequence[int], ids: Sequence[Sequence[int]], vocabulary: Mapping[str, int]
+) -> None:
+    """Write BM25's arrays to the new ``folder``; ``ids`` are each chunk's terms, as ``vocabulary`` numbers them."""
+    import bm25s  # late: see above
+
+    index = bm25s.BM25(method=METHOD, k1=K1, b=B)
+    with np.errstate(invalid="ignore"):  # texts without a word have a mean length of 0
+        # Of texts without a single word bm25s makes no index.
+        index.index((ids, dict(vocabulary) or {"": 0}), create_empty_token=False, show_progress=False)
+    index.save(folder, show_progress=False)
+    save_array(folder / NUMBERS_NAME, np.array(numbers, dtype=np.int64))
+    save_array(folder / COUNTS_NAME, _counts(index.scores["indices"], index.scores["indptr"], ids))
+
+
+def _counts(rows: NDArray[np.int32], starts: NDArray[np.int64], ids: Sequence[Sequence[int]]) -> NDArray[np.uint16]:
+    """How often each chunk of ``rows`` holds the term whose column it stands in; ``starts`` are the columns'."""
+    terms = len(starts) - 1
+    held = np.repeat(np.arange(len(ids), dtype=np.int64), [len(one) for one in ids]) * terms
+    held += np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=len(held))
+    places, counts = np.unique(held, return_counts=True)
+    wanted = rows.astype(np.int64) * terms + np.repeat(np.arange(terms, dtype=np.int64), np.diff(starts))
+    return counts[np.searchsorted(places, wanted)].astype(np.uint16) if len(wanted) else np.empty(0, np.uint16)
 
 
 class WordStatistics(Protocol):
@@ -125,12 +115,17 @@ class WordStatistics(Protocol):
         ...
 
     @property
+    def latin(self) -> bool:
+        """Whether most of the chunks are in Latin script; True where nobody knows."""
+        ...
+
+    @property
     def vocabulary_size(self) -> int:
         """How many different terms the chunks hold."""
         ...
 
     def has(self, word: str) -> bool:
-        """Whether some chunk has the stem of ``word``; a stop word counts as one that it has."""
+        """Whether some chunk has the stem of ``word``, or what it is made of; a stop word counts as one that it has."""
         ...
 
     def idf(self, term: str) -> float:
@@ -172,10 +167,12 @@ class Lexical:
         self.numbers: NDArray[np.int64] = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(rows,))
         if len(self._vocabulary) != terms or (postings and int(self._rows.max()) >= rows):
             raise _damaged("its files do not fit each other")
-        self.terms = Terms(map(str, stop_words), str(record.get("stemmer", STEMMER)))
+        self.terms = Terms.of(record, self._vocabulary)
         """How texts become terms in this index."""
         self.language = str(record.get("language", ""))
         """The English name of the language that the chunks are in, ``""`` where nobody knows."""
+        self.latin = record.get("latin") is not False
+        """See ``WordStatistics``."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -187,7 +184,8 @@ class Lexical:
 
     def has(self, word: str) -> bool:
         """See ``WordStatistics``."""
-        return all(term in self._vocabulary for term in self.terms(word))
+        terms = self.terms(word)
+        return not terms or any(term in self._vocabulary for term in terms)
 
     def scores(self, text: str) -> NDArray[np.float32]:
         """The BM25 score of every row for the question ``text``: shape (rows,), >= 0, 0 where no term matches.

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from knowledge.model.values import Chunk, TokenEmbedder
     from knowledge.search.codes import CodeStore, QuestionCodes
-    from knowledge.search.lexical import Terms, WordStatistics
+    from knowledge.search.lexical import WordStatistics
     from knowledge.search.pool import StoredTokens
+    from knowledge.search.terms import Terms
 
 WEIGHTS: Mapping[str, float] = {
     "weakest": 4.4,

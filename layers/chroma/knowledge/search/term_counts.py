@@ -1,8 +1,9 @@
 """BM25 without a table of all chunks: how many hold each term, and what a text that is at hand scores by that.
 
 For an index that is too large for ``knowledge.search.lexical`` to be in memory: 12 bytes a term. The formula is the
-same, ``sum over terms of idf x tf / (tf + k1 x (1 - b + b x length / mean length))``. Files: ``hashes.npy``, uint64,
-ascending, of terms; ``holders.npy``, uint32, how many chunks hold each.
+same, ``sum over terms of idf x tf / (tf + k1 x (1 - b + b x length / mean length))``. Compounds stay whole, as their
+parts would take a second look at all chunks. Files: ``hashes.npy``, uint64, ascending, of
+terms; ``holders.npy``, uint32, how many chunks hold each.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy as np
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
-from knowledge.search.language import language_of, stop_words_of
-from knowledge.search.lexical import K1, LEXICAL_RECIPE, STEMMER, B, Terms
+from knowledge.search.language import is_latin, language_of, stop_words_of
+from knowledge.search.lexical import K1, B
+from knowledge.search.terms import LEXICAL_RECIPE, Terms, stemmer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +39,7 @@ def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str])
     ``sample`` are some of them, which tell the language.
     """
     language = language_of(sample)
-    stop_words, stemmer = stop_words_of(language), language.lower() or STEMMER
+    stop_words, stemmer = stop_words_of(language), stemmer_of(language)
     terms = Terms(stop_words, stemmer)
     holders: Counter[int] = Counter()
     rows = length = 0
@@ -58,6 +60,7 @@ def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str])
         "stemmer": stemmer,
         "language": language,
         "stop_words": stop_words,
+        "latin": is_latin(sample),
     }
 
 
@@ -77,9 +80,9 @@ class TermCounts:
             raise IndexDamaged("The index's record of its words is not whole. Run: ragctl ingest PATH") from exc
         self._hashes = load_array(folder / HASHES_NAME, dtype=np.uint64, shape=(terms,))
         self._holders = load_array(folder / HOLDERS_NAME, dtype=np.uint32, shape=(terms,))
-        stop_words = record.get("stop_words")
-        self.terms = Terms(map(str, stop_words if isinstance(stop_words, list) else ()), str(record.get("stemmer")))
+        self.terms = Terms.of(record)
         self.language = str(record.get("language", ""))
+        self.latin = record.get("latin") is not False
 
     @property
     def vocabulary_size(self) -> int:
@@ -88,7 +91,8 @@ class TermCounts:
 
     def has(self, word: str) -> bool:
         """See ``WordStatistics``."""
-        return all(map(self._held_by, self.terms(word)))
+        terms = self.terms(word)
+        return not terms or any(map(self._held_by, terms))
 
     def idf(self, term: str) -> float:
         """See ``WordStatistics``."""

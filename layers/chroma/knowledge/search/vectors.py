@@ -32,15 +32,17 @@ BLOCK_ROWS = 1024
 
 
 def write_vectors(folder: Path, vectors: Matrix) -> None:
-    """Write the unit ``vectors``, at least one, as a store in ``folder``."""
+    """Write the unit ``vectors``, at least one, as a store in ``folder``; those that are read from it are the same."""
+    scales = (np.abs(vectors).max(axis=1) / STEPS).astype(np.float32)
+    rounded = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
+    save_array(folder / VECTORS_NAME, rounded)
+    save_array(folder / SCALES_NAME, scales)
+    vectors = rounded * scales[:, np.newaxis]
     mean = vectors.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((len(mean), len(mean)))
     for start in range(0, len(vectors), BLOCK_ROWS):
         centred = vectors[start : start + BLOCK_ROWS] - mean
         covariance += centred.T @ centred
-    scales = np.abs(vectors).max(axis=1) / STEPS
-    save_array(folder / VECTORS_NAME, np.rint(vectors / scales[:, np.newaxis]).astype(np.int8))
-    save_array(folder / SCALES_NAME, scales.astype(np.float32))
     save_moments(folder, mean, covariance / len(vectors))
 
 

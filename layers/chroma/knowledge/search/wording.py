@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from knowledge.search.lexical import Terms
+from knowledge.cut.scripts import MARKS, parts
 
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)?|[%°$€£¥]")
+if TYPE_CHECKING:
+    from knowledge.search.terms import Terms
+
+_LETTER = rf"(?:[^\W\d_]|[{MARKS}])"
+_TOKEN = re.compile(rf"\d+(?:[.,:]\d+)*|{_LETTER}+(?:['’](?!s\b){_LETTER}+)?|[%°$€£¥]")
 _NEGATIONS = frozenset(("no", "not", "never", "none", "neither", "nor", "cannot", "without", "nobody", "nothing"))
 _CONTRACTED = ("n't", "n’t")
-_CLAUSE_END = re.compile(r"[,;:.!?()|\n\u2013\u2014]")
+_CLAUSE_END = re.compile(r"[,;:.!?()|\n\u2013\u2014\u3001\u3002]")
 _SENTENCE_END = re.compile(r"[.!?:\n]")
 _SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: str(number) for number, word in enumerate(_SMALL, start=2)}
@@ -79,15 +82,15 @@ class Wording:
 def wording(text: str, terms: Terms) -> Wording:
     """``text`` in letters; ``terms`` are the index's own. Offsets hold where NFKC and lower case keep its length."""
     text = unicodedata.normalize("NFKC", text).lower()
-    tokens = list(_TOKEN.finditer(text))
-    found = [token[0] for token in tokens]
+    tokens = [(token.start() + at, piece) for token in _TOKEN.finditer(text) for at, piece in parts(token[0])]
+    found = [word for _, word in tokens]
     words = [word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in found]
     places = [place for place, word in enumerate(words) if word in _NEGATIONS or word.endswith(_CONTRACTED)]
     stems = terms.each(words)
     for place in places:
         stems[place] = NOT
-    starts = [token.start() for token in tokens]
-    ends = [_CLAUSE_END.search(text, one.end(), then.start()) is not None for one, then in pairwise(tokens)]
+    starts = [start for start, _ in tokens]
+    ends = [_CLAUSE_END.search(text, at + len(one), then) is not None for (at, one), (then, _) in pairwise(tokens)]
     negations = tuple(_negation(place, starts[place], stems) for place in places)
     return Wording(words, stems, starts, [*ends, True][: len(words)], negations)
 

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from knowledge.cut.scripts import MARKS, UNSPACED, is_unspaced, parts
 from knowledge.model.errors import IndexDamaged
+from knowledge.search.arrays import load_array, save_array
 
 if TYPE_CHECKING:
     from knowledge.search.lexical import WordStatistics
 
 WORDS_NAME = "words.txt"
+WORD_COUNTS_NAME = "words.npy"
+"""Read where the index is changed: a word of count 0 is none any more."""
 
 SHORTEST, SWAPPED = 3, 3
 """Letters of a word that is spelt otherwise; one of three is a letter from most others, and must have the same ones."""
@@ -32,9 +39,11 @@ and 31."""
 REMEMBERED = 256
 """So many words stay looked up."""
 
-_GROUP = re.compile(r"[^\W_]+(?:['’](?!s\b)[^\W_]+|[-./][^\W_]+)*")
-_PART = re.compile(r"[^\W_]{2,}")
+_LETTER = rf"(?:[^\W_]|[{MARKS}])"
+_GROUP = re.compile(rf"{_LETTER}+(?:['’](?!s\b){_LETTER}+|[-./]{_LETTER}+)*")
+_PART = re.compile(rf"{_LETTER}{{2,}}|[{UNSPACED}]")
 _CODE = re.compile(r"[^\W\d_]+(?:[-./]?\d+)+")
+_DIGIT = re.compile(r"\d")
 _APART = re.compile(r"[-./]")
 
 type Place = tuple[int, int]
@@ -42,22 +51,56 @@ type Place = tuple[int, int]
 
 
 def words_of(text: str) -> Iterator[tuple[Place, str]]:
-    """The words of ``text`` with their places, codes as one; contractions and single letters are left out."""
+    """The words of ``text`` with their places, codes as one, pieces of scripts without blanks one by one.
+
+    Contractions and single letters are left out.
+    """
+    return ((place, _plain(word)) for place, word in _written_words(text))
+
+
+def _written_words(text: str) -> Iterator[tuple[Place, str]]:
     for group in _GROUP.finditer(text):
         if _CODE.fullmatch(group[0]):
-            yield group.span(), _plain(group[0])
+            yield group.span(), group[0]
         elif not {"'", "’"} & set(group[0]):
             for part in _PART.finditer(text, *group.span()):
-                yield part.span(), _plain(part[0])
+                for at, piece in parts(part[0]):
+                    start = part.start() + at
+                    yield (start, start + len(piece)), piece
 
 
-def write_words(folder: Path, texts: Iterable[str]) -> None:
-    """Write the different words of ``texts`` to ``folder``: codes as one and in their parts."""
-    found: set[str] = set()
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often ``texts`` hold each word, codes as one and in their parts; once a text for each way to write it."""
+    written: Counter[str] = Counter()
     for text in texts:
-        found.update(word for _, word in words_of(text))
-        found.update(_plain(part) for part in _PART.findall(text))
-    (folder / WORDS_NAME).write_text("\n".join(sorted(found)), encoding="utf-8", errors="replace")
+        written.update({word for _, word in _written_words(text)}.union(_PART.findall(text)))
+    words: Counter[str] = Counter()
+    for word, count in written.items():
+        if not is_unspaced(plain := _plain(word)):  # BM25's vocabulary has them as they are
+            words[plain] += count
+    return words
+
+
+def save_words(folder: Path, words: Mapping[str, int]) -> None:
+    """Write ``words``, each with its count by ``count_words``, to ``folder``; those of count 0 are none."""
+    held = sorted(word for word, count in words.items() if count > 0)
+    (folder / WORDS_NAME).write_text("\n".join(held), encoding="utf-8", errors="replace")
+    save_array(folder / WORD_COUNTS_NAME, np.array([words[word] for word in held], dtype=np.uint32))
+
+
+def load_words(folder: Path) -> Counter[str]:
+    """What ``save_words`` wrote.
+
+    Raises:
+        IndexDamaged: there is no such file, or it does not fit the other.
+    """
+    try:
+        held = (folder / WORDS_NAME).read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as exc:
+        raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+    held = held if held != [""] else []
+    counts = load_array(folder / WORD_COUNTS_NAME, dtype=np.uint32, shape=(len(held),))
+    return Counter(dict(zip(held, counts.tolist(), strict=True)))
 
 
 class Words:
@@ -74,7 +117,8 @@ class Words:
         """
         path = folder / WORDS_NAME
         try:
-            self._text = path.read_text(encoding="utf-8") if path.exists() else ""
+            self._silent = not path.exists()
+            self._text = "" if self._silent else path.read_text(encoding="utf-8")
         except (OSError, ValueError) as exc:
             raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
         self._lexical = lexical
@@ -87,7 +131,7 @@ class Words:
         Codes and numbers are of no language. Where half of what it lacks is spelt nearly as a word of its own, the text
         is misspelt.
         """
-        words = [word for _, word in words_of(text) if word.isalpha()]
+        words = [word for _, word in words_of(text) if not _DIGIT.search(word)]
         lacking = [word for word in words if not self._has(word)]
         if len(lacking) < LACKING or len(lacking) <= (1 - KNOWN) * len(words):
             return False
@@ -95,7 +139,7 @@ class Words:
 
     def unknown(self, text: str) -> tuple[Place, ...]:
         """Where in ``text`` the words of three letters or more are that the index neither has nor spells otherwise."""
-        words = [(place, word) for place, word in words_of(text) if len(word) >= SHORTEST]
+        words = [(at, word) for at, word in words_of(text) if len(word) >= SHORTEST and not is_unspaced(word)]
         return tuple(place for place, word in words if not self._has(word) and not self._nearly(word))
 
     def respelt(self, text: str) -> str:
@@ -110,7 +154,7 @@ class Words:
         return text
 
     def _has(self, word: str) -> bool:
-        return (word.isalpha() and self._lexical.has(word)) or word in self._all or not self._text
+        return (not _DIGIT.search(word) and self._lexical.has(word)) or word in self._all or self._silent
 
     def _spelt_nearly(self, word: str) -> Mapping[str, float]:
         """The index's words that a letter put in, left out, replaced or swapped with its neighbour parts from ``word``.

@@ -16,6 +16,16 @@ from knowledge.cut.spans import MAX_CHARS
 SAMPLES = Path(__file__).parents[4] / "samples"
 _BODY = re.compile(r"---\n.*?\n---\n", re.DOTALL)
 
+THAI = "ราคา" * 30
+"""120 letters without a blank."""
+SENTENCES = [
+    ["第一章很短但是说得够多了。", "第二章也是如此，而且有逗号！", "第三章呢，不多不少也就这些？"],
+    ["यह पहला वाक्य है जो लंबा है।", " यह दूसरा वाक्य है जो लंबा है।"],
+    ["هل هذه هي الجملة الأولى هنا؟", " نعم هذه هي الجملة الأولى هنا۔"],
+    [THAI, f" {THAI}", f" {THAI[:40]} {THAI}"],  # a short phrase goes with the next
+    [f"{THAI[:60]} {THAI[:40]} English words"],
+]
+
 GUIDE = """\
 # Setup
 
@@ -202,3 +212,9 @@ def _uncovered(text: str, visible: str) -> list[str]:
     for unit in quotable(text):
         covered |= {*range(unit.start, unit.end), *range(unit.lead_start, unit.lead_end)}
     return [m[0] for m in re.finditer(r"\w+", visible) if not covered.issuperset(range(*m.span()))]
+
+
+@pytest.mark.parametrize("sentences", SENTENCES)
+def test_sentences_end_as_their_script_ends_them(sentences: list[str]) -> None:
+    text = "".join(sentences)
+    assert [text[unit.start : unit.end] for unit in quotable(text)] == [one.strip() for one in sentences]

@@ -9,7 +9,7 @@ from knowledge.cut.quote_spans import COLUMNS, END, KIND, LEAD_END, LEAD_START, 
 from knowledge.model.claims import Fidelity
 from knowledge.search.copied import copied, nearest, places_of
 from knowledge.search.language import stop_words_of
-from knowledge.search.lexical import Terms
+from knowledge.search.terms import Terms
 from knowledge.search.wording import wording
 
 TERMS = Terms(stop_words_of("English"))

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.search.lexical import K1, B, Lexical, Terms, write_lexical
+from knowledge.search.lexical import K1, B, Lexical, write_lexical
+from knowledge.search.terms import Terms
 
 TEXTS = [
     "Demurrage is charged for each day in the terminal.",
@@ -42,12 +43,56 @@ def built(folder: Path, texts: Sequence[str]) -> tuple[Lexical, Mapping[str, obj
         ("In the U.S. at 5 p.m., e.g.", ["5"]),
         ("β-blocker _ क", ["β", "blocker"]),
         ("ＦＵＬＬ ｗｉｄｔｈ cafe\u0301", ["full", "width", "café"]),
-        ("Überprüfung ตรวจ", ["überprüfung", "ตรวจ"]),
+        ("Überprüfung ตรวจ ที่", ["überprüfung", "ตรว", "รวจ", "ที่"]),  # Thai by three letters, marks included
+        ("第3章、NFL的球员", ["第", "3", "章", "nfl", "的球", "球员"]),  # Chinese by two
+        ("カード 카드를", ["カー", "ード", "카드", "드를"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
         ("\ud800 <>&\x00", []),
     ],
 )
 def test_terms(text: str, terms: list[str]) -> None:
     assert Terms(STOPWORDS_EN)(text) == terms
+
+
+def test_an_older_index_is_read_as_it_was_made(tmp_path: Path) -> None:
+    lexical, record = built(tmp_path, ["第3章 ที่"])
+    older = Lexical(tmp_path, {**record, "recipe": 3})
+
+    assert lexical.terms("第3章 ที่") == ["第", "3", "章", "ที่"]
+    assert older.terms("第3章 ที่") == ["第3章"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "latin"),
+    [(TEXTS, True), (["员工请假", "VPN 申请"], False), (["Почта", "Vị trí này"], True), (["12"], True)],
+)
+def test_the_record_says_whether_the_script_is_latin(tmp_path: Path, texts: list[str], latin: bool) -> None:
+    lexical, record = built(tmp_path, texts)
+
+    assert lexical.latin == record["latin"] == latin
+
+
+def test_german_compounds_are_found_by_their_parts_and_find_them(tmp_path: Path) -> None:
+    texts = [
+        "Die Kündigungsfrist des Vertrages beträgt drei Monate und sie beginnt am Ende des Monats.",
+        "Nach der Kündigung gibt es eine Frist, die in der Tabelle am Ende der Seite steht.",
+        "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt.",
+    ]
+    lexical, record = built(tmp_path, texts)
+
+    assert record["language"] == "German"
+    assert lexical.terms("Kündigungsfrist") == ["kundigungsfrist", "kundig", "frist"]
+    assert lexical.terms("Urlaubsportal Uebergabefrist") == ["urlaubsportal", "urlaub", "portal", "ubergabefrist"]
+    assert (lexical.scores("Kündigungsfrist") > 0).tolist() == [True, True, False]
+    assert (lexical.scores("Frist") > 0).tolist() == [True, True, False]
+    assert lexical.has("Urlaubsportal")
+
+
+def test_english_words_stay_whole(tmp_path: Path) -> None:
+    lexical, record = built(tmp_path, [*TEXTS, "The error that expired is in the terminal, and the day is charged."])
+
+    assert record["language"] == "English"
+    assert lexical.terms("terminalcharges") == ["terminalcharg"]
 
 
 def test_terms_are_the_same_in_every_thread() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowledge.search.lexical import Terms
+from knowledge.search.terms import Terms
 from knowledge.search.wording import NOT, names, wording
 
 TERMS = Terms(["the", "is", "are", "of", "not", "no", "a", "in", "for"])

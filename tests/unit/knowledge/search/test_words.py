@@ -74,6 +74,19 @@ def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) ->
     assert not of.foreign("Kosten Tag")  # too little to tell
 
 
+CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准。", "费用报销应在一个月内提交发票。"]
+
+
+def test_a_script_without_blanks_is_known_by_its_pieces(tmp_path: Path) -> None:
+    of = words(tmp_path, CHINESE)
+    assert not of.foreign("请假需要主管批准")
+    assert of.foreign("What is the price of demurrage in the terminal?")
+    assert words(tmp_path / "english").foreign("请假需要主管批准")
+    assert named(of, "请假需要什么手续？") == []  # pieces are no words to name
+    assert of.respelt("请假需要什么手续？") == "请假需要什么手续？"
+    assert "员工" not in (tmp_path / WORDS_NAME).read_text(encoding="utf-8")
+
+
 def test_without_the_file_nothing_is_unknown(tmp_path: Path) -> None:
     of = words(tmp_path)
     (tmp_path / WORDS_NAME).write_bytes(b"\xff")
