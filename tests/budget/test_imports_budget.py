@@ -20,8 +20,8 @@ LLM_ONLY = {"openai", "httpx2", "tenacity"}
 INGEST_ONLY = {
     "bm25s", "filelock", "knowledge.build.write",
     "knowledge.cut.chunking", "knowledge.read.documents", "knowledge.build.ingest",
-    "knowledge.read.loading", "layerbuilder", "markdown_it", "modelbuilder", "onnx", "ragctl", "rich", "ruamel",
-    "typer", "yaml",
+    "knowledge.read.loading", "layerbuilder", "markdown_it", "modelbuilder", "onnx", "py3langid", "ragctl", "rich",
+    "ruamel", "typer", "yaml",
 }  # fmt: skip
 NEVER = {"boto3", "botocore.session", "kubernetes", "torch", "transformers"}
 

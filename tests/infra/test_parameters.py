@@ -40,6 +40,7 @@ OTHER_VALUES = (
     "https://llm.example/v1",
     "another-one",
     "https://x.example/t/d",
+    "#7a1f5c",
 )
 """For every pattern there is one that fits, and no default of any profile is among them."""
 

@@ -50,6 +50,7 @@ OTHER_VALUES = (
         "arn:aws:kms:eu-central-1:123456789012:key/1",
         "arn:aws:iam::123456789012:policy/p",
     ),
+    "#7a1f5c",
 )
 """For every pattern there is one that fits."""
 

@@ -289,9 +289,9 @@ def test_a_folder_made_elsewhere_gives_the_candidates_of_our_own_index(
 def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def write(*args: Any) -> Any:
+    def write(*args: Any, language: str) -> Any:
         made.append(args)
-        return write_lexical(*args)
+        return write_lexical(*args, language=language)
 
     monkeypatch.setattr("knowledge.open.foreign.write_lexical", write)
     index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))

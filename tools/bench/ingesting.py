@@ -32,7 +32,7 @@ def ingesting(docs: Path) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = _sample(docs, Path(name) / "docs")
         started = time.perf_counter()
-        reading = gather(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
+        reading, _ = gather(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
         read_s = time.perf_counter() - started
         summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, run=run_documents)
         ingest_s = time.perf_counter() - started

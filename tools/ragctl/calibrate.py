@@ -29,6 +29,11 @@ UNLABELLED = (
     "refuses; unanswerable ones tell how many pass; with 49 labelled answers the confidence is fitted too"
 )
 
+INSTEAD = (
+    "There the bar is measured at each ingest, --dry-run tells what questions would make of it, and one that is fitted "
+    "to them is kept in a folder alone: ragctl ingest PATH --index FOLDER"
+)
+
 
 def calibrate(
     *,
@@ -121,10 +126,11 @@ def _calibrate(
     from knowledge.build.labels import labelled as with_labels
     from knowledge.build.labels import labels_of
     from knowledge.build.recalibrate import background_scores, recalibrate
-    from knowledge.open.source import folder_of
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_application
+    from ragctl.places import own_folder
 
+    folder = None if dry_run else own_folder(settings, instead=INSTEAD)
     service = build_application(settings)
     with service.index.lease() as index:
         far, manifest = background_scores(index), index.manifest
@@ -142,8 +148,8 @@ def _calibrate(
     elif not reset:
         notes.append(UNLABELLED)
     now = with_labels(manifest, wanted)
-    if now != manifest and not dry_run:
-        now = recalibrate(folder_of(settings.index_place), wanted, version=manifest.version)
+    if now != manifest and folder is not None:
+        now = recalibrate(folder, wanted, version=manifest.version)
     after = Calibration.load(now.calibration)
     return CalibrationReport(
         index=settings.index_place,

@@ -70,7 +70,7 @@ def for_documents(settings: Settings, target: Path) -> Iterator[Embedder]:
     if remote is None:
         from knowledge.embedding import MiniLM
 
-        yield MiniLM()  # an ingest reads a chunk on each processor
+        yield MiniLM(later=True)  # an ingest reads a chunk on each processor
         return
     paid = target / PAID_NAME
     yield PaidOnce(remote, paid)

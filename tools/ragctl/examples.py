@@ -108,9 +108,14 @@ CHUNK = {
 }
 WELCOME = {
     "questions": ["Cargo claims"],
+    "documents": 28,
+    "model": "extractive",
     "name": "Waypoint",
     "greeting": "",
     "disclaimer": "",
+    "contact": "",
+    "longest": 1000,
+    "filters": [{"field": "category", "values": ["01_policies", "02_carriers"]}],
 }
 
 HEALTH = {
@@ -166,6 +171,51 @@ COMPLETION = {
 }
 _DELTA = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "A confirmed"}}]}
 COMPLETION_STREAM = f"data: {json.dumps(_DELTA)}\n\ndata: [DONE]\n\n"
+_RESPONSE = {
+    "id": "resp_Jk2v9oXW0yq3Q5m1r7TzAw",
+    "object": "response",
+    "created_at": 1795400000,
+    "status": "completed",
+    "error": None,
+    "incomplete_details": None,
+    "model": "waypoint",
+    "store": False,
+    "usage": None,
+}
+RESPONSE: dict[str, Any] = {
+    **_RESPONSE,
+    "output": [
+        {
+            "type": "message",
+            "id": "msg_Jk2v9oXW0yq3Q5m1r7TzAw",
+            "status": "completed",
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": f"{_SAID} {_MARK}",
+                    "annotations": [
+                        {
+                            "type": "url_citation",
+                            "start_index": len(_SAID) + 1,
+                            "end_index": len(_SAID) + 1 + len(_MARK),
+                            "title": _TITLE,
+                            "url": _URL,
+                        }
+                    ],
+                    "logprobs": [],
+                }
+            ],
+        }
+    ],
+}
+RESPONSE_STREAM = (
+    'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{...}}\n\n'
+    "event: response.output_text.delta\n"
+    'data: {"type":"response.output_text.delta","sequence_number":4,"delta":"A confirmed", ...}\n\n'
+    'event: response.completed\ndata: {"type":"response.completed","sequence_number":9,"response":{...}}\n\n'
+)
+_PROGRESS = {"progressToken": 1, "progress": 1, "message": "searching"}
 MCP_CALL = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -177,3 +227,5 @@ MCP_RESULT = {
     "id": 1,
     "result": {"content": [{"type": "text", "text": f"[id_42] {_TITLE}\n{_SAID}"}], "isError": False},
 }
+_TOLD = {"jsonrpc": "2.0", "method": "notifications/progress", "params": _PROGRESS}
+MCP_STREAM = f"event: message\ndata: {json.dumps(_TOLD)}\n\nevent: message\ndata: {json.dumps(MCP_RESULT)}\n\n"

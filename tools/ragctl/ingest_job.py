@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ragctl.console import emit_json, note, progress
 from ragctl.failures import INTERRUPTED, CommandFailed
 from ragctl.ingest_request import IngestRequest
+from ragctl.kept_readings import READINGS_NAME
+from ragctl.languages import unserved
 from ragctl.report import counts, failures, print_problems, print_report, report
 from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
 from ragctl.tables import read_tables
@@ -60,16 +63,31 @@ class IngestJob:
         """
         started = time.perf_counter()
         try:
-            reading, summary, reading_s = self._ingest()
+            with self._texts() as texts:
+                reading, summary, reading_s = self._ingest(texts)
+                seconds = time.perf_counter() - started
+                new = summary.added + summary.changed and not self.settings.embed_model
+                told = unserved(reading.documents) if new else ""
+                took = {"seconds": seconds, "reading_s": reading_s}
+                found = report(reading, summary, **took, dry_run=self.dry_run, language=told)
         except KeyboardInterrupt as exc:
             sentence = "Interrupted; the index is as it was"
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-        seconds = time.perf_counter() - started
-        found = report(reading, summary, seconds=seconds, reading_s=reading_s, dry_run=self.dry_run)
         done = Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
         return done, found
 
-    def _ingest(self) -> tuple[Reading, Summary, float]:
+    def _texts(self) -> IO[bytes]:
+        """A file without a name for the documents' texts, which are not all in memory.
+
+        It is on the index's own disk: a temporary folder may be in memory.
+        """
+        from ragctl.places import work_folder
+
+        target = work_folder(self.settings).absolute()
+        beside = next(place for place in (target, *target.parents) if place.is_dir())
+        return tempfile.TemporaryFile(dir=None if self.dry_run else beside)
+
+    def _ingest(self, texts: IO[bytes]) -> tuple[Reading, Summary, float]:
         from knowledge.build.plan import RECIPE
         from knowledge.model.errors import SourceUnreadable
         from knowledge.model.manifest import SEED_RECIPE
@@ -82,7 +100,7 @@ class IngestJob:
         started = time.perf_counter()
         with closing(Scratch()) as nowhere:  # which removes those of killed runs
             cache = nowhere.path if self.dry_run else target / CACHE_NAME
-            reading = gather(self.asked, cache=cache)
+            reading, readings = gather(self.asked, cache=cache, kept=target / READINGS_NAME, texts=texts)
         reading_s = time.perf_counter() - started
         tables = read_tables(self.asked)
         if tables:
@@ -111,4 +129,6 @@ class IngestJob:
             # Its message holds statuses and error classes, no vendor's words.
             sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
             raise CommandFailed(sentence, code=exc.code) from exc
+        if not self.dry_run:
+            readings.save()
         return reading, summary, reading_s

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragctl.console import note
 from ragctl.options import IndexDir, Profile, read_settings
 
 if TYPE_CHECKING:
-    from knowledge.search.passage import ChunkView
-    from rag.values.answer import Answer, Hit, Question
-    from rag.wiring import Application
-
-
-@dataclass(frozen=True, slots=True)
-class _Local:
-    """The service in this process."""
-
-    service: Application
-
-    def ask(self, question: Question) -> Answer:
-        """The answer."""
-        from rag.values.answer import Deadline
-
-        limit = Deadline.after(self.service.settings.request_deadline_s, time.monotonic)
-        return self.service.pipeline.run(question, deadline=limit)
-
-    def search(self, text: str, *, k: int) -> tuple[Hit, ...]:
-        """What retrieval finds."""
-        return self.service.search(text, k=k)
-
-    def chunk(self, chunk_id: str) -> ChunkView:
-        """A chunk."""
-        return self.service.chunk(chunk_id)
+    from rag.values.answer import Answer, Question
+    from rag.values.events import Listen
 
 
 def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
@@ -49,10 +25,25 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
 
     from rag.http.replies import error_reply
     from rag.mcp.tools import server
+    from rag.values.answer import Deadline
     from rag.wiring import build_application
+    from rag.wiring.overview import Library
+
+    service = build_application(settings)
+
+    def ask(question: Question, listen: Listen | None) -> Answer:
+        limit = Deadline.after(settings.request_deadline_s, time.monotonic)
+        return service.pipeline.run(question, deadline=limit, listen=listen)
+
+    def send(message: dict[str, object]) -> None:
+        sys.stdout.write(json.dumps(message, ensure_ascii=True, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
 
     offered = server(
-        _Local(build_application(settings)), profile=settings.profile, tell=lambda error: error_reply(error)["error"]
+        Library(service, ask),
+        profile=settings.profile,
+        tell=lambda error: error_reply(error)["error"],
+        notify=send,
     )
     note(f"MCP on stdin and stdout for {settings.profile} (index {settings.index_place})")
     for line in sys.stdin.buffer:
@@ -60,5 +51,4 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
             continue
         reply = offered.respond(line.decode("utf-8", "replace"))
         if reply.message is not None:
-            sys.stdout.write(json.dumps(reply.message, ensure_ascii=True, separators=(",", ":")) + "\n")
-            sys.stdout.flush()
+            send(reply.message)

@@ -7,10 +7,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from rag.http.schema import ErrorReply
+from ragctl.openapi_errors import examples
+from ragctl.openapi_protocols import ref
 
 
 def operation(
     name: str,
+    tag: str,
     summary: str,
     description: str = "",
     *,
@@ -18,18 +21,26 @@ def operation(
     errors: dict[str, str],
     body: dict[str, Any] | None = None,
     parameters: list[dict[str, Any]] | None = None,
-    shape: dict[str, Any] | None = None,
+    openai: bool = False,
 ) -> dict[str, Any]:
-    """An operation; ``shape`` is an error as it looks there, where it is not an ErrorReply."""
-    wrong = of_object(shape) if shape else of_model(ErrorReply)
+    """An operation; ``openai`` says that its errors have OpenAI's shape."""
     return {
         "operationId": name,
+        "tags": [tag],
         "summary": summary,
         **({"description": description} if description else {}),
         **({"parameters": parameters} if parameters else {}),
         **({"requestBody": {"required": True, "content": body}} if body else {}),
-        "responses": {**responses, **{status: told(what, wrong) for status, what in sorted(errors.items())}},
+        "responses": {**responses, **{status: _wrong(status, what, openai) for status, what in sorted(errors.items())}},
     }
+
+
+def _wrong(status: str, what: str, openai: bool) -> dict[str, Any]:
+    shown = examples(what, int(status), openai=openai)
+    schema = ref("OpenAiError" if openai else ErrorReply.__name__)
+    content = {"application/json": {"schema": schema, **({"examples": shown} if shown else {})}}
+    retry = {"Retry-After": {"description": "Seconds to wait, where it is known.", "schema": {"type": "integer"}}}
+    return {**told(what, content), **({"headers": retry} if status in {"429", "503"} else {})}
 
 
 def static_file(name: str, summary: str, kind: str) -> dict[str, Any]:
@@ -38,6 +49,7 @@ def static_file(name: str, summary: str, kind: str) -> dict[str, Any]:
     missing = told("not_found: there is no such file, or no page is served (WEB=off)", of_model(ErrorReply))
     return {
         "operationId": name,
+        "tags": ["Page"],
         "summary": summary,
         "security": [{}],
         "responses": {"200": told(summary, content), "404": missing},
@@ -68,6 +80,12 @@ def of_model(model: type[BaseModel], *examples: object) -> dict[str, Any]:
     return {"application/json": {"schema": schema, **({"examples": shown} if shown else {})}}
 
 
-def of_object(example: object) -> dict[str, Any]:
-    """JSON of no model of ours, such as ``example``."""
-    return {"application/json": {"schema": {"type": "object"}, "example": example}}
+def of_named(name: str, example: object) -> dict[str, Any]:
+    """JSON of the schema ``name``, such as ``example``."""
+    return {"application/json": {"schema": ref(name), "example": example}}
+
+
+def stream(example: str, events: dict[str, str]) -> dict[str, Any]:
+    """Server-sent events: ``events`` names the schema of each event's data, which OpenAPI 3.1 has no field for."""
+    typed = {name: ref(schema) for name, schema in events.items()}
+    return {"text/event-stream": {"schema": {"type": "string"}, "example": example, "x-events": typed}}

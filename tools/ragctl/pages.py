@@ -17,7 +17,7 @@ _NONE = documents.Site(root="")
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The ``SiteRules`` of ``knowledge.read.loading``, for the sites that stand beside the given folders.
+    """The ``SiteRules`` of ``knowledge.read.readers``, for the sites that stand beside the given folders.
 
     ``base_urls``, by given path, take the place of the addresses that the sites' own configurations name; ``""`` does
     not. ``keep_suffix``: a page's address ends with its file's path as it is.
@@ -37,25 +37,29 @@ class Pages:
 
     def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        root = found.file.parent if found.explicit else found.root
-        return documents.as_read(text, file=found.file, root=root, site=self._site(found), meta=meta)
+        return documents.as_read(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
         from knowledge.read.kinds import without_template
 
         base_url = self.base_urls.get(found.root, "")
-        site = self._site(found)
+        site = self.site(found)
         if self.keep_suffix or documents.keeps_suffixes(base_url):
             return documents.address(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
         return documents.address(site, path=without_template(found.path), meta=meta, base_url=base_url)
 
+    def named(self, found: FoundFile) -> bool:
+        """See ``SiteRules``."""
+        return self.site(found).kind == "wiki"
+
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
-        site = self._site(found)
+        site = self.site(found)
         return site.anchors if site.kind or self.base_urls.get(found.root) or found.url else ""
 
-    def _site(self, found: FoundFile) -> documents.Site:
+    def site(self, found: FoundFile) -> documents.Site:
+        """The site that a file is of; of kind ``""`` where nothing tells it."""
         return self.sites.get(found.root, _NONE)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.adapters.secrets import index_key
+from ragctl.failures import CommandFailed
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
@@ -26,6 +27,21 @@ def work_folder(settings: Settings) -> Path:
         return folder_of(settings.index_place)
     place = f"{ServerAddress.parse(settings.index_place).pinned('')} {settings.collection}"
     return Path(".index") / f"server-{hashlib.sha256(place.encode()).hexdigest()[:NAME_CHARS]}"
+
+
+def own_folder(settings: Settings, *, instead: str) -> Path:
+    """The folder of an index in a folder, for what is not done to one on a server.
+
+    Raises:
+        CommandFailed: it is on a server; the message says what to do ``instead``.
+    """
+    from knowledge.engines.server.address import is_server
+    from knowledge.open.place import folder_of
+
+    if is_server(settings.index_place):
+        sentence = f"This needs an index in a folder, and {settings.index_place} is on Chroma's server. {instead}"
+        raise CommandFailed(sentence, code="index_on_server")
+    return folder_of(settings.index_place)
 
 
 def builder(settings: Settings, *, switch: bool) -> Callable[..., Summary]:

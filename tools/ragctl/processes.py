@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import TimeoutError as TookTooLong
 from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from ragctl.options import cores
+
+if TYPE_CHECKING:
+    from pebble import ProcessFuture
 
 TASK_LIMIT_S = 300
 """No file may take more CPU time: 117 PDFs of public repositories took 99 s together."""
 WAIT_LIMIT_S = 12 * TASK_LIMIT_S
 """No file may take longer by the clock: one that only waits, as for a disk that is gone, takes no CPU time."""
+AHEAD = 256
+"""So many results are in memory at once, those that wait for a slow one before them included."""
 
 
 def in_processes[T, R](
@@ -32,11 +40,14 @@ def in_processes[T, R](
     # A fresh interpreter each: a fork would copy the locks of this process' threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPool(max_workers=max(1, min(cores(), len(items))), context=context) as pool:
+        work, left = partial(_limited, function, limit_s), iter(items)
+        begun: deque[ProcessFuture[R]] = deque()
         try:
-            results = pool.map(partial(_limited, function, limit_s), items, timeout=WAIT_LIMIT_S).result()
             for item in items:
+                some = islice(left, AHEAD - len(begun))
+                begun.extend(pool.schedule(work, args=[one], timeout=WAIT_LIMIT_S) for one in some)
                 try:
-                    yield next(results)
+                    yield begun.popleft().result()
                 except TookTooLong:
                     yield lost(item, f"was waited for {WAIT_LIMIT_S / 60:.0f} minutes: is its disk there?")
                 except ProcessExpired as exc:

@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING
 import documents
 
 if TYPE_CHECKING:
-    from knowledge.read.loading import ConvertedText, Reader
+    from knowledge.read.readers import ConvertedText, Reader
+    from knowledge.read.walk import FoundFile
+    from ragctl.pages import Pages
 
 
-def readers() -> Mapping[str, Reader]:
-    """A reader for each suffix; another process can be handed them."""
-    return {suffix: partial(_read, suffix=suffix) for suffix in sorted(documents.SUFFIXES)}
+def readers(pages: Pages | None = None) -> Mapping[str, Reader]:
+    """A reader for each suffix; another process can be handed them. ``pages`` know the sites that files are of."""
+    return {suffix: partial(_read, suffix=suffix, pages=pages) for suffix in sorted(documents.SUFFIXES)}
 
 
-def _read(data: bytes, suffix: str) -> ConvertedText:
+def _read(data: bytes, found: FoundFile | None = None, *, suffix: str, pages: Pages | None = None) -> ConvertedText:
     from knowledge.model.errors import SourceUnreadable
     from knowledge.read.decoding import decode
-    from knowledge.read.loading import ConvertedText, NoText
+    from knowledge.read.readers import ConvertedText, NoText
 
     try:
-        made = documents.convert(data, suffix, decode=decode)
+        file, root = (found.file, found.within) if found else (None, None)
+        site = pages.site(found) if found and pages else None
+        made = documents.convert(data, suffix, decode=decode, file=file, root=root, site=site)
     except documents.NoText as exc:
         raise NoText(str(exc)) from exc
     except documents.DocumentError as exc:

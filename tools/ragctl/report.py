@@ -19,8 +19,13 @@ NAMED_WARNINGS = 3
 """So many files of which the same is to be said are named, the others counted; failed ones are all named."""
 
 
-def report(reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool) -> dict[str, Any]:
-    """All of it for JSON: counts, ``emptied``, ``failed`` and ``warnings`` as ``{path, error}``, wall time by phase."""
+def report(
+    reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool, language: str = ""
+) -> dict[str, Any]:
+    """All of it for JSON: counts, ``emptied``, ``failed`` and ``warnings`` as ``{path, error}``, wall time by phase.
+
+    ``language`` is what is to be said of the documents' language, if anything.
+    """
     phases = {"reading": reading_s, **summary.phases}
     emptied = {failure.path for failure in summary.emptied}
     warnings = [failure for failure in reading.warnings if failure.path not in emptied]
@@ -38,6 +43,7 @@ def report(reading: Reading, summary: Summary, *, seconds: float, reading_s: flo
         "phases": {name: round(value, 3) for name, value in phases.items()},
         **({"dryRun": True} if dry_run else {}),
         **({"note": LABELS_OLDER} if summary.labels_older else {}),
+        **({"language": language} if language else {}),
     }
 
 
@@ -86,8 +92,9 @@ def print_report(found: Mapping[str, Any], place: str) -> None:
     show(f"Index {place}, if this were not a dry run" if "dryRun" in found else f"Index {place}", table)
     if found["emptied"]:
         note("What emptied files and folders held is kept. If it is to go, add --allow-removals")
-    if "note" in found:
-        note(f"Note: {found['note']}")
+    for name in ("note", "language"):
+        if name in found:
+            note(f"Note: {found[name]}")
 
 
 def counts(found: Mapping[str, int]) -> str:

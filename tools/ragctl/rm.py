@@ -10,6 +10,7 @@ import typer
 
 from ragctl.console import emit_json, note, progress, show
 from ragctl.failures import CommandFailed
+from ragctl.kept_readings import READINGS_NAME
 from ragctl.options import IndexDir, Json, Profile, cores, read_settings
 from ragctl.report import COUNTS, LABELS_OLDER
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from knowledge.model.manifest import Source
 
 COMES_BACK = "the next ragctl ingest of the same folder brings them back, unless a .ragignore there names them"
+
+INSTEAD = "Delete the files, or name them with --exclude or in a .ragignore, and run ragctl ingest PATH again"
 
 
 def rm(
@@ -33,10 +36,11 @@ def rm(
 
     from knowledge.build.remove import remove
     from knowledge.model.errors import IndexMissing
-    from knowledge.open.place import folder_of, read_manifest
+    from knowledge.open.place import read_manifest
     from ragctl.embedders import for_questions
+    from ragctl.places import own_folder
 
-    target = folder_of(settings.index_place)
+    target = own_folder(settings, instead=INSTEAD)
     manifest = read_manifest(target)
     if manifest is None:
         raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(target)!r})")
@@ -45,6 +49,7 @@ def rm(
     with progress("Embedding") as on_progress:
         doc_ids = {source.doc_id for source in matched}
         summary = remove(target, doc_ids=doc_ids, embedder=embedder, on_progress=on_progress)
+    (target / READINGS_NAME).unlink(missing_ok=True)  # it holds their texts
     notes = [COMES_BACK, *([LABELS_OLDER] if summary.labels_older else [])]
     if as_json:
         removed = [{"path": source.path, "docId": source.doc_id, "chunks": source.chunks} for source in matched]

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import documents
 from ragctl.console import progress
 from ragctl.fetching import FetchedPages, fetch
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
+from ragctl.kept_readings import KeptReadings, Watched
 
 if TYPE_CHECKING:
     from knowledge.build.plan import Cut
     from knowledge.model.values import Document, Failure
     from knowledge.read.documents import Reading
-    from knowledge.read.loading import Outcome
     from knowledge.read.walk import FoundFile
 
 CACHE_NAME = ".web"
@@ -30,8 +30,13 @@ IN_ONE_PROCESS_BYTES = 1_000_000
 """Less text than this is read and cut sooner than another process has started."""
 
 
-def gather(asked: IngestRequest, *, cache: Path) -> Reading:
+def gather(
+    asked: IngestRequest, *, cache: Path, kept: Path | None = None, texts: IO[bytes] | None = None
+) -> tuple[Reading, KeptReadings]:
     """Read what was asked for; pages from the web are kept in the folder ``cache``.
+
+    What the SQLite file ``kept`` has of files that are as they were is taken from there. The second result saves what
+    was read now. ``texts``: see ``knowledge.read.documents.read``.
 
     Raises:
         SourceUnreadable: a path does not exist, or no page of an address can be had.
@@ -46,21 +51,23 @@ def gather(asked: IngestRequest, *, cache: Path) -> Reading:
     sites = {path: path if path.is_dir() else path.parent for path in local}
     bases = {path: asked.base_of(str(path)) for path in local}
     pages = Pages.beside(sites, base_urls=bases, keep_suffix=asked.keep_suffix)
+    readings = KeptReadings(kept, repr((asked.formats, pages)))
     with progress("Reading") as on_progress:
         reading = read(
             local,
             loading=Loading(
-                readers=readers(),
+                readers=readers(pages),
                 formats=asked.formats,
                 site=pages,
                 today=None if asked.drafts else datetime.now(UTC).date(),
             ),
             selection=Selection(include=asked.include, exclude=asked.exclude, follow_links=asked.follow_links),
             fetched=site.files,
-            run=run_files,
+            run=lambda function, files: readings.run(function, files, run_files),
+            texts=texts,
             on_progress=on_progress,
         )
-    return replace(
+    found = replace(
         reading,
         failed=(*site.failed, *reading.failed),
         warnings=(*_passed_over(local, reading), *reading.warnings),
@@ -68,6 +75,7 @@ def gather(asked: IngestRequest, *, cache: Path) -> Reading:
         skipped={**reading.skipped, **site.skipped},
         site_title=documents.site_title(pages.sites.values(), [page.file for page in site.files]),
     )
+    return found, readings
 
 
 def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
@@ -100,9 +108,7 @@ def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
     return {path: said for path, said in reading.emptied.items() if path or is_one_of(said.path, last)}
 
 
-def run_files(
-    function: Callable[[FoundFile], tuple[Outcome, ...]], files: Sequence[FoundFile]
-) -> Iterable[tuple[Outcome, ...]]:
+def run_files(function: Callable[[FoundFile], Watched], files: Sequence[FoundFile]) -> Iterable[Watched]:
     """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
     from knowledge.read.kinds import suffix, without_template
     from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES
@@ -144,8 +150,8 @@ def _size(files: Sequence[FoundFile]) -> int:
     return total
 
 
-def _lost_file(found: FoundFile, reason: str) -> tuple[Outcome, ...]:
+def _lost_file(found: FoundFile, reason: str) -> Watched:
     from knowledge.model.values import Failure
     from knowledge.read.loading import shown_as
 
-    return (Failure(shown_as(found), reason),)
+    return Watched((Failure(shown_as(found), reason),))

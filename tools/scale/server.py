@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-START_S = 30.0
+START_S = 120.0
 
 
 class Server:
@@ -35,6 +35,7 @@ class Server:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
             except OSError:
                 if time.monotonic() > until:
+                    self.__exit__(None, None, None)
                     raise
                 time.sleep(0.05)
             else:

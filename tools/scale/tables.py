@@ -88,20 +88,21 @@ def _words(found: Found) -> str:
 
 
 def _line(found: Found) -> Iterator[str]:
-    """Straight lines through the figures by the number of chunks; none from sizes that are all below ``LINE_FROM``."""
+    """Straight lines through the figures by the number of chunks; none from sizes that are all below ``LINE_FROM``.
+
+    None of the ingest's memory: it falls where words are counted instead of kept in a table.
+    """
     if len(found) < 2 or max(found) < LINE_FROM:
         return
     sizes = np.array(list(found), dtype=np.float64)
     lines = {
         name: np.polyfit(sizes, [figures["ingest"][name] for figures in found.values()], 1)
-        for name in ("seconds", "disk", "server_mb", "peak_mb")
+        for name in ("seconds", "disk", "server_mb")
     }
     rows = []
     for size in LINE:
         at = {name: float(np.polyval(line, size)) for name, line in lines.items()}
         quota = "within" if size <= COLLECTION_RECORDS else f"{COLLECTION_RECORDS:,} records a collection"
-        gigabytes = (at["disk"] / MB / 1024, at["server_mb"] / 1024, at["peak_mb"] / 1024)
+        gigabytes = (at["disk"] / MB / 1024, at["server_mb"] / 1024)
         rows.append((f"{size:,}", at["seconds"] / 3600, *gigabytes, quota))
-    yield table(
-        ("chunks (not measured)", "ingest h", "disk GB", "server GB", "ingest's peak GB", "Cloud's quota"), rows
-    )
+    yield table(("chunks (not measured)", "ingest h", "disk GB", "server GB", "Cloud's quota"), rows)

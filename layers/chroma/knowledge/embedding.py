@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
-from tokenizers import Tokenizer
 
 from knowledge.model.errors import ModelMissing
-from knowledge.model.values import Reading
+from knowledge.model.values import Matrix, Reading, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix, Vector
+    from onnxruntime import InferenceSession, SessionOptions
+    from tokenizers import Tokenizer
 
 DEFAULT_MODEL_DIR = Path(__file__).resolve().parent.parent / "model"
 """Beside the package: layers/chroma/model in the repository, /opt/python/model in Lambda."""
@@ -38,9 +37,6 @@ HOW_TO_GET_IT = (
 
 READINGS = 4
 """A question and what of it is read apart."""
-
-ORT_LOG_ERRORS = 3
-"""onnxruntime's severity scale: warnings about the machine are no news to a caller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,34 +58,37 @@ class MiniLM:
     CPU a batch is no faster: alone, a text gives the same vector always, and memory stays flat.
     """
 
-    def __init__(self, folder: Path | None = None, *, threads: int = 1) -> None:
+    def __init__(self, folder: Path | None = None, *, threads: int = 1, later: bool = False) -> None:
         """Load the model.
 
         Args:
             folder: what ``python -m modelbuilder`` wrote; default ``DEFAULT_MODEL_DIR``.
             threads: processors to use for one text, >= 1.
+            later: load it when the first text is read, which an ingest may not need to.
 
         Raises:
             ModelMissing: a file is absent, unreadable, or of another size than ``model.json`` says.
         """
         self._folder = folder or DEFAULT_MODEL_DIR
-        manifest = _read_manifest(self._folder)
-        _check_sizes(self._folder, manifest)
-        self._manifest = manifest
-        try:
-            self._tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER_FILE))
-            self._session = onnxruntime.InferenceSession(
-                str(self._folder / GRAPH_FILE), _session_options(threads), providers=["CPUExecutionProvider"]
-            )
-        except Exception as exc:  # both libraries raise bare Exception subclasses for unreadable files
-            raise ModelMissing(
-                f"{self._folder}: the embedding model cannot be loaded ({exc}). {HOW_TO_GET_IT}"
-            ) from exc
-        # The file asks for 128 tokens and padding to 128; ours are max_tokens and none.
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._is_word: dict[int, bool] = {}
+        self._manifest = _read_manifest(self._folder)
+        _check_sizes(self._folder, self._manifest)
+        self._is_word = cache(self._tells)
         self._readings = lru_cache(maxsize=READINGS)(self._read)
+        self._threads = threads
+        self._loading = threading.Lock()
+        self._parts: tuple[Tokenizer, InferenceSession] | None = None
+        if not later:
+            self._loaded()
+
+    def _loaded(self) -> tuple[Tokenizer, InferenceSession]:
+        with self._loading:
+            if self._parts is None:
+                self._parts = _load(self._folder, self._threads)
+            return self._parts
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        return self._loaded()[0]
 
     @property
     def model(self) -> str:
@@ -108,7 +107,7 @@ class MiniLM:
         """
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = _unit_mean(self._token_vectors(text))
+            vectors[row] = _unit_mean(self._run(next(self._inputs(self._tokenizer.encode(_valid(text)).ids))))
         return vectors
 
     @property
@@ -134,18 +133,13 @@ class MiniLM:
 
     def _read(self, text: str) -> Reading:
         encoding = self._tokenizer.encode(_valid(text))
-        first, *inner, last = encoding.ids
-        room = self._manifest.max_tokens - 2
-        runs = [self._run([first, *inner[i : i + room], last]) for i in range(0, max(1, len(inner)), room)]
+        inner = encoding.ids[1:-1]
+        runs = [self._run(ids) for ids in self._inputs(encoding.ids)]
         tokens = np.concatenate([run[1:-1] for run in runs])
-        words = np.array([self._tells(number) for number in inner], dtype=bool)
+        words = np.array([self._is_word(number) for number in inner], dtype=bool)
         spans = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
-        reading = Reading(
-            vector=_unit_mean(runs[0]),
-            tokens=tokens[words],
-            pieces=np.array(inner, dtype=np.int32)[words],
-            spans=spans[words],
-        )
+        pieces = np.array(inner, dtype=np.int32)
+        reading = Reading(vector=_unit_mean(runs[0]), tokens=tokens[words], pieces=pieces[words], spans=spans[words])
         for array in (reading.vector, reading.tokens, reading.pieces, reading.spans):
             array.flags.writeable = False
         return reading
@@ -157,46 +151,63 @@ class MiniLM:
             ModelMissing: one differs, or cannot be read.
         """
         for name, expected in self._manifest.sha256.items():
-            actual = _sha256(self._folder / name)
+            path = self._folder / name
+            try:
+                with path.open("rb") as file:
+                    actual = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as exc:
+                raise ModelMissing(f"{path}: {exc.strerror}. {HOW_TO_GET_IT}") from exc
             if actual != expected:
-                raise ModelMissing(f"{self._folder / name}: sha256 is {actual}, expected {expected}. {HOW_TO_GET_IT}")
+                raise ModelMissing(f"{path}: sha256 is {actual}, expected {expected}. {HOW_TO_GET_IT}")
 
-    def _token_vectors(self, text: str) -> NDArray[np.float32]:
-        """Return the contextual vector of each token, shape (tokens, dimensions), not normalised."""
-        ids = self._tokenizer.encode(_valid(text)).ids
-        longest = self._manifest.max_tokens
-        if len(ids) > longest:
-            ids = [*ids[: longest - 1], ids[-1]]  # the last one is [SEP], which ends every input
-        return self._run(ids)
+    def _inputs(self, ids: Sequence[int]) -> Iterator[list[int]]:
+        """The runs of a text's ``ids``, each between [CLS] and [SEP], which begin and end every input."""
+        first, *inner, last = ids
+        room = self._manifest.max_tokens - 2
+        return ([first, *inner[i : i + room], last] for i in range(0, max(1, len(inner)), room))
 
     def _run(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """The model's output for ``ids``, shape (len(ids), dimensions)."""
         batch = np.array([ids], dtype=np.int64)
         feed = {"input_ids": batch, "attention_mask": np.ones_like(batch)}
-        (hidden,) = self._session.run(["last_hidden_state"], feed)
-        vectors: NDArray[np.float32] = hidden[0]
+        vectors: NDArray[np.float32] = self._loaded()[1].run(["last_hidden_state"], feed)[0][0]
         return vectors
 
     def _tells(self, piece: int) -> bool:
         """Whether a word piece is more than punctuation."""
-        known = self._is_word.get(piece)
-        if known is None:
-            known = any(map(str.isalnum, self._tokenizer.id_to_token(piece) or ""))
-            self._is_word[piece] = known
-        return known
+        return any(map(str.isalnum, self._tokenizer.id_to_token(piece) or ""))
 
 
-def _session_options(threads: int) -> onnxruntime.SessionOptions:
-    options = onnxruntime.SessionOptions()
+def _session_options(threads: int) -> SessionOptions:
+    from onnxruntime import GraphOptimizationLevel, SessionOptions
+
+    options = SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = ORT_LOG_ERRORS
+    options.log_severity_level = 3  # errors: warnings about the machine are no news to a caller
     # With two threads, the idle one would spin between runs on a processor that other workers need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # The graph is written fused. The next level would only replace Add + LayerNormalization by an operator that
     # takes four times as long on a CPU, and load for twice as long.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
     return options
+
+
+def _load(folder: Path, threads: int) -> tuple[Tokenizer, InferenceSession]:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+        session = InferenceSession(
+            str(folder / GRAPH_FILE), _session_options(threads), providers=["CPUExecutionProvider"]
+        )
+    except Exception as exc:  # both libraries raise bare Exception subclasses for unreadable files
+        raise ModelMissing(f"{folder}: the embedding model cannot be loaded ({exc}). {HOW_TO_GET_IT}") from exc
+    # The file asks for 128 tokens and padding to 128; ours are max_tokens and none.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, session
 
 
 def _valid(text: str) -> str:
@@ -237,11 +248,3 @@ def _check_sizes(folder: Path, manifest: _Manifest) -> None:
             raise ModelMissing(f"{folder / name}: {exc.strerror}. {HOW_TO_GET_IT}") from exc
         if actual != expected:
             raise ModelMissing(f"{folder / name}: {actual} bytes, expected {expected}. {HOW_TO_GET_IT}")
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as exc:
-        raise ModelMissing(f"{path}: {exc.strerror}. {HOW_TO_GET_IT}") from exc

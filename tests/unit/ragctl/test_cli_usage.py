@@ -107,3 +107,14 @@ def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("arguments", "instead"), [(["rm", "a"], "--exclude"), (["calibrate"], "--dry-run")])
+def test_what_is_not_done_to_an_index_on_a_server_says_what_is(
+    arguments: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([*arguments, "--index", "chroma://127.0.0.1:1/tenant/database", "--json"]) == 1
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["code"] == "index_on_server"
+    assert instead in told["error"]

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.read.loading import ConvertedText, NoText
+from knowledge.read.readers import ConvertedText, NoText
 from ragctl.readers import readers
 
 

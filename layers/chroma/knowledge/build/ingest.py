@@ -15,8 +15,9 @@ from knowledge.build.embed import embed_chunks
 from knowledge.build.keeping import check_removals, has_moved
 from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
-from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of
+from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of, with_vectors
 from knowledge.build.summary import Clock, Summary, summarise
+from knowledge.build.update import update_of
 from knowledge.build.write import Settings, remade, remove_data, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import SourceUnreadable
@@ -86,7 +87,7 @@ def ingest(
         old = old_index(target)
         before, settings = old.manifest, job.settings
         good = before is not None and settings_of(before) == settings
-        if before is not None and good and not lost and _same(before.sources, job.asked):
+        if before is not None and good and _same(before.sources, job.asked):
             return summarise(before.sources, before, clock, now=remade(target, before, made))
         previous = job.previous(old)
         planned = job.plan(previous)
@@ -94,10 +95,15 @@ def ingest(
         if before is not None and good and _same(before.sources, planned.sources):
             return summarise(before.sources, before, clock, now=remade(target, before, made), planned=planned)
         remove_data(target, keep=old.salvage.data)
+        update = update_of(target, before, previous, planned) if before is not None and good else None
+        if before is not None:
+            previous = with_vectors(previous, target, before, settings, exact=update is None)
         planned, embedded = embed_chunks(planned, previous, embedder, on_progress)
         job.check(planned, previous)
         clock.lap("embedding")
-        now = write_index(target, planned, embedded, embedder, settings=settings, made=made, before=before)
+        now = write_index(
+            target, planned, embedded, embedder, settings=settings, made=made, before=before, update=update
+        )
         clock.lap("writing")
         return summarise(now.sources, before, clock, now=now, planned=planned, embedded=embedded.fresh)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -45,7 +44,7 @@ class Previous:
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
     ``embed_key``, ``known`` what was read of one. ``next_number`` is the first number that no chunk ever had.
     ``sources`` and ``chunks`` are those of each doc_id. ``shared_titles`` are titles of several documents, where these
-    are not all read at once.
+    are not all read at once. ``same_cut``: documents were cut as they would be now.
     """
 
     next_number: int = 1
@@ -55,6 +54,15 @@ class Previous:
     sources: Mapping[str, Source] = field(default_factory=dict)
     chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
     shared_titles: frozenset[str] = frozenset()
+    same_cut: bool = False
+
+    def chunks_of(self, document: Document) -> tuple[Chunk, ...] | None:
+        """The chunks of ``document`` where it is as it was, else None."""
+        source = self.sources.get(document.doc_id)
+        if not self.same_cut or source is None or (source.path, source.digest) != (document.path, document.digest):
+            return None
+        chunks = self.chunks.get(document.doc_id, ())
+        return chunks if len(chunks) == source.chunks else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,64 +124,75 @@ def plan(
     Raises:
         SourceUnreadable: two documents have the same doc_id.
     """
-    free = _free(previous)
     stored = list(_distinct(map(storable, documents)))
     theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
-    chunks: list[Chunk] = []
-    sources: list[Source] = []
-    errors: dict[str, Failure] = {}
-    next_number = previous.next_number
-    for given, document, cut in zip(
-        documents, stored, run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), stored), strict=True
-    ):
-        owner = theirs.get(document.doc_id)
-        pieces = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now" if owner else cut
-        if isinstance(pieces, str):
-            errors[document.doc_id] = Failure(document.path, pieces)
+    same = [previous.chunks_of(document) for document in documents]
+    changed = [document for document, known in zip(stored, same, strict=True) if known is None]
+    cuts = iter(run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), changed))
+    made = _Numbering(previous)
+    for given, document, known in zip(documents, stored, same, strict=True):
+        if known is not None:
+            made.keep(given, known)
             continue
-        made, next_number = _numbered(document, pieces, free, next_number)
-        chunks += made
-        sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(pieces)))
-    read = {source.doc_id for source in sources}
-    stays = [source for source in previous.sources.values() if _stays(source, errors, read, lost)]
-    there = read | {source.doc_id for source in stays}
-    others = (source for source in previous.sources.values() if source.doc_id not in there)
-    held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in chunks})
-    stays += held
+        cut = next(cuts)
+        if owner := theirs.get(document.doc_id):
+            cut = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now"
+        made.take(given, document, cut)
+    stays, said = _staying(previous, made, lost, emptied)
     return Plan(
-        chunks=_by_number(chunks, *(previous.chunks.get(source.doc_id, ()) for source in stays)),
-        next_number=next_number,
-        sources=(*sources, *stays),
+        chunks=_by_number(made.chunks, *(previous.chunks.get(source.doc_id, ()) for source in stays)),
+        next_number=made.next_number,
+        sources=(*made.sources, *stays),
         kept=frozenset(source.doc_id for source in stays),
-        failed=tuple(errors.values()),
+        failed=tuple(made.errors.values()),
         emptied=said,
     )
 
 
-def _free(previous: Previous) -> dict[tuple[str, str], list[int]]:
-    free: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for key, numbers in previous.numbers.items():
-        free[key] = sorted(numbers, reverse=True)
-    return free
+class _Numbering:
+    """The chunks, the sources and the errors (by doc_id) of the documents so far."""
+
+    def __init__(self, previous: Previous) -> None:
+        self._previous = previous
+        self._free = {key: sorted(numbers, reverse=True) for key, numbers in previous.numbers.items()}
+        self.chunks: list[Chunk] = []
+        self.sources: list[Source] = []
+        self.errors: dict[str, Failure] = {}
+        self.next_number = previous.next_number
+
+    def keep(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        """Add a document that is as it was."""
+        self.chunks += chunks
+        self.sources.append(self._previous.sources[document.doc_id])
+
+    def take(self, given: Document, stored: Document, cut: Cut) -> None:
+        """Add a document that was cut; its chunks take the numbers that its texts had."""
+        if isinstance(cut, str):
+            self.errors[stored.doc_id] = Failure(stored.path, cut)
+            return
+        for index, piece in enumerate(cut):
+            if known := self._free.get((stored.doc_id, piece.text)):
+                number = known.pop()
+            else:
+                number, self.next_number = self.next_number, self.next_number + 1
+            self.chunks.append(chunk_of(stored, number, piece, index, len(cut)))
+        self.sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(cut)))
 
 
-def _numbered(
-    document: Document, pieces: Sequence[Piece], free: Mapping[tuple[str, str], list[int]], next_number: int
-) -> tuple[list[Chunk], int]:
-    """The chunks of ``document``, which take what is ``free`` of its numbers, and the next number."""
-    chunks = []
-    for index, piece in enumerate(pieces):
-        if known := free[document.doc_id, piece.text]:
-            number = known.pop()
-        else:
-            number, next_number = next_number, next_number + 1
-        chunks.append(chunk_of(document, number, piece, index, len(pieces)))
-    return chunks, next_number
-
-
-def _stays(source: Source, errors: Container[str], read: Container[str], lost: Collection[str]) -> bool:
-    return source.doc_id in errors or (source.doc_id not in read and is_below(source.path, lost))
+def _staying(
+    previous: Previous, made: _Numbering, lost: Collection[str], emptied: Mapping[str, Failure]
+) -> tuple[list[Source], tuple[Failure, ...]]:
+    """The sources that stay as they were, and what is said of ``emptied`` places that held some."""
+    read = {source.doc_id for source in made.sources}
+    stays, others = [], []
+    for source in previous.sources.values():
+        if source.doc_id in made.errors or (source.doc_id not in read and is_below(source.path, lost)):
+            stays.append(source)
+        elif source.doc_id not in read:
+            others.append(source)
+    held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in made.chunks})
+    return stays + held, said
 
 
 def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from knowledge.build.labels import is_whole
 from knowledge.build.plan import RECIPE, Previous, embed_key
 from knowledge.build.reading import KnownReadings, stored_tokens, texts_of
 from knowledge.build.write import Settings
-from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
+from knowledge.engines.embedded.collection import SQLITE_NAME, Collection, Record
 from knowledge.engines.metadata import to_chunk
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
 from knowledge.model.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import prepare, verify
 from knowledge.open.texts import TextStore
+from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
-from knowledge.search.lexical import LEXICAL_RECIPE
 from knowledge.search.signals import CALIBRATION_RECIPE
+from knowledge.search.terms import LEXICAL_RECIPE
+from knowledge.search.vectors import VectorStore
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
@@ -74,40 +78,64 @@ def settings_of(manifest: Manifest) -> Settings:
 
 
 def previous_of(target: Path, manifest: Manifest, settings: Settings) -> Previous:
-    """All its chunks, and their vectors if they were made in the way that they would be now."""
-    reusable = of_vectors(settings_of(manifest)) == of_vectors(settings)
+    """All its chunks, without what the model said of them."""
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
-    vectors: dict[bytes, Vector] = {}
-    by_number: dict[int, Vector] = {}
-    chunks: list[Chunk] = []
-    with (
-        closing(prepare(target, scratch_root=target, older=True)) as prepared,
-        closing(Collection.open(prepared.chroma, manifest.collection)) as collection,
-        closing(TextStore(prepared.data)) as texts,
-    ):
-        for record in collection.scan(with_vectors=reusable):
-            number = int(record.id.removeprefix("id_"))
-            text = texts.get(number)
-            chunk = to_chunk(record.metadata, number=number, text=text)
-            numbers[chunk.doc_id, text].append(number)
-            chunks.append(chunk)
-            if record.vector is not None:
-                vectors[embed_key(chunk.title, text)] = by_number[number] = record.vector
-        chunks.sort(key=lambda chunk: chunk.number)
-        known = KnownReadings()
-        if reusable:
-            known = _known(prepared.data, manifest, chunks, [by_number[chunk.number] for chunk in chunks])
     by_document: dict[str, list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
+    for chunk in _chunks(target, manifest):
+        numbers[chunk.doc_id, chunk.text].append(chunk.number)
         by_document[chunk.doc_id].append(chunk)
     return Previous(
         next_number=manifest.next_number,
         numbers=numbers,
-        vectors=vectors,
-        known=known,
         sources={source.doc_id: source for source in manifest.sources},
         chunks={doc_id: tuple(found) for doc_id, found in by_document.items()},
+        same_cut=_of_cut(settings_of(manifest)) == _of_cut(settings),
     )
+
+
+def with_vectors(previous: Previous, target: Path, manifest: Manifest, settings: Settings, *, exact: bool) -> Previous:
+    """With what the model said of its chunks, if that was made in the way that it would be now.
+
+    ``exact`` ones are Chroma's; the others are those of ``VectorStore``, rounded, which written again are the same.
+    """
+    if of_vectors(settings_of(manifest)) != of_vectors(settings):
+        return previous
+    chunks = sorted((chunk for found in previous.chunks.values() for chunk in found), key=lambda chunk: chunk.number)
+    data = target / manifest.data
+    if exact:
+        by_number = {number: record.vector for number, record in _records(target, manifest, with_vectors=True)}
+        vectors = [vector for chunk in chunks if (vector := by_number[chunk.number]) is not None]
+    else:
+        store = VectorStore(data, rows=len(chunks), dimensions=manifest.dimensions)
+        vectors = list(store.rows(np.arange(len(chunks))))
+    keys = (embed_key(chunk.title, chunk.text) for chunk in chunks)
+    return replace(
+        previous, vectors=dict(zip(keys, vectors, strict=True)), known=_known(data, manifest, chunks, vectors)
+    )
+
+
+def _chunks(target: Path, manifest: Manifest) -> Iterator[Chunk]:
+    """All chunks, by number."""
+    data = target / manifest.data
+    with closing(TextStore(data)) as texts:
+        if (data / COLUMNS_FOLDER).exists():
+            columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
+            metadatas: Iterator[Mapping[str, object]] = map(columns.metadata, range(len(texts)))
+        else:  # of an index from before there were columns only Chroma knows
+            found = {number: record.metadata for number, record in _records(target, manifest)}
+            metadatas = map(found.__getitem__, texts)
+        for number, metadata in zip(texts, metadatas, strict=True):
+            yield to_chunk(metadata, number=number, text=texts.get(number))
+
+
+def _records(target: Path, manifest: Manifest, *, with_vectors: bool = False) -> Iterator[tuple[int, Record]]:
+    """What Chroma holds, with the chunks' numbers."""
+    with (
+        closing(prepare(target, scratch_root=target, older=True)) as prepared,
+        closing(Collection.open(prepared.chroma, manifest.collection)) as collection,
+    ):
+        for record in collection.scan(with_vectors=with_vectors):
+            yield int(record.id.removeprefix("id_")), record
 
 
 def _recipe(record: Mapping[str, object] | None) -> int:
@@ -120,6 +148,10 @@ def of_vectors(settings: Settings) -> Settings:
     return settings._replace(
         collection="", max_chars=0, overlap=0, lexical_recipe=0, tokens_recipe=0, calibration_recipe=0
     )
+
+
+def _of_cut(settings: Settings) -> tuple[int, int, int]:
+    return settings.max_chars, settings.overlap, settings.recipe
 
 
 def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> KnownReadings:

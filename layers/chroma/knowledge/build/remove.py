@@ -8,8 +8,9 @@ from pathlib import Path
 from knowledge.build.embed import embed_chunks
 from knowledge.build.lock import locked
 from knowledge.build.plan import RECIPE, Plan
-from knowledge.build.previous import of_vectors, old_index, previous_of, settings_now, settings_of
+from knowledge.build.previous import of_vectors, old_index, previous_of, settings_now, settings_of, with_vectors
 from knowledge.build.summary import Clock, Summary, summarise
+from knowledge.build.update import update_of
 from knowledge.build.write import remove_data, write_index
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
 from knowledge.model.manifest import SEED_RECIPE
@@ -63,6 +64,10 @@ def remove(
             sources=tuple(left),
         )
         remove_data(target, keep=before.data)
+        update = update_of(target, before, previous, planned) if settings == settings_of(before) else None
+        previous = with_vectors(previous, target, before, settings, exact=update is None)
         planned, embedded = embed_chunks(planned, previous, embedder, on_progress)
-        now = write_index(target, planned, embedded, embedder, settings=settings, made=before.made, before=before)
+        now = write_index(
+            target, planned, embedded, embedder, settings=settings, made=before.made, before=before, update=update
+        )
         return summarise(now.sources, before, clock, now=now, embedded=embedded.fresh)

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from knowledge.build.calibrate import calibrate
 from knowledge.build.durable import flush, flush_names
@@ -24,6 +24,7 @@ from knowledge.build.labels import carried
 from knowledge.build.plan import Plan, content_version
 from knowledge.build.reading import write_tokens
 from knowledge.build.unwritten import telling_unwritten
+from knowledge.build.update import Update
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
@@ -36,6 +37,9 @@ from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.search.vectors import write_vectors
+
+if TYPE_CHECKING:
+    from knowledge.model.values import Matrix
 
 MOUNTS = "/mnt/"
 READ_FOR_S = 900.0
@@ -65,8 +69,11 @@ def write_index(
     settings: Settings,
     made: Provenance,
     before: Manifest | None,
+    update: Update | None = None,
 ) -> Manifest:
     """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps.
+
+    With an ``update`` most of it is taken from there.
 
     Raises:
         IndexNotWritten: the disk is full, or a file could not be written; ``before`` is still in place.
@@ -74,8 +81,10 @@ def write_index(
     data = target / f"data-{secrets.token_hex(6)}"
     try:
         with telling_unwritten(target):
-            written = write_data(data, planned.chunks, embedded, settings.collection, embedder)
-            manifest = carried(describe(data, planned, settings, written, made), before)
+            written = write_data(data, planned.chunks, embedded, settings.collection, embedder, update)
+            now = describe(data, planned, settings, written, made)
+            changed = update.changed(planned.chunks) if update else 0
+            manifest = carried(replace(now, updated=changed), before)
     except BaseException:
         shutil.rmtree(data, ignore_errors=True)
         raise
@@ -115,34 +124,49 @@ class IndexRecords:
 
 
 def write_data(
-    data: Path, chunks: Sequence[Chunk], embedded: ChunkEmbeddings, collection: str, embedder: Embedder
+    data: Path,
+    chunks: Sequence[Chunk],
+    embedded: ChunkEmbeddings,
+    collection: str,
+    embedder: Embedder,
+    update: Update | None = None,
 ) -> IndexRecords:
     """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25, a matrix and the tokens.
 
-    What it then says of questions about nothing is its calibration.
+    What it then says of questions about nothing is its calibration, but for an ``update``, which keeps the one before.
     """
     chroma = data / CHROMA_FOLDER
-    chroma.mkdir(parents=True)
-    with closing(Collection.create(chroma, collection)) as made:
-        made.add(chunks, embedded.vectors)
-    with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
-        database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large
+    if update:
+        data.mkdir()
+        update.write_chroma(chroma, chunks, embedded.vectors, collection)
+    else:
+        _make_chroma(chroma, chunks, embedded.vectors, collection)
     write_texts(data, ((chunk.number, chunk.text) for chunk in chunks))
     write_vectors(data, embedded.vectors)
-    write_columns(data / COLUMNS_FOLDER, [to_metadata(chunk) for chunk in chunks])
+    write_columns(data / COLUMNS_FOLDER, map(to_metadata, chunks))
     record = None
     if tokens := embedded.tokens:
         write_tokens(data / TOKENS_FOLDER, tokens.chunks, tokens.projection, vocabulary=tokens.vocabulary)
         record = {"recipe": TOKENS_RECIPE, "bits": BITS, "fitted_on": tokens.fitted_on}
     numbers = [chunk.number for chunk in chunks]
-    texts = (embed_text(chunk.title, chunk.text) for chunk in chunks)
-    lexical = write_lexical(data / LEXICAL_FOLDER, numbers, texts)
-    calibration = None
-    if embedded.tokens is not None and isinstance(embedder, TokenEmbedder):
-        calibration = calibrate(data, embedded.vectors, numbers, lexical, embedder)
+    if update:
+        lexical, calibration = update.write_lexical(data / LEXICAL_FOLDER, chunks), update.calibration
+    else:
+        texts = (embed_text(chunk.title, chunk.text) for chunk in chunks)
+        lexical, calibration = write_lexical(data / LEXICAL_FOLDER, numbers, texts), None
+    if not update and embedded.tokens is not None and isinstance(embedder, TokenEmbedder):
+        calibration = calibrate(data, embedded.vectors, chunks, lexical, embedder)
     for path in (*data.rglob("*"), data, data.parent):
         flush(path)
     return IndexRecords(lexical=lexical, tokens=record, calibration=calibration)
+
+
+def _make_chroma(chroma: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> None:
+    chroma.mkdir(parents=True)
+    with closing(Collection.create(chroma, collection)) as made:
+        made.add(chunks, vectors)
+    with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
+        database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large
 
 
 def describe(

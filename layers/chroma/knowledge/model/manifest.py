@@ -72,10 +72,11 @@ class Manifest:
     """What an index holds.
 
     ``version`` is a hash of the content and of what its owner's labels gave (equal ones, equal version, whenever it was
-    built). ``built_at`` is
-    ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to. ``recipe`` numbers
-    the way in which a chunk becomes the text that is embedded. ``documents`` counts those that gave chunks.
+    built). ``built_at`` is ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to.
+    ``recipe`` numbers the way in which a chunk becomes the text that is embedded. ``documents`` counts those that gave
+    chunks.
     ``next_number`` is the first chunk number never used. ``fields`` gives each metadata field's type.
+    ``updated`` counts the chunks that were changed since the index was made anew (``knowledge.build.update``).
     ``lexical``, ``tokens`` (token vectors) and ``calibration`` are None until something fills them. ``format`` is
     another than ``FORMAT`` only where an older one was asked for.
     """
@@ -100,6 +101,7 @@ class Manifest:
     tokens: Mapping[str, object] | None = None
     calibration: Mapping[str, object] | None = None
     made: Provenance = UNKNOWN
+    updated: int = 0
     format: int = FORMAT
 
 
@@ -122,7 +124,7 @@ def dumps(manifest: Manifest) -> str:
         },
         "embedding": {"model": m.model, "dimensions": m.dimensions, "space": m.space},
         "chunking": {"max_chars": m.max_chars, "overlap": m.overlap, "recipe": m.recipe},
-        "counts": {"documents": m.documents, "chunks": m.chunks},
+        "counts": {"documents": m.documents, "chunks": m.chunks, **({"updated": m.updated} if m.updated else {})},
         "next_number": m.next_number,
         "fields": dict(sorted(m.fields.items())),
         "lexical": m.lexical,
@@ -192,6 +194,7 @@ def _manifest(body: Object, number: int) -> Manifest:
         tokens=strict.object_or_null(body, "tokens"),
         calibration=strict.object_or_null(body, "calibration"),
         made=_made(strict.an_object(body, "made")),
+        updated=strict.count(counts, "updated") if "updated" in counts else 0,
         format=number,
     )
 

@@ -118,7 +118,8 @@ def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -
     try:
         # A folder of its own each time: forked processes share the one above it.
         folder = Path(tempfile.mkdtemp(prefix="sides-", dir=scratch))
-        lexical = write_lexical(folder / LEXICAL_FOLDER, numbers, texts)
+        # What tells a language is no part of the layer: 4.5 MB.
+        lexical = write_lexical(folder / LEXICAL_FOLDER, numbers, texts, language="")
         write_vectors(folder, vectors)
     except OSError as exc:
         raise SearchFailed(f"No place for the BM25 side of the index: {exc}") from exc

@@ -80,10 +80,16 @@ class IndexHandle:
         with self.lease() as index:
             return index
 
+    @property
+    def opened(self) -> AnyIndex | None:
+        """The index that is open now, None where there is none: nothing is opened for it."""
+        with self._lock:
+            return self._slot.index if self._slot else None
+
     def rest(self) -> None:
         """Close the connections of the index that is open, if one is; it opens new ones when it is asked."""
-        with suppress(IndexUnavailable):
-            self.current().rest()
+        if (index := self.opened) is not None:
+            index.rest()
 
     def swap(self, index: AnyIndex) -> None:
         """Put ``index`` in place. The one before is closed once no request uses it."""

@@ -10,7 +10,7 @@ from knowledge.engines.embedded.collection import BATCH_RECORDS, Collection, Rec
 from knowledge.engines.metadata import to_chunk, with_stated_date
 from knowledge.model.claims import Claim, SupportVerdict
 from knowledge.model.errors import IndexMismatch, SearchFailed
-from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
+from knowledge.model.values import Chunk, Embedder, Hit, Scalar, SearchResult, View, Where
 from knowledge.open.results import hits_of
 from knowledge.open.source import PreparedIndex
 from knowledge.open.texts import TextStore
@@ -182,6 +182,10 @@ class Index:
     def numbers(self) -> Sequence[int]:
         """The numbers of all chunks, ascending."""
         return list(self._texts) if self._texts is not None else sorted(self._ids)
+
+    def values(self, field: str) -> Sequence[Scalar]:
+        """The different values of a metadata field; none where the index has no table of them."""
+        return self._columns.values(field) if self._columns is not None else ()
 
     def iter_chunks(self) -> Iterator[Chunk]:
         """Every chunk, by number, read in batches."""

@@ -24,7 +24,7 @@ from knowledge.engines.server.remembered import Remembered
 from knowledge.engines.server.words import ServerSide, TableSide
 from knowledge.model.claims import Claim, SupportVerdict
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexUnavailable
-from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, TokenEmbedder, View, Where
+from knowledge.model.values import Chunk, Embedder, Hit, Scalar, SearchResult, TokenEmbedder, View, Where
 from knowledge.open.compatible import check_manifest
 from knowledge.open.place import read_manifest
 from knowledge.open.results import hits_of
@@ -184,10 +184,18 @@ class ServedIndex:
             return ChunkView(chunk) if chunk else None
         return self._late_search.view(chunk, question)
 
+    def values(self, field: str) -> Sequence[Scalar]:
+        """None: it would take a look at every chunk on the server."""
+        return ()
+
     def iter_chunks(self) -> Iterator[Chunk]:
         """Every chunk, by number, read in batches."""
         for some in batched(self.numbers, RESULTS):
             yield from self.fetch(some)
+
+    def version_now(self) -> str:
+        """The version that its address names, else the current one. It raises as ``open_served``."""
+        return version_at(self._database, self._database.connection.address)
 
     def check(self) -> None:
         """Ask the server whether it still has the index; IndexUnreachable: it does not answer."""

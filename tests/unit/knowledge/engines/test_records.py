@@ -1,6 +1,6 @@
 """A chunk as a record of Chroma's server."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ DIMENSIONS = 64
 LIMIT = 4096
 """Bytes that Chroma Cloud takes in a value."""
 EXTRA = st.dictionaries(
-    st.sampled_from(["year", "late", "late_fee", "late_", "latest_0"]), st.integers(-(2**63), 2**63 - 1) | st.text("ab")
+    st.sampled_from(["year", "late", "late_fee", "late_", "latest_0"]),
+    st.integers(-(2**63), 2**63 - 1) | st.sampled_from(["a", "b", "a" * 4000, "ü" * 2001, '"ü" ' * 3000]),
 )
 
 
@@ -88,6 +89,20 @@ def test_a_record_that_is_not_whole_is_told(one: StoredChunk, data: Any) -> None
     )
     with pytest.raises(SearchFailed, match=rf"'{one.chunk.id}' on Chroma's server is not whole.*ragctl ingest PATH"):
         read_back(one, damaged)
+
+
+@pytest.mark.parametrize("piece", ["late_text_0", "late_text_1"])
+def test_a_long_field_that_is_not_whole_is_told(piece: str) -> None:
+    chunk = Chunk(
+        number=7, text="t", title="Permits", doc_id="d", chunk_index=0, chunk_count=1, extra={"note": "é" * 900}
+    )
+    record = to_record(replace(chunk, section="long " * 900), np.ones(DIMENSIONS, dtype=np.float32), None)
+    assert {"note", "late_text_0", "late_text_1"} <= record.keys()
+    assert "section" not in record
+
+    del record[piece]
+    with pytest.raises(SearchFailed, match="'id_7' on Chroma's server is not whole"):
+        from_record("id_7", record, "t")
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"title": "Somebody else's"}, {"late_x": "AAAA"}, {"late_1": "AAAA"}])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,20 +22,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fresh:
+    """Those of ``documents`` that are to be written, by their ``places``; their texts are read when they are asked for.
+
+    ``sources`` is what they are called, in that order; how many chunks they have is not known yet.
+    """
+
+    documents: Sequence[Document]
+    places: Sequence[int]
+    sources: Sequence[Source]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def some(self, which: Iterable[int]) -> list[Document]:
+        """Those ``which`` (from 0), with their texts."""
+        return [self.documents[self.places[one]] for one in which]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """What documents change in an index: those that are ``fresh``, sources that stay as they are, and those gone.
 
     ``reusable``: vectors and codes of the version before are as they would be made now. ``kept`` are doc_ids of
-    documents that cannot be read now and stay; ``held`` is how many there were.
+    documents that cannot be read now and stay; ``held`` is how many there were. ``shared_titles`` are the titles that
+    several documents have.
     """
 
-    fresh: Sequence[Document]
+    fresh: Fresh
     stays: Sequence[Source]
     gone: Sequence[Source]
     kept: frozenset[str]
     emptied: tuple[Failure, ...]
     held: int
     reusable: bool
+    shared_titles: frozenset[str]
 
     @classmethod
     def of(
@@ -48,31 +70,33 @@ class Change:
         """``lost`` and ``emptied`` as ``ingest`` has them."""
         before = base.sources if base is not None else {}
         reusable = base is not None and _reusable(base.manifest, settings, len(documents))
-        there = {document.doc_id for document in documents}
-        if len(there) != len(documents):
+        named, shared_titles = _without_texts(documents)
+        there = {source.doc_id for source in named}
+        if len(there) != len(named):
             raise SourceUnreadable("Two documents have the same doc_id")
-        same, fresh = _apart(documents, before if reusable else {})
+        same, places = _apart(named, before if reusable else {})
         kept, said = _kept([source for source in before.values() if source.doc_id not in there], lost, emptied)
         stays = [*same, *kept]
         here = there | {source.doc_id for source in kept}
         return cls(
-            fresh=fresh,
+            fresh=Fresh(documents, places, [named[place] for place in places]),
             stays=stays,
             gone=[source for source in before.values() if source.doc_id not in here],
             kept=frozenset(source.doc_id for source in kept),
             emptied=said,
             held=sum(1 for source in before.values() if source.chunks),
             reusable=reusable,
+            shared_titles=shared_titles,
         )
 
     @property
     def nothing(self) -> bool:
         """Whether the index is as the documents are."""
-        return not self.fresh and not self.gone
+        return not len(self.fresh) and not self.gone
 
     def check(self, max_removed_share: float) -> None:
         """Refuse to remove more than this share of the documents; what only moved is none of them."""
-        new = {document.digest for document in self.fresh}
+        new = {source.digest for source in self.fresh.sources}
         gone = [source.path for source in self.gone if source.chunks and source.digest not in new]
         check_removals(gone, of=self.held, max_share=max_removed_share)
 
@@ -90,21 +114,27 @@ def _reusable(manifest: Manifest, settings: Settings, documents: int) -> bool:
     return same and (manifest.tokens is None or still_fits(int(str(manifest.tokens["fitted_on"])), documents))
 
 
-def _key(of: Document | Source) -> tuple[str, str]:
-    return of.path, of.digest
-
-
-def _apart(documents: Sequence[Document], before: Mapping[str, Source]) -> tuple[list[Source], list[Document]]:
-    """The sources of those of ``documents`` that are as they were, and the others."""
-    same: list[Source] = []
-    fresh: list[Document] = []
+def _without_texts(documents: Iterable[Document]) -> tuple[list[Source], frozenset[str]]:
+    """What is kept of ``documents``, which are looked at one by one; and the titles that several have."""
+    sources: list[Source] = []
+    titles: Counter[str] = Counter()
     for document in documents:
-        source = before.get(document.doc_id)
-        if source is not None and _key(source) == _key(document):
+        sources.append(Source(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
+        titles[document.title] += 1
+    return sources, frozenset(title for title, count in titles.items() if count > 1)
+
+
+def _apart(named: Sequence[Source], before: Mapping[str, Source]) -> tuple[list[Source], list[int]]:
+    """The sources of those of ``named`` that are as they were, and the places of the others."""
+    same: list[Source] = []
+    places: list[int] = []
+    for place, one in enumerate(named):
+        source = before.get(one.doc_id)
+        if source is not None and (source.path, source.digest) == (one.path, one.digest):
             same.append(source)
         else:
-            fresh.append(document)
-    return same, fresh
+            places.append(place)
+    return same, places
 
 
 def _kept(

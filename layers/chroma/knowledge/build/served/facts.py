@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.build.calibrate import calibration_of
+from knowledge.build.calibrate import OWN, calibration_of, is_foreign
 from knowledge.build.write import file_records
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.metadata import to_metadata
@@ -28,7 +29,7 @@ from knowledge.search.term_counts import SAMPLE, write_term_counts
 
 if TYPE_CHECKING:
     from knowledge.build.served.totals import Totals
-    from knowledge.model.values import Embedder, Scalar
+    from knowledge.model.values import Chunk, Embedder, Scalar
     from knowledge.open.scratch import Scratch
     from knowledge.search.codes import Projection
 
@@ -63,7 +64,8 @@ def write_facts(
     if len(numbers) <= table_chunks:
         lexical = _table(database, name, folder, numbers.tolist())
     else:
-        lexical = write_term_counts(folder / LEXICAL_FOLDER, _sample(database, name, numbers), _texts(database, name))
+        sample = [chunk.text for chunk in _sample(database, name, numbers, SAMPLE)]
+        lexical = write_term_counts(folder / LEXICAL_FOLDER, sample, _texts(database, name))
         save_array(folder / LEXICAL_FOLDER / NUMBERS_NAME, numbers)
     tokens = None
     if fitted is not None:
@@ -72,7 +74,8 @@ def write_facts(
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
         index = ServedIndex(database, bare.version, manifest, folder, embedder, scratch)
-        look = calibration_of(lambda text: index.search([View(text)], k=1).evidence)
+        own = _sample(database, name, numbers, OWN) if is_foreign(lexical) else []
+        look = calibration_of(lambda text, where: index.search([View(text)], k=1, where=where).evidence, own)
         manifest = replace(manifest, calibration=look)
     (folder / MANIFEST_NAME).write_text(dumps(manifest), encoding="utf-8")
     save_facts(database, bare.version, folder, model=bare.model, dimensions=bare.dimensions)
@@ -80,12 +83,17 @@ def write_facts(
 
 
 def _table(database: Database, name: str, folder: Path, numbers: list[int]) -> Mapping[str, object]:
-    held: dict[int, tuple[str, Mapping[str, Scalar]]] = {}
-    for some in database.scan(name):
-        for one in some:
-            held[one.chunk.number] = embed_text(one.chunk.title, one.chunk.text), to_metadata(one.chunk)
-    write_columns(folder / COLUMNS_FOLDER, [held[number][1] for number in numbers])
-    return write_lexical(folder / LEXICAL_FOLDER, numbers, [held[number][0] for number in numbers])
+    texts: list[str] = []
+
+    def metadatas() -> Iterator[Mapping[str, Scalar]]:
+        for some in batched(numbers, RESULTS):
+            found = database.get(name, ids=[f"id_{number}" for number in some])
+            for one in sorted(found, key=lambda one: one.chunk.number):
+                texts.append(embed_text(one.chunk.title, one.chunk.text))
+                yield to_metadata(one.chunk)
+
+    write_columns(folder / COLUMNS_FOLDER, metadatas())
+    return write_lexical(folder / LEXICAL_FOLDER, numbers, texts)
 
 
 def _texts(database: Database, name: str) -> Iterator[str]:
@@ -93,10 +101,12 @@ def _texts(database: Database, name: str) -> Iterator[str]:
         yield from (embed_text(one.chunk.title, one.chunk.text) for one in some)
 
 
-def _sample(database: Database, name: str, numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[str]:
-    chosen = np.random.default_rng(0).choice(numbers, min(SAMPLE, len(numbers)), replace=False).tolist()
-    texts = []
+def _sample(
+    database: Database, name: str, numbers: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
+) -> list[Chunk]:
+    chosen = np.random.default_rng(0).choice(numbers, min(size, len(numbers)), replace=False).tolist()
+    found: list[Chunk] = []
     for start in range(0, len(chosen), RESULTS):
-        found = database.get(name, ids=[f"id_{number}" for number in chosen[start : start + RESULTS]])
-        texts += [one.chunk.text for one in found]
-    return texts
+        some = database.get(name, ids=[f"id_{number}" for number in chosen[start : start + RESULTS]])
+        found += [one.chunk for one in some]
+    return found

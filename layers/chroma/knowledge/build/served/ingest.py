@@ -1,6 +1,7 @@
 """Documents in, an index on Chroma's server out: a version of its own beside the one that answers, then the switch.
 
-Documents are cut, read and written in slabs, so that chunks, vectors and tokens of one slab are in memory at a time.
+Documents are cut, read and written in slabs, so that texts, chunks, vectors and tokens of one slab are in memory at a
+time: of ``documents`` one is asked for after the other (``knowledge.read.kept_texts``).
 What did not change is taken over from the version before: forked where the server can (Chroma Cloud), else copied.
 """
 
@@ -8,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from knowledge.build.previous import settings_now, settings_of
 from knowledge.build.served.base import Base, base_of
 from knowledge.build.served.change import Change
 from knowledge.build.served.facts import FittedProjection, write_facts
-from knowledge.build.served.progress import Progress
+from knowledge.build.served.progress import Progress, forget
 from knowledge.build.served.slabs import Cutting, SlabWriter, sample_projection
 from knowledge.build.served.totals import Totals
 from knowledge.build.summary import Clock, Summary, summarise
@@ -92,7 +91,7 @@ def ingest_served(
             sources = [*cutting.sources(change.fresh), *change.stays]
             return summarise(sources, before, clock, planned=change.planned(sources))
         version = _version(settings, made, change, before)
-        job = _Job(database, version, embedder, settings, base, change, cutting, work / version, documents)
+        job = _Job(database, version, embedder, settings, base, change, cutting, work / version)
         progress, fitted = job.write(clock, on_progress)
         if not progress.totals.numbers:
             database.drop(version)
@@ -100,7 +99,7 @@ def ingest_served(
         bare = job.describe(progress, made)
         now = write_facts(database, bare, progress.totals, fitted, embedder, scratch=scratch, table_chunks=table_chunks)
         clock.lap("facts")
-        shutil.rmtree(work / version, ignore_errors=True)
+        forget(work)
         if switch:
             switch_to(database, version)
         planned = change.planned(now.sources, progress)
@@ -126,7 +125,6 @@ class _Job:
     change: Change
     cutting: Cutting
     work: Path
-    documents: Sequence[Document]
 
     def write(
         self, clock: Clock, on_progress: Callable[[int, int], None] | None
@@ -152,7 +150,7 @@ class _Job:
             fitted.projection if fitted else None,
             self.cutting,
             self.work,
-            shared_titles(self.documents),
+            self.change.shared_titles,
         )
         if taken is not None:
             writer.remove([source.doc_id for source in self.change.gone], progress)
@@ -202,18 +200,12 @@ class _Job:
         taken.copy(name, progress.copied, copied)
 
 
-def shared_titles(documents: Sequence[Document]) -> frozenset[str]:
-    """The titles that several of ``documents`` have."""
-    counts = Counter(document.title for document in documents)
-    return frozenset(title for title, count in counts.items() if count > 1)
-
-
 def _version(settings: Settings, made: Provenance, change: Change, before: Manifest | None) -> str:
     """The name of the version to be: of what goes into it, so that a second try finds what the first one wrote."""
     content = [
         settings,
         repr(made),
-        sorted((d.doc_id, d.path, d.digest) for d in change.fresh),
+        sorted((s.doc_id, s.path, s.digest) for s in change.fresh.sources),
         sorted((s.doc_id, s.path, s.digest) for s in change.stays),
         before.version if before else "",
     ]

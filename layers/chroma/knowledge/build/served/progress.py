@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -76,6 +75,7 @@ class Progress:
         return None
 
 
-def slabs_of[T](documents: Sequence[T], size: int) -> list[Sequence[T]]:
-    """``documents`` in runs of ``size``."""
-    return [documents[start : start + size] for start in range(0, len(documents), size)]
+def forget(work: Path) -> None:
+    """Remove what the folder ``work`` keeps of versions: the one that is written, and those that never came about."""
+    for state in work.glob(f"*/{STATE_NAME}"):
+        shutil.rmtree(state.parent, ignore_errors=True)

@@ -15,6 +15,7 @@ from knowledge.build.embed import embed_chunks
 from knowledge.build.plan import Plan, Previous, Run, plan
 from knowledge.build.reading import FIT_CHUNKS, fit
 from knowledge.build.served.base import Base, previous_of
+from knowledge.build.served.change import Fresh
 from knowledge.build.served.progress import Progress
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.metadata import merge_types, to_metadata
@@ -31,6 +32,8 @@ SLAB = 100
 WRITERS = 2
 """Calls that write at once. The next slab is read meanwhile, and waits for them."""
 CHECKPOINT_SLABS = 10
+CHECKPOINT_SHARE = 0.02
+"""Of what is written, so much more is before the progress is kept again: keeping it takes as long as it is large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +57,20 @@ class Cutting:
             run=self.run,
         )
 
-    def sources(self, documents: Sequence[Document]) -> Iterator[Source]:
-        """What ``documents`` are in an index."""
-        for some in batched(documents, SLAB):
-            yield from self.plan(some, Previous()).sources
+    def sources(self, fresh: Fresh) -> Iterator[Source]:
+        """What the documents are in an index."""
+        for some in batched(range(len(fresh)), SLAB):
+            yield from self.plan(fresh.some(some), Previous()).sources
 
 
-def sample_projection(documents: Sequence[Document], cutting: Cutting, embedder: TokenEmbedder) -> Projection | None:
-    """The projection for chunks like those of some of ``documents``; None where none of them can be read."""
-    order = np.random.default_rng(0).permutation(len(documents)).tolist()
+def sample_projection(fresh: Fresh, cutting: Cutting, embedder: TokenEmbedder) -> Projection | None:
+    """The projection for chunks like those of some of the documents; None where none of them can be read."""
+    order = np.random.default_rng(0).permutation(len(fresh)).tolist()
     chunks: list[Chunk] = []
     for some in batched(order, SLAB):
         if len(chunks) >= FIT_CHUNKS:
             break
-        chunks += cutting.plan([documents[place] for place in some], Previous()).chunks
+        chunks += cutting.plan(fresh.some(some), Previous()).chunks
     chosen = np.random.default_rng(0).permutation(len(chunks))[:FIT_CHUNKS].tolist()
     readings: list[Reading] = []
     for place in chosen:
@@ -92,24 +95,23 @@ class SlabWriter:
     work: Path
     shared_titles: frozenset[str]
 
-    def write(
-        self, documents: Sequence[Document], progress: Progress, on_progress: Callable[[int, int], None] | None
-    ) -> None:
-        """Write the chunks of ``documents``, those slabs that ``progress`` has not yet, in the place of older ones."""
-        slabs = [documents[start : start + SLAB] for start in range(0, len(documents), SLAB)]
+    def write(self, fresh: Fresh, progress: Progress, on_progress: Callable[[int, int], None] | None) -> None:
+        """Write the chunks of ``fresh``, those slabs that ``progress`` has not yet, in the place of older ones."""
+        slabs, kept = list(batched(range(len(fresh)), SLAB)), progress.slabs
         with ThreadPoolExecutor(WRITERS) as writers:
             pending: list[Future[None]] = []
             for place in range(progress.slabs, len(slabs)):
-                slab = slabs[place]
+                slab = fresh.some(slabs[place])
                 previous, held = self._previous([document.doc_id for document in slab], progress)
                 planned = self.cutting.plan(slab, previous)
                 pending = self._put(planned, previous, held, progress, _Writing(writers, pending))
                 progress.slabs = place + 1
-                if progress.slabs % CHECKPOINT_SLABS == 0:
+                if progress.slabs - kept >= max(CHECKPOINT_SLABS, kept * CHECKPOINT_SHARE):
                     _done(pending)
                     progress.save(self.work)
+                    kept = progress.slabs
                 if on_progress is not None:
-                    on_progress(min((place + 1) * SLAB, len(documents)), len(documents))
+                    on_progress(slabs[place][-1] + 1, len(fresh))
             _done(pending)
         progress.save(self.work)
 

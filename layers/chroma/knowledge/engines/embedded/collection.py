@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from knowledge.engines.embedded.client import open_client
+from knowledge.engines.embedded.client import SYNC_THRESHOLD_RECORDS, create_collection, open_collection
 from knowledge.engines.metadata import to_metadata
-from knowledge.model.errors import IndexDamaged, IndexMismatch, KnowledgeError, SearchFailed
+from knowledge.model.errors import KnowledgeError, SearchFailed
 from knowledge.model.manifest import SPACE
 from knowledge.model.values import Chunk, Where
 
@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 BATCH_RECORDS = 1000
 """Records per call, under Chroma's limit of 5,461."""
 
-SYNC_THRESHOLD_RECORDS = 2
-"""Chroma flushes HNSW after a call that adds this many (2 is the least), so every batch is on disk when it returns.
-What is not flushed is replayed from the log at the first query after each open: up to 126 ms, and it writes to the
-HNSW files, which the opener only links to."""
-
 SQLITE_NAME = "chroma.sqlite3"
-
-HNSW_EFFORT = 200
-"""Candidates looked at when building and searching; Chroma's default is 100. On 10,417 real passages recall@10 went
-from .996 to 1.000 (.994 to .996 with short questions), and a query from 1.1 to 1.2 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,28 +59,7 @@ class Collection:
         Raises:
             KnowledgeError: Chroma could not make it, or made it in another space.
         """
-        client = open_client(folder)
-        from chromadb.api.collection_configuration import CreateCollectionConfiguration, CreateHNSWConfiguration
-
-        try:
-            made = cls(
-                client,
-                client.create_collection(
-                    name,
-                    embedding_function=None,
-                    configuration=CreateCollectionConfiguration(
-                        hnsw=CreateHNSWConfiguration(
-                            space="cosine",
-                            sync_threshold=SYNC_THRESHOLD_RECORDS,
-                            ef_construction=HNSW_EFFORT,
-                            ef_search=HNSW_EFFORT,
-                        )
-                    ),
-                ),
-            )
-        except Exception as exc:
-            client.close()
-            raise KnowledgeError(f"Chroma could not create the collection {name!r}: {exc}") from exc
+        made = cls(*create_collection(folder, name))
         if made.space != SPACE:  # a misplaced setting is ignored in silence
             made.close()
             raise KnowledgeError(f"Chroma created {name!r} in the space {made.space!r} instead of {SPACE!r}")
@@ -103,17 +73,7 @@ class Collection:
             IndexMismatch: there is no collection of that name; the message names those that exist.
             IndexDamaged: Chroma cannot read the folder.
         """
-        client = open_client(folder)
-        try:
-            found = {collection.name: collection for collection in client.list_collections()}
-        except Exception as exc:
-            client.close()
-            raise IndexDamaged(f"Chroma cannot open the index: {exc}. Run: ragctl ingest PATH") from exc
-        if name not in found:
-            client.close()
-            known = ", ".join(map(repr, sorted(found))) or "none"
-            raise IndexMismatch(f"The index has no collection {name!r}; it has {known}")
-        return cls(client, found[name])
+        return cls(*open_collection(folder, name))
 
     def count(self) -> int:
         """How many chunks it holds."""
@@ -138,6 +98,25 @@ class Collection:
                     self._collection.upsert(**records)  # said twice, a lone record is flushed too
             except Exception as exc:
                 raise KnowledgeError(f"Chroma could not store {batch[0].id} to {batch[-1].id}: {exc}") from exc
+
+    def replace(self, gone: Sequence[str], chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Remove the ids ``gone``, which exist, then add ``chunks``, any number of either; all is on disk then.
+
+        Raises:
+            KnowledgeError: Chroma could not write them.
+        """
+        try:
+            for start in range(0, len(gone), BATCH_RECORDS):
+                self._collection.delete(ids=list(gone[start : start + BATCH_RECORDS]))
+            if not chunks:  # a removal alone is not flushed: records that stay are said again
+                found = self._collection.get(limit=SYNC_THRESHOLD_RECORDS, include=["embeddings", "metadatas"])
+                for _ in range(SYNC_THRESHOLD_RECORDS):
+                    self._collection.upsert(
+                        ids=found["ids"], embeddings=found["embeddings"], metadatas=found["metadatas"]
+                    )
+        except Exception as exc:
+            raise KnowledgeError(f"Chroma could not remove {len(gone)} records: {exc}") from exc
+        self.add(chunks, vectors)
 
     def query(
         self,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RESULTS = 300
 """Chroma Cloud gives so many records a call, and takes so many."""
 HNSW_EFFORT = 200
-"""As an embedded collection has it (``knowledge.engines.embedded.collection``)."""
+"""As an embedded collection has it (``knowledge.engines.embedded.client``)."""
 CURRENT, BEFORE = "current", "before"
 
 

@@ -2,12 +2,14 @@
 
 The last is one blob: the vector in a byte a dimension, windows, codes, the order of tokens and units, as the files of
 an embedded index have them (``knowledge.search``). It stands in the metadata in base64, in pieces below the limit of a
-value in Chroma Cloud: ``late_0``, ``late_1``, ...
+value in Chroma Cloud: ``late_0``, ``late_1``, ... Texts among the fields that are beyond that limit stand in
+``late_text_0``, ``late_text_1``, ..., as one JSON object in pieces.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
     from knowledge.model.values import Vector
 
-LATE = "late_"
-_IS_LATE = re.compile(rf"{LATE}\d+").fullmatch
+LATE, LONG = "late_", "late_text_"
+_IS_OURS = re.compile(rf"(?:{LATE}|{LONG})\d+").fullmatch
 VALUE_CHARS = 4000
 """Chroma Cloud takes 4,096 bytes in a metadata value."""
 _HEAD = 6
@@ -49,10 +51,12 @@ class StoredChunk:
 
 def to_record(chunk: Chunk, vector: Vector, tokens: ChunkTokens | None) -> dict[str, Scalar]:
     """The metadata of ``chunk``'s record."""
+    fields = {key: value for key, value in to_metadata(chunk).items() if not _IS_OURS(key)}
+    long = {key: value for key, value in fields.items() if isinstance(value, str) and len(value.encode()) > VALUE_CHARS}
     packed = base64.b64encode(_packed(vector, tokens)).decode()
-    pieces = range(0, len(packed), VALUE_CHARS)
-    late = {f"{LATE}{i}": packed[start : start + VALUE_CHARS] for i, start in enumerate(pieces)}
-    return {**{key: value for key, value in to_metadata(chunk).items() if not _IS_LATE(key)}, **late}
+    texts = json.dumps(long) if long else ""
+    short = {key: value for key, value in fields.items() if key not in long}
+    return {**short, **_cut(LATE, packed), **_cut(LONG, texts)}
 
 
 def from_record(record_id: str, metadata: Mapping[str, object] | None, document: str | None) -> StoredChunk:
@@ -63,14 +67,26 @@ def from_record(record_id: str, metadata: Mapping[str, object] | None, document:
     """
     held = dict(metadata or {})
     try:
-        pieces = [str(held.pop(f"{LATE}{i}")) for i in range(sum(1 for key in held if _IS_LATE(key)))]
         number = int(record_id.removeprefix("id_"))
-        vector, tokens = _unpacked(base64.b64decode("".join(pieces), validate=True))
+        vector, tokens = _unpacked(base64.b64decode(_joined(LATE, held), validate=True))
+        held |= json.loads(_joined(LONG, held) or "{}")
     except (KeyError, ValueError, IndexError) as exc:
         raise SearchFailed(
             f"The record {record_id!r} on Chroma's server is not whole. Run: ragctl ingest PATH"
         ) from exc
     return StoredChunk(to_chunk(held, number=number, text=document or ""), vector, tokens)
+
+
+def _cut(name: str, text: str) -> dict[str, Scalar]:
+    """``text`` in values that are short enough."""
+    starts = range(0, len(text), VALUE_CHARS)
+    return {f"{name}{i}": text[start : start + VALUE_CHARS] for i, start in enumerate(starts)}
+
+
+def _joined(name: str, held: dict[str, object]) -> str:
+    """What ``_cut`` made of a text, taken out of ``held``. KeyError: a piece is missing."""
+    count = sum(1 for key in held if re.fullmatch(rf"{name}\d+", key))
+    return "".join(str(held.pop(f"{name}{i}")) for i in range(count))
 
 
 def stored_tokens(chunks: Sequence[StoredChunk], dimensions: int) -> StoredTokens:

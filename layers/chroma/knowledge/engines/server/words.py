@@ -28,7 +28,7 @@ TABLE_CHUNKS = 100_000
 RAREST = 2
 """So many words of a question, the rarest, are looked for by the server."""
 LONGEST_WORD = 100
-"""Chroma Cloud takes expressions of 256 characters."""
+"""Bytes of a word in an expression, of which Chroma Cloud takes 256."""
 ASKED = 4
 """So many texts have their scores kept: those of one question are asked for twice."""
 
@@ -77,7 +77,7 @@ class ServerSide:
         By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
         long (docs/scaling.md).
         """
-        words = dict.fromkeys(word for _, word in words_of(text) if len(word) <= LONGEST_WORD)
+        words = dict.fromkeys(word for _, word in words_of(text) if _is_short(word))
         ranked = sorted((-self.counts.idf(term), word) for word in words for term in self.counts.terms(word)[:1])
         rare = [re.escape(word) for _, word in ranked if self.counts.has(word)][:RAREST]
         if not rare:
@@ -93,3 +93,7 @@ class ServerSide:
     def admitted(self, chunks: Sequence[StoredChunk], where: Where) -> None:
         """See ``LexicalSide``: only the server can tell."""
         return
+
+
+def _is_short(word: str) -> bool:
+    return len(re.escape(word).encode(errors="replace")) <= LONGEST_WORD
