@@ -65,7 +65,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench scale smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench scale corpora screenshots smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -113,6 +113,13 @@ bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## 
 
 scale: $(DEV_DONE) $(LAMBDA_DONE) ## Measure Chroma's own server by size: ARGS='1000 10000 --write'
 	@$(PY) -m scale $(ARGS)
+
+corpora: $(DEV_DONE) ## Measure how much of real folders of documents is read: DIR=where they are, ARGS='--show 5 --write'
+	@test -n '$(DIR)' || { echo "Name the folder of tools/corpora/corpora.toml's repositories: make corpora DIR=../material" >&2; exit 2; }
+	@$(PY) -m corpora '$(DIR)' $(ARGS)
+
+screenshots: $(DEV_DONE) $(MODEL_DONE) ## Make the pictures of docs/page.md anew
+	@SCREENSHOTS=docs/screenshots $(PY) -m pytest -q -n0 tests/browser/test_screenshots.py
 
 smoke: $(TOOLS_DONE) $(SAM_DONE) ## Check a deployed stack: STACK=name, ARGS='--update' or '--delete'
 	@test -n '$(STACK)' || { echo "Name the stack: make smoke STACK=serverless-rag [ARGS='--update|--delete|--json']" >&2; exit 2; }
