@@ -91,7 +91,7 @@ def test_candidates_are_the_best_of_both_sides_with_both_scores(
         others = [scores[number - 1] for number in admitted - set(found.numbers.tolist())]
         best = sorted((float(scores[number - 1]) for number in admitted), reverse=True)[:5]
         assert not [score for score in others if score > max(least, best[-1]) + 1e-4]
-    assert (found.dense.mean, found.dense.std) == pytest.approx((cosines.mean(), cosines.std()), abs=1e-4)
+    assert (found.dense.mean, found.dense.std) == pytest.approx((cosines.mean(), cosines.std()), abs=BYTE_A_NUMBER)
     assert (found.bm25.mean, found.bm25.std) == pytest.approx((bm25.mean(), bm25.std()), abs=1e-5)
     index.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knowledge.build.calibrate import background
+from knowledge.build import calibrate
 from knowledge.build.labels import labelled
 from knowledge.build.lock import locked
 from knowledge.build.write import switch
@@ -31,7 +31,7 @@ def background_scores(index: AnyIndex) -> list[float]:
             "The index has no bar that this program measured: it was made by another version, elsewhere, or with a "
             "remote embedding model. Run: ragctl ingest PATH"
         )
-    looks = [index.search([View(text)], k=1).evidence for text in background()]
+    looks = [index.search([View(text)], k=1).evidence for text in calibrate.background()]
     return [evidence.score for evidence in looks if evidence is not None]
 
 

@@ -33,17 +33,27 @@ BLOCK_ROWS = 1024
 
 def write_vectors(folder: Path, vectors: Matrix) -> None:
     """Write the unit ``vectors``, at least one, as a store in ``folder``; those that are read from it are the same."""
-    scales = (np.abs(vectors).max(axis=1) / STEPS).astype(np.float32)
-    rounded = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
-    save_array(folder / VECTORS_NAME, rounded)
+    steps, scales = _to_steps(vectors)
+    save_array(folder / VECTORS_NAME, steps)
     save_array(folder / SCALES_NAME, scales)
-    vectors = rounded * scales[:, np.newaxis]
+    vectors = steps * scales[:, np.newaxis]
     mean = vectors.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((len(mean), len(mean)))
     for start in range(0, len(vectors), BLOCK_ROWS):
         centred = vectors[start : start + BLOCK_ROWS] - mean
         covariance += centred.T @ centred
     save_moments(folder, mean, covariance / len(vectors))
+
+
+def rounded(vectors: Matrix) -> Matrix:
+    """The unit ``vectors`` as a store gives them back, float32."""
+    steps, scales = _to_steps(vectors)
+    return np.asarray(steps * scales[:, np.newaxis], dtype=np.float32)
+
+
+def _to_steps(vectors: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    scales = (np.abs(vectors).max(axis=1) / STEPS).astype(np.float32)
+    return np.rint(vectors / scales[:, np.newaxis]).astype(np.int8), scales
 
 
 def save_moments(folder: Path, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None:

@@ -13,7 +13,7 @@ from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import save_array
 from knowledge.search.codes import IDF_NAME, idf_of
 from knowledge.search.late_interaction import TOKENS_FOLDER
-from knowledge.search.vectors import save_moments
+from knowledge.search.vectors import rounded, save_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class Totals:
     def _count(self, chunks: Sequence[StoredChunk], sign: int) -> None:
         if not chunks:
             return
-        vectors = np.array([one.vector for one in chunks], dtype=np.float64)
+        vectors = rounded(np.stack([one.vector for one in chunks])).astype(np.float64)
         self.first += sign * vectors.sum(axis=0)
         self.second += sign * (vectors.T @ vectors)
         for one in chunks:
