@@ -35,10 +35,11 @@ _WIKI = re.compile(
 """Embedded notes, and links of which a reader sees one of two parts; comments; MyST's roles and labels."""
 _CODE = re.compile(
     r"<%.*?%>|\{/\*.*?\*/\}|^export (?:default |async )*function\b.*?^\}.*?$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
+    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
     r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""Ruby in templates; comments and functions of MDX; what Nuxt's components and blocks of code are given."""
+"""Ruby in templates; comments, functions and imports (over lines too) of MDX; what Nuxt's components and blocks of code are given."""
 _LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
 _RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from documents.converters.output import one_line
+from documents.markup.entities import without_entities
 
 _BUILT_IN = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "plus": "+", "asterisk": "*", "vbar": "|",
@@ -27,11 +28,11 @@ def _menu(match: re.Match[str]) -> str:
 _RULES = tuple(
     (re.compile(pattern, re.MULTILINE), replacement)
     for pattern, replacement in (
-        (r"(?<!\w)pass:[a-z,]*\[([^\[\]\n]*)\]", r"\1"),  # on 193 of Couchbase's 584 pages
         (r"\(\(\([^()]*\)\)\)", ""),  # an index term that is not shown
         (r"\[\[[^\[\]]*\]\]", ""),  # an anchor
         (r"(?<!\w)\[\.[\w. -]+\]#{1,2}([^#\n]+)#{1,2}", r"\1"),  # a role, on 107 of Couchbase's 584 pages
         (r"(?<!\w)\[\.[\w. -]+\](?=[*_`+\0])", ""),
+        (r"(?<!\w)pass:[a-z,]*\[([^\[\]\n]*)\]", r"\1"),  # on 193 of Couchbase's 584 pages
         (r"\[\^\]", "[]"),
         (r"<<[^<>,]*,\s*([^<>]+)>>", r"\1"),
         (r"<<#?([^<>,]+)>>", r"\1"),
@@ -64,6 +65,7 @@ def words(text: str, attributes: Mapping[str, str]) -> str:
     plain = "\0".join([*parts[::2], text[end:]])
     for pattern, replacement in _RULES:
         plain = pattern.sub(replacement, plain)
+    plain = without_entities(plain)  # Asciidoctor hands them on to HTML
     kept = iter(code)
     return re.sub("\0", lambda _: next(kept, ""), plain)
 

@@ -14,6 +14,7 @@ from markdownify import ATX, MarkdownConverter
 from documents.converters import html_tables
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
+from documents.markup import liquid
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
@@ -28,6 +29,8 @@ _INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small"
 _HEADING = re.compile(r"h[1-6]")
 _ENDED = re.compile(r"[:?!.]$")
 _TEMPLATE_TAG = re.compile(rb"<%(?:[^%]|%(?!>)){0,2000}%>")  # ERB and the like, which no browser is sent
+_TEMPLATE = re.compile(r"\{[%{]")  # in 142 of 882 chunks of the WCAG's documents, a site of Eleventy
+_CODE = ("code", "kbd", "pre", "samp", "script", "style", "tt")
 _ANCHOR = re.compile(r"[^\s{}]+")
 
 
@@ -38,6 +41,7 @@ def convert(data: bytes) -> str:
         Unconvertible: there is no text in it.
     """
     page = _page(_TEMPLATE_TAG.sub(b"", data))
+    _drop_templates(page)
     title, url = _title(page), _address(page)
     return compose(markdown(_main_part(page), anchors=True), title=title, url=url)
 
@@ -51,6 +55,13 @@ def _page(data: bytes | str) -> BeautifulSoup:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read well enough
         return BeautifulSoup(data, _PARSER)
+
+
+def _drop_templates(page: BeautifulSoup) -> None:
+    """Take tags and values of Liquid, Nunjucks or Jinja out of ``page``, but for its code: it is the source of one."""
+    for text in page.find_all(string=_TEMPLATE.search):
+        if not text.find_parent(_CODE):
+            text.replace_with(liquid.without_tags(text, values=True))
 
 
 def parse(html: str) -> BeautifulSoup:

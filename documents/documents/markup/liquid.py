@@ -16,7 +16,7 @@ from documents.markup.props import parameters, shown, unquoted
 from documents.markup.surroundings import Surroundings
 
 # 2,207 tags on five sites have at most 288 characters behind their name.
-_TAG = re.compile(r"\{%[-~]?\s*(?P<name>[\w:-]+)(?P<rest>(?:[^%\n]|%(?!\})|\n(?!\n)){0,500}?)[-~]?%\}")
+_TAG = re.compile(r"\{%[-~]?\s*(?P<name>[\w:-]+|#)(?P<rest>(?:[^%\n]|%(?!\})|\n(?!\n)){0,500}?)[-~]?%\}")
 _VALUE = re.compile(r"\{\{[-~]?(?P<value>(?:[^{}\"'\n]|\"[^\"\n]*\"|'[^'\n]*'|\n(?!\n))*)\}\}")
 _NAME = re.compile(r"[\w$][\w.-]*")
 _VERBATIM = ("raw", "verbatim")

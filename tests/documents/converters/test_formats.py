@@ -506,12 +506,14 @@ def test_asciidoc_blocks_are_what_they_show() -> None:
 def test_asciidoc_marks_in_a_line_quotations_and_ids() -> None:
     text = (
         "= T\n\n== Set up: *v1.2*\n\nPress kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or not.]\n\n"
-        "== Set up: *v1.2*\n\n[quote, Ada, Notes]\n____\nOne.\n\nTwo.\n____\n"
+        "== Set up: *v1.2*\n\n[quote, Ada, Notes]\n____\nOne.\n\nTwo.\n____\n\n"
+        "pass:q[The [.cmd]`fee` tool &#8212; 2 &lt; 3 &mdash; so.]\n"
     )
 
     assert text_of(".adoc", text) == (
         "# T\n\n## Set up: **v1.2** {#_set_up_v1_2}\n\nPress Ctrl+C, OK, File > Export > PDF. (Or not.)\n\n"
-        "## Set up: **v1.2** {#_set_up_v1_2_2}\n\n> One.\n>\n> Two.\n>\n> — Ada, Notes\n"
+        "## Set up: **v1.2** {#_set_up_v1_2_2}\n\n> One.\n>\n> Two.\n>\n> — Ada, Notes\n\n"
+        "The `fee` tool — 2 \\< 3 — so.\n"
     )
 
 
@@ -532,6 +534,17 @@ def test_html_is_without_empty_headings_and_marks_within_words() -> None:
     page = "<h1></h1><h2><a id=q></a></h2><p>opera&shy;tion of a long&#8203;Name &copy;</p>"
 
     assert text_of(".html", page) == "operation of a longName ©\n"
+
+
+def test_html_that_is_a_template_is_without_it_but_for_code() -> None:
+    page = (
+        "{% # who pays %}<p>Fees of WCAG {{ version }} are due.</p>{% if late %}<p>Pay &amp; go.</p>{% endif %}"
+        "<pre>{% include 'fees' %}</pre><p>Write <code>{{ fee }}</code>.</p>"
+    )
+
+    assert text_of(".html", page) == (
+        "Fees of WCAG are due.\n\nPay & go.\n\n```\n{% include 'fees' %}\n```\n\nWrite `{{ fee }}`.\n"
+    )
 
 
 def test_html_headings_keep_their_ids_and_cells_that_span_are_in_each_row() -> None:
