@@ -39,7 +39,7 @@ _CODE = re.compile(
     r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""Ruby in templates; comments, functions and imports (over lines too) of MDX; what Nuxt's components and blocks of code are given."""
+"""Ruby in templates; comments, functions and imports of MDX; what Nuxt's components and blocks of code are given."""
 _LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
 _RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)

@@ -59,7 +59,7 @@ def _page(data: bytes | str) -> BeautifulSoup:
 
 def _drop_templates(page: BeautifulSoup) -> None:
     """Take tags and values of Liquid, Nunjucks or Jinja out of ``page``, but for its code: it is the source of one."""
-    for text in page.find_all(string=_TEMPLATE.search):
+    for text in page.find_all(string=_TEMPLATE):
         if not text.find_parent(_CODE):
             text.replace_with(liquid.without_tags(text, values=True))
 
