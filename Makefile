@@ -28,6 +28,9 @@ LAMBDA_VENV := .venv-lambda
 # What `make bench` compares retrieval with.
 RIVAL_VENV := .venv-langchain
 RIVAL_LOCK := tools/bench/langchain/requirements
+# Clients in JavaScript, for three tests, which skip without npm.
+JAVASCRIPT := tests/integration/javascript
+JAVASCRIPT_DONE := .cache/javascript/.done
 ARCH ?= x86_64
 OTHER_ARCH = $(if $(filter x86_64,$(ARCH)),arm64,x86_64)
 EVENT ?= tests/events/query.json
@@ -79,7 +82,7 @@ run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 # Each process keeps to its part of the files, as long as it has one: fixtures of a module are made once.
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 
-test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
+test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(if $(shell command -v npm),$(JAVASCRIPT_DONE)) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
 	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)
 ifdef COVERAGE
 	@printf 'Lines covered of tools, in %%: '; $(PY) -m coverage report --include='tools/*' --format=total
@@ -149,7 +152,7 @@ model: $(MODEL_DONE) ## Build the embedding model
 setup: $(TOOLS_DONE) $(MODEL_DONE) ## Set up what `run` needs
 
 lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
-	cd requirements && for step in 'dev' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps'; do \
+	cd requirements && for step in 'dev --override overrides.in' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps'; do \
 	  set -- $$step; name=$$1; shift; \
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \
@@ -228,6 +231,12 @@ $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@$(PY) -m venv --clear $(LAMBDA_VENV)
 	@$(LAMBDA_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/lambda.txt
 	@touch $@
+
+$(JAVASCRIPT_DONE): $(JAVASCRIPT)/package-lock.json
+	@echo 'Installing clients in JavaScript ...'
+	@mkdir -p $(@D)
+	@cp $(JAVASCRIPT)/*.json $(@D)
+	@npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --silent && touch $@ || echo 'npm cannot fetch them: their tests skip.'
 
 $(RIVAL_DONE): $(RIVAL_LOCK).txt $(VENV_MADE)
 	@echo 'Installing LangChain, to compare with ...'
