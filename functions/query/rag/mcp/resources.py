@@ -71,7 +71,8 @@ def read(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
     uri = params.get("uri")
     if not isinstance(uri, str) or not uri.startswith((SCHEME, DOCUMENT)):
         wanted = f"{SCHEME}id_42, a passage, or {DOCUMENT}id_42, the document that begins with it"
-        raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}")
+        data = {"uri": uri[:100]} if isinstance(uri, str) else None
+        raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}", data)
     name = uri.partition("://")[2]
     try:
         chunks = (documents.chunk(name).chunk,) if uri.startswith(SCHEME) else documents.document(name)
