@@ -133,6 +133,8 @@ def test_documents_are_listed_and_read(api: Api) -> None:
     assert len(whole["text"]) > len(first["text"])
     assert send(api, "resources/list", cursor="x").json["error"]["code"] == -32602
     assert send(api, "resources/read", uri="document://id_999999").json["error"]["code"] == -32602
+    elsewhere = send(api, "resources/read", uri="file:///etc/passwd").json["error"]
+    assert (elsewhere["code"], elsewhere["data"]) == (-32602, {"uri": "file:///etc/passwd"})
 
 
 def test_the_prompt_holds_the_question(api: Api) -> None:
