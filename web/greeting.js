@@ -55,6 +55,7 @@ export async function greet() {
   }
   if (greeting) at("welcome-title").textContent = greeting;
   at("question").dataset.longest = longest;
+  at("question").dispatchEvent(new Event("input")); // what was typed before this came is counted too
   reveal(at("disclaimer"), disclaimer, disclaimer);
   reveal(at("contact"), contact, ...parts(contact || ""));
   const buttons = questions.map((text) => element("li", {}, button(asQuestion(text), null, "")));

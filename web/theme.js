@@ -1,21 +1,16 @@
-// Light or dark: as the system has it, until somebody chooses. The accent and the mark are the house's own, where it set them.
+// Light or dark: as the system has it, until somebody chooses.
 
 const page = document.documentElement;
 const toggler = document.getElementById("theme");
 const system = matchMedia("(prefers-color-scheme: dark)");
-
-function paint() {
-  const chosen = localStorage.getItem("theme");
-  const dark = chosen ? chosen === "dark" : system.matches;
-  page.dataset.theme = dark ? "dark" : "light";
-  toggler.setAttribute("aria-pressed", String(dark));
-}
+const dark = () => (page.dataset.theme ? page.dataset.theme === "dark" : system.matches);
+const showPressed = () => toggler.setAttribute("aria-pressed", String(dark()));
 
 toggler.addEventListener("click", () => {
-  localStorage.setItem("theme", page.dataset.theme === "dark" ? "light" : "dark");
-  paint();
+  page.dataset.theme = dark() ? "light" : "dark";
+  localStorage.setItem("theme", page.dataset.theme);
+  showPressed();
 });
-system.addEventListener("change", paint);
-if (page.dataset.accent) page.style.setProperty("--house", page.dataset.accent);
-if (page.dataset.mark) document.getElementById("mark").textContent = page.dataset.mark;
-paint();
+system.addEventListener("change", showPressed);
+showPressed();
+page.className = ""; // what early.js hid comes with what this script makes

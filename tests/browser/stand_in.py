@@ -103,6 +103,7 @@ class StandIn:
     def __init__(self) -> None:
         self.profile = "waypoint"
         self.language = "en"
+        self.accent = ""
         self.brand: dict[str, str] = {}
         self.retry_after = ""
         self.replies: dict[str, tuple[int, Any]] = {
@@ -138,8 +139,8 @@ class StandIn:
         self._http.server_close()
 
     def page(self, path: str) -> Document:
-        """The page at ``path``, in its language."""
-        return document(PAGES[path], self.language)
+        """The page at ``path``, in its language and its owner's accent."""
+        return document(PAGES[path], self.language, self.accent)
 
     def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
         """Status, type and body for a request."""

@@ -144,11 +144,11 @@ def test_a_doubtful_answer_sends_to_its_source_before_its_text(page: Page, stand
 
 
 def test_it_is_its_owner_s_house(page: Page, stand_in: StandIn) -> None:
-    stand_in.language, stand_in.brand = "de", {"accent": "#7a1f5c", "mark": "HB"}
+    stand_in.language, stand_in.accent, stand_in.brand = "de", "#7a1f5c", {"mark": "HB"}
     stand_in.replies["/api/suggestions"] = (200, {**WELCOME, "name": "Hafen", "contact": "hilfe@hafen.example"})
     page.goto(stand_in.address)
     expect(page.locator("#about")).to_have_text("1 Dokument, Antworten im Wortlaut der Dokumente")
-    expect(page.locator("#mark")).to_have_text("HB")
+    expect(page.locator(".mark")).to_have_text("HB")
     expect(page.locator("#contact a")).to_have_attribute("href", "mailto:hilfe@hafen.example")
     expect(page.get_by_role("button", name="Fragen", exact=True)).to_have_css("background-color", "rgb(122, 31, 92)")
     expect(page.locator("html")).to_have_attribute("lang", "de")

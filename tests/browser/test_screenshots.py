@@ -66,5 +66,5 @@ def test_nine_states(browser: Browser, stand_in: StandIn) -> None:
     stand_in.stream = [DOWN]
     shot("8-model-down", put(opened(), ".closest"))
     stand_in.stream = [patches(len(PATCHES)) + event("answer", WHOLE)]
-    stand_in.language, stand_in.brand = "de", {"accent": "#7a1f5c", "mark": "LL"}
+    stand_in.language, stand_in.accent, stand_in.brand = "de", "#7a1f5c", {"mark": "LL"}
     shot("9-own-house", put(opened(scheme="dark")))

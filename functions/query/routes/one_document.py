@@ -24,6 +24,7 @@ _ROOTS = (_HERE.parents[1], _HERE.parents[3], _HERE.parents[3] / "docs")
 """Where the files lie: beside app.py when deployed, else in the repository."""
 _ICON = re.compile(r'<link rel="icon" href="(web/[a-z]+\.svg)" type="image/svg\+xml">')
 _STYLE = re.compile(r'<link rel="stylesheet" href="(web/[a-z]+\.css)">\n?')
+_EARLY = re.compile(r'<script src="(web/[a-z]+\.js)"></script>')
 _SCRIPT = re.compile(r'<script type="module" src="(web/[a-z]+\.js)"></script>')
 _IMPORT = re.compile(r'^import (?:\{(?:(?! as )[^}])*\} from )?"\./([a-z]+\.js)";$', re.MULTILINE)
 _WORDS = re.compile(r'^import WORDS from "\./words\.json" with \{ type: "json" \};$', re.MULTILINE)
@@ -41,43 +42,45 @@ class Document:
 
     template: str
     head: str
-    script_hash: str
+    scripts: str
+    script_hashes: tuple[str, ...]
     style_hash: str
 
-    def text(self, *, base: str, profile: str, language: str = "en", asks: str = "yes", **own: str) -> str:
-        """The page as it is sent, all values escaped already; ``own`` are its owner's mark and accent.
+    def text(self, *, base: str, profile: str, language: str = "en", asks: str = "yes", mark: str = "") -> str:
+        """The page as it is sent, all values escaped already; ``mark`` is its owner's.
 
         ``asks`` is "" where ``?q=`` must not ask before its reader does.
         """
-        own = {"mark": "", "accent": "", **own}
-        return self.template.format(base=base, profile=profile, language=language, asks=asks, head=self.head, **own)
+        said = {"base": base, "profile": profile, "language": language, "asks": asks, "mark": mark}
+        return self.template.format(**said, head=self.head, scripts=self.scripts)
 
 
 @cache
-def document(name: str, language: str = "en") -> Document:
-    """The page ``web/name`` with the words of ``language``, made once.
+def document(name: str, language: str = "en", accent: str = "") -> Document:
+    """The page ``web/name`` with the words of ``language`` and its owner's ``accent``, made once.
+
+    Its scripts stand last: what it says is drawn before its modules are read, and after the short early one.
 
     Raises:
         ValueError: it, or a module of it, is not written as this module reads it.
     """
     html = read(f"web/{name}")
-    icon, styles, script = _ICON.search(html), _STYLE.findall(html), _SCRIPT.search(html)
-    if not (icon and styles and script):
-        raise ValueError(f"{name} must link an icon, its style sheets and one module, one a line")
+    icon, styles, early, script = _ICON.search(html), _STYLE.findall(html), _EARLY.search(html), _SCRIPT.search(html)
+    if not (icon and styles and early and script):
+        raise ValueError(f"{name} must link an icon, its style sheets, an early script and one module, one a line")
     css = re.sub(r"/\*(?:.|\n)*?\*/", "", "".join(map(read, styles)))
-    css = _BESIDE.sub(r"\1", css).replace(";}", "}").strip()
+    css = _BESIDE.sub(r"\1", css).replace(";}", "}").strip() + (f":root{{--house:{accent}}}" if accent else "")
+    first = _LEFT_OUT.sub("", read(early[1])).strip()
     code = _LEFT_OUT.sub("", "".join(_modules(script[1])))
     code = _used(code, language) + code
-    if "</" in css or re.search(r"</script|<!--", code, re.IGNORECASE):
+    if "</" in css or re.search(r"</script|<!--", first + code, re.IGNORECASE):
         raise ValueError(f"{name}: a style sheet or a module would end its element")
     drawn = quote(read(icon[1]).replace('"', "'").strip(), safe=" =':/")
-    head = (
-        f'<link rel="icon" href="data:image/svg+xml,{drawn}" type="image/svg+xml">\n'
-        f'<style>{css}</style>\n<script type="module">{code}</script>'
-    )
+    head = f'<link rel="icon" href="data:image/svg+xml,{drawn}" type="image/svg+xml">\n<style>{css}</style>'
+    scripts = f'<script>{first}</script>\n<script type="module">{code}</script>'
     said = re.sub(r"^ +", "", _said(html, language), flags=re.MULTILINE)
-    template = _STYLE.sub("", said.replace(icon[0], "{head}")).replace(script[0], "")
-    return Document(template, head, _hash(code), _hash(css))
+    template = _STYLE.sub("", said.replace(icon[0], "{head}")).replace(early[0], "{scripts}").replace(script[0], "")
+    return Document(template, head, scripts, (_hash(first), _hash(code)), _hash(css))
 
 
 def read(name: str) -> str:

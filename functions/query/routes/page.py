@@ -46,7 +46,8 @@ def get_openapi(call: Call) -> Response:
 
 def policy(page: Document) -> str:
     """The Content-Security-Policy of ``page``."""
-    return "; ".join((*POLICY, f"script-src '{page.script_hash}'", f"style-src '{page.style_hash}'"))
+    scripts = " ".join(f"'{one}'" for one in page.script_hashes)
+    return "; ".join((*POLICY, f"script-src {scripts}", f"style-src '{page.style_hash}'"))
 
 
 def _address(call: Call) -> str:
@@ -58,7 +59,7 @@ def _html(call: Call, name: str, base: str) -> Response:
     """A page with what it must know of where it is: ``base`` is its own address below the host, stage included."""
     _wanted(call)
     settings = call.service.settings
-    made = document(name, settings.page_language)
+    made = document(name, settings.page_language, settings.page_accent)
     base = f"/{base.strip('/')}/" if base.strip("/") else "/"
     text = made.text(
         base=escape(base),
@@ -66,7 +67,6 @@ def _html(call: Call, name: str, base: str) -> Response:
         language=settings.page_language,
         asks="yes" if call.header("sec-fetch-site") in OWN_WAYS else "",
         mark=escape(settings.page_mark),
-        accent=settings.page_accent,
     )
     headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(made)}
     return Response(int(HTTPStatus.OK), "text/html; charset=utf-8", text, headers=headers)
