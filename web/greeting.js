@@ -46,9 +46,12 @@ export async function greet() {
     else tell(explain(error).sentence, { shown: true });
     return;
   }
-  const { documents, model, questions, name, greeting, disclaimer, contact, longest = 1000, filters = [] } = told;
+  const { documents, titles = [], model, questions, name, greeting, disclaimer, contact, longest = 1000, filters = [] } = told;
   const writer = model === "extractive" ? say("quoting") : say("writing", { model });
-  at("about").textContent = `${say(documents === 1 ? "document" : "documents", { n: documents })}, ${writer}`;
+  const count = say(documents === 1 ? "document" : "documents", { n: documents });
+  at("about").textContent = `${count}, ${writer}`;
+  const some = titles.slice(0, 3);
+  reveal(at("holds"), some.length, `${count}: ${some.join(" · ")}${documents > some.length ? " …" : ""}`);
   if (name) {
     at("name").textContent = name;
     document.title = `${name} – ${say("title")}`;

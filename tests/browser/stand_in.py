@@ -67,6 +67,7 @@ ANSWER: dict[str, Any] = {
 WELCOME = {
     "questions": ["What does chewing gum cost?"],
     "documents": 1,
+    "titles": ["Trade permits"],
     "model": "extractive",
     "name": "",
     "greeting": "",

@@ -148,6 +148,7 @@ def test_it_is_its_owner_s_house(page: Page, stand_in: StandIn) -> None:
     stand_in.replies["/api/suggestions"] = (200, {**WELCOME, "name": "Hafen", "contact": "hilfe@hafen.example"})
     page.goto(stand_in.address)
     expect(page.locator("#about")).to_have_text("1 Dokument, Antworten im Wortlaut der Dokumente")
+    expect(page.locator("#holds")).to_have_text("1 Dokument: Trade permits")
     expect(page.locator(".mark")).to_have_text("HB")
     expect(page.locator("#contact a")).to_have_attribute("href", "mailto:hilfe@hafen.example")
     expect(page.get_by_role("button", name="Fragen", exact=True)).to_have_css("background-color", "rgb(122, 31, 92)")

@@ -111,6 +111,12 @@ def test_the_sample_questions_are_answered(api: Api) -> None:
     assert [api.ask(question).json["refused"] for question in questions] == [False] * len(questions)
 
 
+def test_some_titles_say_what_the_documents_are_about(api: Api) -> None:
+    told = api.call(get("/api/suggestions")).json
+    assert (told["documents"], len(told["titles"])) == (28, 5)
+    assert "Booking Amendments and Cancellations" in told["titles"]
+
+
 def test_the_fields_to_filter_by_come_with_values_that_filter(api: Api) -> None:
     filters = {one["field"]: one["values"] for one in api.call(get("/api/suggestions")).json["filters"]}
     assert list(filters) == ["category", "jurisdiction", "priority", "source_type"]

@@ -109,6 +109,7 @@ CHUNK = {
 WELCOME = {
     "questions": ["Cargo claims"],
     "documents": 28,
+    "titles": ["Booking Amendments and Cancellations"],
     "model": "extractive",
     "name": "Waypoint",
     "greeting": "",

@@ -113,6 +113,7 @@ DESCRIPTIONS = {
     "StreamOptions.include_usage": "true or false: whether a last chunk says what was used.",
     "SuggestionsReply.filters": "Fields to filter by whose values are few, in the order of their names.",
     "SuggestionsReply.questions": "Questions that the index answers, up to six.",
+    "SuggestionsReply.titles": "Titles of some documents, up to five, from all over.",
     "SuggestionsReply.name": "Who answers, or an empty text.",
     "SuggestionsReply.greeting": "What a page begins with, or an empty text.",
     "SuggestionsReply.disclaimer": "What a page says below, or an empty text.",

@@ -118,8 +118,9 @@ def _words(language: str) -> dict[str, str]:
 
 
 def _used(code: str, language: str) -> str:
-    """The words that ``code`` names, as its constant ``WORDS``; the others are in the HTML alone."""
-    used = {name: text for name, text in _words(language).items() if f'"{name}"' in code}
+    """The words that ``code`` names, not as an element, as its constant ``WORDS``; the others are in the HTML alone."""
+    named = set(re.findall(r'(?<!at\()"(\w+)"', code))
+    used = {name: text for name, text in _words(language).items() if name in named}
     value = json.dumps(used, ensure_ascii=False, separators=(",", ":"))
     return f"const WORDS = {value};\n" if "WORDS" in code else ""
 

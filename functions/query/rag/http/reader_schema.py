@@ -87,12 +87,14 @@ class SuggestionsReply(Reply):
     """What a page begins with.
 
     Questions that the index answers, up to six, and the words of whoever runs it, each ``""`` where it gave none.
-    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are, ``longest`` how many
-    characters a question may have; ``filters`` are the fields whose values are few enough to choose from.
+    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are, ``titles`` those of
+    some, from all over; ``longest`` is how many characters a question may have, ``filters`` the fields whose values are
+    few enough to choose from.
     """
 
     questions: list[str]
     documents: int
+    titles: list[str]
     model: str
     name: str
     greeting: str

@@ -1,4 +1,4 @@
-"""What the open index is about, its documents page by page, and the chunks of one."""
+"""The documents as a library: what they are about, page by page, and the chunks of one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from rag.errors import UnknownChunk
 from rag.values.answer import Answer, Chunk, Hit, Question
 from rag.values.events import Listen
 from rag.values.overview import DocumentPage, Overview
+from rag.wiring.about import overview
 from rag.wiring.application import chunk_number
-from rag.wiring.filter_fields import FEW, filter_fields
 
 if TYPE_CHECKING:
     from knowledge.open.anywhere import AnyIndex
     from knowledge.search.passage import ChunkView
     from rag.wiring.application import Application
 
-TITLES = 5
 PAGE = 50
 """Documents a page."""
 BATCH = 200
@@ -59,19 +58,6 @@ class Library:
         """What the documents are about."""
         with self.service.index.lease() as index:
             return overview(index)
-
-
-def overview(index: AnyIndex) -> Overview:
-    """What ``index`` is about."""
-    some = index.fetch(index.numbers[:: max(1, len(index.numbers) // (4 * TITLES))])
-    titles = list(dict.fromkeys(chunk.title for chunk in some))
-    categories = tuple(str(value) for value in index.values("category"))
-    return Overview(
-        documents=index.documents,
-        categories=categories if len(categories) <= FEW else (),
-        titles=tuple(titles[:: max(1, len(titles) // TITLES)][:TITLES]),
-        fields=filter_fields(index),
-    )
 
 
 def document_page(index: AnyIndex, start: int) -> DocumentPage:

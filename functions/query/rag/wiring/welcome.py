@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rag.http.reader_schema import FilterReply, SuggestionsReply
-from rag.wiring.filter_fields import filter_fields
+from rag.wiring.about import overview
 
 if TYPE_CHECKING:
     from knowledge.open.anywhere import AnyIndex
@@ -18,9 +18,11 @@ def welcome_reply(index: AnyIndex, words: EvidenceKnobs, *, questions: Sequence[
 
     A name that nobody set is what the documents' site is called.
     """
+    known = overview(index)
     return SuggestionsReply(
         questions=list(questions),
-        documents=index.documents,
+        documents=known.documents,
+        titles=list(known.titles),
         model=model,
         name=words.assistant_name or (index.manifest.made.title if index.manifest else ""),
         greeting=words.assistant_greeting,
@@ -29,7 +31,7 @@ def welcome_reply(index: AnyIndex, words: EvidenceKnobs, *, questions: Sequence[
         longest=words.max_query_chars,
         filters=[
             FilterReply(field=name, values=list(field.values))
-            for name, field in filter_fields(index).items()
+            for name, field in (known.fields or {}).items()
             if field.values
         ],
     )
