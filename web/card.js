@@ -60,8 +60,9 @@ function confidence(given, routing) {
   return titled(
     say("confidence"),
     element(
-      "div", { class: `confidence ${given.level}` },
-      element("meter", { min: 0, max: 100, low: 50, high: 75, optimum: 100, value, "aria-label": label }), element("span", { text: `${value} / 100` }),
+      "div", { class: "confidence" },
+      // Coloured as its level: green, yellow, red.
+      element("meter", { max: 100, low: given.level === "Low" ? 99 : 0, high: given.level === "High" ? 0 : 99, optimum: 100, value, "aria-label": label }), element("span", { text: `${value} / 100` }),
     ),
     routing?.action === "escalate" ? element("p", { class: "escalated", text: say("person") }) : null,
   );

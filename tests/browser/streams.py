@@ -38,7 +38,7 @@ def row(*cells: Any, of: str = "td") -> Node:
 
 
 LONG = "A confirmed booking can be changed free of charge until 72 hours before departure; after that it costs money. "
-FREE = "Cancelling is free too, and nobody has ever been asked why they did it, in any of the ports that we call at. "
+FREE = "Cancelling is free too, whatever the reason is and whoever asks for it, in all of the ports that we call at. "
 HEAD = row("Change", "Until", "Fee", of="th")
 FIRST, SECOND = ("Date of departure", "72 hours"), ("Name of the consignee", "manifest closing")
 CODE = 'PUT /bookings/4711\n{\n  "departure": "2026-03-02"\n}'
@@ -60,7 +60,7 @@ PATCHES = [
     patch(0, tag("h2", "Changing a booking")),
     patch(1, tag("p", LONG[:40])),
     patch(1, tag("p", LONG, cite(1))),
-    patch(1, tag("p", LONG, cite(1), " ", tag("strong", FREE[:16]), FREE[16:])),
+    patch(1, tag("p", LONG, cite(1), " ", tag("strong", FREE[:18]), FREE[18:])),
     patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking")))),
     patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking"), " first. ", cite(2)))),
     patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking"), " first. ", cite(2)), tag("li", "Then pay."))),
@@ -81,7 +81,7 @@ CHECKED = [
         "p",
         stated("supported", LONG, cite(1)),
         " ",
-        stated("unsupported", tag("strong", FREE[:16]), FREE[16:], " ", NOTE),
+        stated("unsupported", tag("strong", FREE[:18]), FREE[18:], " ", NOTE),
     ),
     tag(
         "ul",
