@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from browser.stand_in import ANSWER, WELCOME, StandIn, event
 from browser.streams import REFERENCES, WHOLE, patches
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from routes.one_document import document
 
 pytestmark = pytest.mark.slow
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 QUESTION = "What does gum cost?"
 MOST_BYTES = 70_000
 """Of the page as it is sent, uncompressed."""
+DARK = "rgb(17, 22, 28)"
 
 
 def ask(page: Page, text: str = QUESTION) -> None:
@@ -154,6 +155,22 @@ def test_it_is_its_owner_s_house(page: Page, stand_in: StandIn) -> None:
     expect(page.get_by_role("button", name="Fragen", exact=True)).to_have_css("background-color", "rgb(122, 31, 92)")
     expect(page.locator("html")).to_have_attribute("lang", "de")
     assert "Ask" not in page.locator("body").inner_text()
+
+
+def test_light_or_dark_waits_for_no_script_and_a_choice_is_kept(
+    browser: Browser, page: Page, stand_in: StandIn
+) -> None:
+    plain = browser.new_context(color_scheme="dark", java_script_enabled=False).new_page()
+    plain.goto(stand_in.address)
+    expect(plain.get_by_role("heading", name="What would you like to know?")).to_be_visible()
+    expect(plain.locator("html")).to_have_css("background-color", DARK)
+    plain.context.close()
+    page.goto(stand_in.address)
+    expect(page.locator("html")).not_to_have_css("background-color", DARK)
+    page.get_by_role("button", name="Dark").click()
+    page.reload()
+    expect(page.locator("html")).to_have_css("background-color", DARK)
+    expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
