@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from documents import entries
 from documents.converters import asciidoc_table
 from documents.converters.asciidoc_folder import taken_in
 from documents.converters.asciidoc_inline import resolved, words
@@ -32,6 +33,9 @@ _MACRO = re.compile(r"(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")  # include, ifdef,
 _CONDITION = re.compile(r"(?:ifn?def|ifeval)::[^\[]*\[(.+)\]\s*$|endif::")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<(?:\d+|\.)>)\s+(\S.*)$")
 _TERM = re.compile(r"\s*((?!//)\S.*?)(:{2,4}|;;)(?:\s+(.*))?$")
+_DEFINITIONS = "::"
+_UNDERLINE = re.compile(r"(?:={2,}|-{2,}|~{2,}|\^{2,}|\+{2,})$")
+_UNDERLINES = "=-~^+"
 _TITLE = re.compile(r"\.(?![.\s])(.+)$")
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 _DROPPED = re.compile(r"'''|<<<|//(?!/)")
@@ -73,6 +77,7 @@ class _Reader:
         self._style = ""
         self._attached = False
         self._in_list = False  # the last block is an item
+        self._awaits_body = False  # a term stands there and nothing below it
 
     def blocks(self, lines: Sequence[str]) -> list[str]:
         """The Markdown blocks of ``lines``."""
@@ -80,11 +85,15 @@ class _Reader:
         while at < len(lines):
             at = self._block(lines, at)
         self._flush()
+        self._end_lists()
         return self._out
 
     def _block(self, lines: Sequence[str], at: int) -> int:
         """Read what begins at a line; where the next begins."""
         line = lines[at].rstrip()
+        if not self._paragraph and _is_underlined(line, lines[at + 1].rstrip() if at + 1 < len(lines) else ""):
+            self._heading("#" * (_UNDERLINES.index(lines[at + 1][0]) + 1), line)
+            return at + 2
         if delimiter := _DELIMITER.match(line):
             return self._delimited(lines, at, delimiter[1])
         if _TABLE.match(line):
@@ -94,7 +103,7 @@ class _Reader:
             self._attached = True
         elif not line:
             self._flush()
-            self._attached = False
+            self._attached = self._awaits_body
         elif not self._special(line):
             self._text(line)
         return at + 1
@@ -119,8 +128,8 @@ class _Reader:
         return True
 
     def _heading(self, marks: str, text: str) -> None:
-        self._stack.clear()
-        anchor = next((found for match in _ANCHOR.finditer(self._style) for found in match.groups() if found), "")
+        self._end_lists()
+        anchor = _anchor(self._style)
         self._style = ""
         title = words(text, self._attributes)
         anchor = anchor or ("" if len(marks) == 1 else section_id(title, self._attributes, self._ids))
@@ -130,12 +139,33 @@ class _Reader:
         if item := _ITEM.match(line):
             self._item(item[1], item[2])
         elif (term := _TERM.match(line)) and "::" not in term[1]:
-            self._item(term[2], f"{term[1]}:")
-            self._paragraph += [term[3]] if term[3] else []
+            self._term(*term.groups())
         elif self._paragraph or not line.startswith(" ") or self._stack:
             self._paragraph.append(line.strip())
         else:
             self._add(fence(line.strip()))  # an indented line is literal
+
+    def _term(self, text: str, marker: str, body: str | None) -> None:
+        """A term, with the beginning of its body: in a list of items an item, else of a list of its own."""
+        if self._stack and (self._stack[0] != _DEFINITIONS or marker != _DEFINITIONS):
+            self._item(marker, f"{text}:")
+        else:
+            self._flush()
+            self._out += [] if self._stack else [entries.BEGIN]
+            self._stack[:] = [_DEFINITIONS]
+            anchor = _anchor(self._style)
+            self._style = ""
+            shown = " ".join(words(text, self._attributes).split())
+            self._out.append(f"{entries.TERM}{shown}{f' {{#{anchor}}}' if anchor else ''}")
+            self._attached = self._awaits_body = True
+            self._in_list = False
+        self._paragraph += [body] if body else []
+
+    def _end_lists(self) -> None:
+        if self._stack[:1] == [_DEFINITIONS]:
+            self._out.append(entries.END)
+        self._stack.clear()
+        self._awaits_body = False
 
     def _item(self, marker: str, text: str) -> None:
         self._flush()
@@ -162,8 +192,9 @@ class _Reader:
     def _add(self, block: str, *, item: bool = False) -> None:
         """Add a block, within the open list item if it is attached to it."""
         if not item and not self._attached:
-            self._stack.clear()
-        indent = "   " * (len(self._stack) - (1 if item else 0))
+            self._end_lists()
+        self._awaits_body = False
+        indent = "   " * (len(self._stack) - (1 if item else 0) - (1 if self._stack[:1] == [_DEFINITIONS] else 0))
         if block:
             lines = block.split("\n")
             rest = indent + ("   " if item else "")
@@ -198,6 +229,16 @@ class _Reader:
         style, self._style = resolved(self._style, self._attributes), ""
         self._add(asciidoc_table.markdown(lines[at + 1 : end], mark[0], style, self._attributes))
         return end + 1
+
+
+def _is_underlined(line: str, following: str) -> bool:
+    """Whether ``line`` is a title in two lines: ``following`` is as long as it, one more or one less."""
+    is_line = _UNDERLINE.match(following) is not None and abs(len(line) - len(following)) <= 1
+    return is_line and line[:1].isalnum() and not _ITEM.match(line)
+
+
+def _anchor(style: str) -> str:
+    return next((found for match in _ANCHOR.finditer(style) for found in match.groups() if found), "")
 
 
 def _language(style: str) -> str:

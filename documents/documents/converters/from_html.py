@@ -11,7 +11,8 @@ from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
 from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
-from documents.converters import html_tables
+from documents import entries
+from documents.converters import html_layout, html_tables
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
 
@@ -25,8 +26,8 @@ _NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"
 _FRAME = "header, footer"  # those of the page, not those of an article in it
 _SEPARATOR = r"\s*(?:[|·•»:–—]|\s-\s)\s*"  # between a page's name and its site's
 _INLINE = frozenset({"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "u"})
+_AROUND_ITEMS = frozenset({"li", "blockquote"})
 _HEADING = re.compile(r"h[1-6]")
-_ENDED = re.compile(r"[:?!.]$")
 _TEMPLATE_TAG = re.compile(rb"<%(?:[^%]|%(?!>)){0,2000}%>")  # ERB and the like, which no browser is sent
 _TEMPLATE = re.compile(r"\{[%{]")  # in 142 of 882 chunks of the WCAG's documents, a site of Eleventy
 _CODE = ("code", "kbd", "pre", "samp", "script", "style", "tt")
@@ -75,9 +76,10 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
 
     ``anchors``: a heading's id stands behind it, as ``{#id}``. ``part`` is changed.
     """
-    for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a"):
+    for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
         if not any(char.isalnum() for char in link.get_text()):
             link.extract()  # the "¶" or "#" that links to the heading itself
+    html_layout.lay_open(part)
     html_tables.lay_open(part)
     text = _Converter(anchors=anchors).convert_soup(part)
     return str(text)
@@ -172,10 +174,13 @@ class _Converter(MarkdownConverter):
     def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802 - markdownify's name
         if not text.strip():
             return ""
+        anchor = _anchor(el)
+        if _is_name(text.strip(), anchor):
+            text = f"`{text.strip()}`"
         heading = str(super().convert_hN(n, el, text, parent_tags))  # type: ignore[misc]  # stub
         if "_inline" in parent_tags:
             return heading
-        anchor = _anchor(el) if self._anchors else ""
+        anchor = anchor if self._anchors else ""
         return f"{heading.rstrip()} {{#{anchor}}}\n\n" if anchor else heading
 
     def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
@@ -192,14 +197,22 @@ class _Converter(MarkdownConverter):
     def convert_tr(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return ""
 
+    def convert_dl(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if "_inline" in parent_tags:
+            return text
+        made = f"{entries.BEGIN}\n{text.strip()}\n{entries.END}"
+        return f"\n\n{entries.items(made).strip() if parent_tags & _AROUND_ITEMS else made}\n\n"
+
     def convert_dt(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         term = _in_line(text)
-        return f"\n- {term}{'' if _ENDED.search(term) else ':'}\n" if term else ""
+        if "_inline" in parent_tags or not term:
+            return f" {term} "
+        anchor = _anchor(el) if self._anchors else ""
+        term = f"`{_in_line(el.get_text())}`" if "sig" in el.get_attribute_list("class") else term
+        return f"\n{entries.TERM}{term}{f' {{#{anchor}}}' if anchor else ''}\n"
 
     def convert_dd(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        if "_inline" in parent_tags:
-            return f" {_in_line(text)} "
-        return "".join(f"  {line}\n" if line else "\n" for line in text.strip().split("\n")) if text.strip() else ""
+        return f" {_in_line(text)} " if "_inline" in parent_tags else f"\n\n{text.strip()}\n\n"
 
     def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         if "_inline" in parent_tags:
@@ -209,6 +222,11 @@ class _Converter(MarkdownConverter):
 
 def _in_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _is_name(text: str, anchor: str) -> bool:
+    """Whether a heading is a name of code: its id is itself, as Javadoc has it, where that of words is made of them."""
+    return text == anchor or (anchor.startswith((f"{text}(", f"{text}-")) and anchor.endswith((")", "-")))
 
 
 def _anchor(heading: Tag) -> str:

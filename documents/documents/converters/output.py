@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from documents.entries import settled
 from documents.errors import NoText, Unconvertible
 from documents.values import Converted
 
@@ -43,7 +44,7 @@ def compose(body: str, *, title: str = "", url: str = "") -> str:
     Raises:
         NoText: there is none in ``body``.
     """
-    text = _LONG_GAP.sub("\n\n", _NO_TEXT.sub("", _BREAKS.sub("\n", body))).strip("\n")
+    text = _LONG_GAP.sub("\n\n", settled(_NO_TEXT.sub("", _BREAKS.sub("\n", body)))).strip("\n")
     if not text.strip():
         raise NoText("holds no text")
     fields = {"title": one_line(title)[:MAX_TITLE_CHARS], "url": url if url.isprintable() else ""}

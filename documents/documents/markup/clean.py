@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from documents.entries import settled
 from documents.markup import html, jsx, liquid
 from documents.markup.attributes import without_attributes
 from documents.markup.code import Hidden
 from documents.markup.containers import without_containers
+from documents.markup.definitions import marked
 from documents.markup.entities import without_entities
 from documents.markup.erb import is_erb, without_erb
 from documents.markup.includes import taken_in
@@ -43,7 +45,7 @@ def as_read(text: str, *, surroundings: Surroundings) -> str:
     text = jsx.without_expressions(text, surroundings) if has_modules else text
     text = html.without_html(text, hidden, components=mdx or surroundings.kind in _COMPONENT_KINDS)
     text = _GAP.sub("\n\n", without_entities(without_attributes(text)))
-    return hidden.back(text)
+    return settled(marked(hidden.back(text)))
 
 
 def _run(text: str, surroundings: Surroundings, *, mdx: bool) -> str:

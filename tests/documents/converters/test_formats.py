@@ -498,7 +498,7 @@ def test_asciidoc_blocks_are_what_they_show() -> None:
         "# The Guide\n\n## Fees of Harbour {#fees}\n\nNOTE: See the other page or here.\n\n"
         "- one\n   - deeper\n- two\n\n   ```bash\n   # no heading {product}\n   run <1>\n   ```\n\n"
         "A text between lists.\n\n"
-        "- Term:\n   What it means.\n\n"
+        "- Term:\n  What it means.\n\n"
         "| Kind | Fee |\n| --- | --- |\n| Tug | 22 Harbour |\n| Crane | 3 |\n| Crane | 4 |\n"
     )
 

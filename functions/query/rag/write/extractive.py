@@ -12,6 +12,7 @@ from typing import Unpack
 
 from rag.ports.models import Writing
 from rag.values.answer import Completion, Context, Evidence, Passage, Question, Quote
+from rag.write.named import named_passages
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.paragraphs import paragraphs
@@ -36,7 +37,8 @@ class ExtractiveWriter:
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
-            quoted = excerpts(context.used, evidence.asked.weights, outdated)
+            named = named_passages(context.used, question.understood)
+            quoted = excerpts(context.used, evidence.asked.weights, outdated, named)
             note = _note(evidence, quoted, context.used) or (DOUBT if context.doubtful else "")
         quoted = quoted or paragraphs(context.used, question.understood, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,25 +39,34 @@ BLOCKS = (Kind.ROW, Kind.CODE)
 
 
 def excerpts(
-    passages: Sequence[Passage], weights: NDArray[np.float32], without: Container[int] = ()
+    passages: Sequence[Passage],
+    weights: NDArray[np.float32],
+    without: Container[int] = (),
+    named: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[Quote, ...]:
     """One or two excerpts, the one that answers first; none where the passages have no units.
 
-    ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``.
+    ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``. Where the
+    question names entries, whose headings begin at the values of ``named``, it is quoted of these places alone: from
+    the heading on, if what answers is not too far below it.
     """
-    units = units_of(passages, without)
+    units = units_of(passages, [place for place in range(len(passages)) if place in without or place not in named])
+    if not named or units is None:
+        named, units = {}, units_of(passages, without)
     if units is None:
         return ()
     scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
     runs = runs_of(units, weights, scores, FIRST_CHARS)
     best = int(np.argmax(runs.worth))
     first, last = _grown(units, int(runs.first[best]), int(runs.last[best]))
+    if named:
+        first = _opening(units, first, last)
     spans = [(first, last)]
     covers = np.maximum(runs.covers[best], units.covers[first : last + 1].max(axis=0))
     second = _second(runs, (first, last), covers, weights, units.passage, scores - scores.max())
     if second is not None:
         spans.append((int(runs.first[second]), int(runs.last[second])))
-    return tuple(_excerpt(passages, units, first, last) for first, last in _joined(spans, units))
+    return tuple(_excerpt(passages, units, first, last, named) for first, last in _joined(spans, units))
 
 
 def best_covers(passages: Sequence[Passage], weights: NDArray[np.float32]) -> NDArray[np.float32] | None:
@@ -83,6 +93,14 @@ def _grown(units: Units, first: int, last: int) -> tuple[int, int]:
             break
         last = then
     return first, last
+
+
+def _opening(units: Units, first: int, last: int) -> int:
+    """Where the entry of the run begins, if the run with what is before it is short enough to be quoted."""
+    opening = first
+    while opening and units.goes_on[opening] and not units.opens[opening]:
+        opening -= 1
+    return opening if units.opens[opening] and units.chars(opening, last) <= FIRST_CHARS else first
 
 
 def _next(units: Units, last: int) -> int | None:
@@ -124,10 +142,14 @@ def _joined(spans: list[tuple[int, int]], units: Units) -> list[tuple[int, int]]
     return spans
 
 
-def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int) -> Quote:
+def _excerpt(
+    passages: Sequence[Passage], units: Units, first: int, last: int, headings: Mapping[int, int]
+) -> Quote:
     place = int(units.passage[first])
     text = passages[place].text
     start, end = int(units.table[first, START]), int(units.table[last, END])
+    if place in headings and units.opens[first]:
+        return Quote(place, text[headings[place] : end], int(units.table[last, KIND]) in BLOCKS)
     lead_start, lead_end = int(units.table[first, LEAD_START]), int(units.table[first, LEAD_END])
     quoted = _outdented(text, start, end)
     if lead_end > lead_start:

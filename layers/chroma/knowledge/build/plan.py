@@ -25,7 +25,7 @@ from knowledge.model.values import Chunk, Document, Failure
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
 
-RECIPE = 5
+RECIPE = 6
 """Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
 
 VERSION_CHARS = 12

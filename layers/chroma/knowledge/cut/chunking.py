@@ -1,7 +1,8 @@
 """Cut a document's text into the pieces that are embedded, searched and cited.
 
 A piece is a ``##`` section. One that is too long is cut at its deeper headings, then between blocks, sentences, lines
-and words; pieces of the same section overlap. Nothing but headings without a text of their own is ever left out.
+and words; pieces of the same section overlap. An entry of a reference, below a heading that is a name of code and
+nothing else, is a piece of its own. Nothing but headings without a text of their own is ever left out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from knowledge.cut import anchors as ids
@@ -20,7 +22,7 @@ from knowledge.read import markdown as md
 MAX_CHARS = 1600
 OVERLAP_CHARS = 200
 PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})
-_CHAPTER_LEVEL = 2  # headings up to this level always cut; deeper ones only what is too long
+_CHAPTER_LEVEL = 2  # headings up to this level, and names, always cut; deeper ones only what is too long
 _TEXT = re.compile(r"[^\s*_=-]")  # a ruler alone is no text
 
 
@@ -43,7 +45,10 @@ class Piece:
 
 @dataclass(slots=True)
 class _Section:
-    """A heading (level 0: what is above all headings) with the blocks up to the next one, and the sections below it."""
+    """A heading (level 0: what is above all headings) with the blocks up to the next one, and the sections below it.
+
+    ``cuts`` says that it begins a piece, or something below it does.
+    """
 
     level: int
     title: str
@@ -51,6 +56,7 @@ class _Section:
     body: int
     end: int
     anchor: str = ""
+    cuts: bool = False
     blocks: list[md.Block] = field(default_factory=list)
     below: list[_Section] = field(default_factory=list)
 
@@ -126,6 +132,9 @@ def _outline(source: Source, blocks: tuple[md.Block, ...], title: str, anchor_of
         section = _Section(block.level, name, start, source.offset(block.end), len(source.text), anchor)
         open_sections[-1].below.append(section)
         open_sections.append(section)
+        if block.named or block.level <= _CHAPTER_LEVEL:
+            for around in open_sections:
+                around.cuts = True
     return root
 
 
@@ -156,8 +165,8 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
     source, max_chars = packer.source, packer.max_chars
     path = (*path, section.title) if section.title else path
     label = " > ".join(path)
-    chapters = [part for part in section.below if part.level <= _CHAPTER_LEVEL]
-    deeper = [part for part in section.below if part.level > _CHAPTER_LEVEL]
+    deeper = list(takewhile(lambda part: not part.cuts, section.below))
+    apart = section.below[len(deeper) :]
     heading = source.text[section.start : section.body].strip()
     own = _has_own_text(source, section)
     whole = carried + source.text[section.start : _end(deeper[-1] if deeper else section)].strip()
@@ -174,11 +183,11 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
         carried += heading + "\n\n"
     if len(carried) > max_chars // 4:
         carried = ""  # the path still says it
-    for part in filter(partial(_has_text, source), (*deeper, *chapters)):
+    for part in filter(partial(_has_text, source), (*deeper, *apart)):
         yield from _pieces(packer, part, path, carried)
         carried = ""
 
 
 def _end(section: _Section) -> int:
-    """Where a section of a deep heading ends, with all below it."""
-    return _end(section.below[-1]) if section.level > _CHAPTER_LEVEL and section.below else section.end
+    """Where a section that nothing in cuts ends, with all below it."""
+    return _end(section.below[-1]) if not section.cuts and section.below else section.end

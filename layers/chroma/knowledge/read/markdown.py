@@ -33,8 +33,9 @@ class Block:
     """A block and the lines that it covers: ``first`` is its first line, ``end`` the one after its last (from 0).
 
     ``kind`` is markdown-it's name (paragraph, heading, fence, code_block, table, html_block, hr, bullet_list,
-    ordered_list, list_item, blockquote). ``level`` (1-6) and ``title`` (without markup) belong to headings,
-    ``markup`` (the run of backticks or tildes) to fences, ``children`` to lists, items and quotations.
+    ordered_list, list_item, blockquote). ``level`` (1-6), ``title`` (without markup) and ``named`` (it is nothing but
+    code) belong to headings, ``markup`` (the run of backticks or tildes) to fences, ``children`` to lists, items and
+    quotations.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Block:
     end: int
     level: int = 0
     title: str = ""
+    named: bool = False
     markup: str = ""
     children: tuple[Block, ...] = ()
 
@@ -77,9 +79,9 @@ def _leaf(token: Token, following: Sequence[Token], env: EnvType) -> Block:
     first, end = _lines(token)
     if token.type == "heading_open":
         source = following[0].content
-        title = _plain(source, env) if len(source) <= _MAX_HEADING_SOURCE_CHARS else source
+        title, named = _plain(source, env) if len(source) <= _MAX_HEADING_SOURCE_CHARS else (source, False)
         if len(title) <= MAX_HEADING_CHARS:
-            return Block("heading", first, end, level=int(token.tag[1]), title=title)
+            return Block("heading", first, end, level=int(token.tag[1]), title=title, named=named)
         return Block("paragraph", first, end)
     return Block(token.type.removesuffix("_open"), first, end, markup=token.markup)
 
@@ -89,13 +91,16 @@ def _lines(token: Token) -> tuple[int, int]:
     return first, end
 
 
-def _plain(source: str, env: EnvType) -> str:
-    """Inline Markdown as the text that a reader sees; HTML tags and attribute lists are left out."""
+def _plain(source: str, env: EnvType) -> tuple[str, bool]:
+    """Inline Markdown as the text that a reader sees, without tags of HTML and attribute lists; whether it is code."""
     parts: list[str] = []
+    words = ""
     for inline in _INLINE.parseInline(source, env):
         for token in inline.children or ():
             if token.type in ("softbreak", "hardbreak"):
                 parts.append(" ")
             elif token.type in ("text", "code_inline", "image", "text_special"):
                 parts.append(token.content)
-    return " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())
+                words += "" if token.type == "code_inline" else token.content
+    title = " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())
+    return title, bool(title) and not any(map(str.isalnum, _ATTRIBUTES.sub("", words)))

@@ -1,0 +1,180 @@
+"""Lists of definitions (a term, and what is said of it) as Markdown, which has none: one way for all formats.
+
+A converter marks where such a list begins, where its terms stand and where it ends; ``settled`` makes entries or items
+of it. Where the terms are names of code (an option, a setting, a field) each is an entry: a heading one level below its
+section, with what is said of it below, so that it is found, cut and cited by itself. The others, and those in a list, a
+table or a quotation, are items: ``- term:`` with the rest indented.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+BEGIN, TERM, END = "\ufde0", "\ufde1", "\ufde2"
+"""What the lines begin with, behind blanks or the marks of a quotation: noncharacters of Unicode, which no text holds.
+
+The term, Markdown, is behind its mark, and may have an id behind it: ``{#id}``."""
+
+MAX_HEADING_CHARS = 80
+_LEVELS = (2, 6)
+
+_MARK = re.compile(f"([ >]*)([{BEGIN}{TERM}{END}])(.*)", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6}) +(\S.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ID = re.compile(r"\s*\{#[^\s{}]+\}$")
+_ENDED = re.compile(r"[:?!.]$")
+_NAME = re.compile(r"`|-{1,2}\w|[\w.-]*\w[._]\w\S*$|[\w.]+\(")
+"""A term that is a name: code, an option, a word with a dot or an underscore in it, a call."""
+_NAME_ENDS = re.compile(r"[(\[=,\s]|: ")
+
+
+@dataclass(slots=True)
+class _Entry:
+    terms: list[str]
+    body: list[str | _List] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _List:
+    """A list, and what stands before each of its lines."""
+
+    prefix: str
+    entries: list[_Entry] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Place:
+    """The heading that a line stands under: its level, 0 for none, and its words with the id; an open fence."""
+
+    level: int = 0
+    title: str = ""
+    fence: str = ""
+
+    def passes(self, line: str) -> bool:
+        """Take note of what ``line`` begins or ends; whether it is a heading."""
+        if fence := _FENCE.match(line):
+            if not self.fence:
+                self.fence = fence[1]
+            elif fence[1].startswith(self.fence) and not line[fence.end() :].strip():
+                self.fence = ""
+            return False
+        heading = None if self.fence else _HEADING.match(line)
+        if heading:
+            self.level, self.title = len(heading[1]), heading[2]
+        return heading is not None
+
+
+def settled(text: str) -> str:
+    """``text`` with its marked lists as entries or items; what has no marks comes back as it is."""
+    return "\n".join(_shown(_parsed(text.split("\n")), _Place())) if BEGIN in text else text
+
+
+def items(text: str) -> str:
+    """``text`` with its marked lists as items, whatever their terms: for what goes into a list or a quotation."""
+    return "\n".join(_shown(_parsed(text.split("\n")), _Place(), flat=True))
+
+
+def _parsed(lines: Sequence[str]) -> list[str | _List]:
+    """The lines, and the lists among them; a mark that belongs to no list is left out."""
+    found: list[str | _List] = []
+    lists: list[_List] = []
+    for line in lines:
+        for around in lists:
+            line = _without(around.prefix, line)
+        mark = _MARK.match(line)
+        into = found if not lists else lists[-1].entries[-1].body if lists[-1].entries else []
+        if not mark:
+            into.append(line)
+        elif mark[2] == BEGIN:
+            lists.append(_List(mark[1]))
+            into.append(lists[-1])
+        elif lists and mark[2] == END:
+            lists.pop()
+        elif lists:
+            _take(mark[3].strip(), lists[-1].entries)
+    return found
+
+
+def _without(prefix: str, line: str) -> str:
+    return "" if line == prefix.rstrip() else line.removeprefix(prefix)
+
+
+def _take(term: str, entries: list[_Entry]) -> None:
+    """A term behind another one without a body has that one's."""
+    if not term:
+        return
+    if entries and not any(isinstance(part, _List) or part.strip() for part in entries[-1].body):
+        entries[-1].terms.append(term)
+    else:
+        entries.append(_Entry([term]))
+
+
+def _shown(
+    parts: Sequence[str | _List], place: _Place, *, flat: bool = False, inside: bool = False
+) -> Iterator[str]:
+    """The lines of ``parts``, which stand at ``place``; ``flat``: where there is no place for a heading.
+
+    ``inside`` an entry a list is of its values, and has items, but where its terms have ids, as methods of a class do.
+    """
+    behind = False
+    for number, part in enumerate(parts):
+        if isinstance(part, str):
+            heading = place.passes(part)
+            if behind and part.strip():
+                behind = False
+                if not heading:  # what follows the entries belongs to the section around them
+                    yield from ("", f"{'#' * max(place.level, _LEVELS[0])} {place.title}", "")
+            yield part
+        elif flat or not _has_entries(part, inside=inside) or not (place.level or _is_last(parts[number + 1 :])):
+            yield from (f"{part.prefix}{line}".rstrip() for line in _items(part))
+        else:
+            behind = bool(place.level)
+            for entry in part.entries:
+                yield from _heading(entry.terms, place.level)
+                yield from _shown(entry.body, _inside(entry.terms, place.level), inside=True)
+
+
+def _inside(terms: Sequence[str], level: int) -> _Place:
+    *_, line, _ = _heading(terms, level)
+    heading = _HEADING.match(line)
+    return _Place(len(heading[1]), heading[2]) if heading else _Place(level)
+
+
+def _is_last(parts: Sequence[str | _List]) -> bool:
+    return not any(isinstance(part, _List) or part.strip() for part in parts)
+
+
+def _has_entries(one: _List, *, inside: bool) -> bool:
+    """Whether at least half of the terms are names; where ``inside`` an entry: names with an id."""
+    sign = _ID.search if inside else _NAME.match
+    return not one.prefix and 2 * sum(bool(sign(entry.terms[0])) for entry in one.entries) >= max(len(one.entries), 1)
+
+
+def _heading(terms: Sequence[str], level: int) -> tuple[str, ...]:
+    """An entry's heading, which says all its names, where they are not too long, else the first, and all below it."""
+    names = [_ID.sub("", term) for term in terms]
+    anchor = next((found[0] for term in terms if (found := _ID.search(term))), "")
+    said = ", ".join(names)
+    short = said if len(said) <= MAX_HEADING_CHARS else _shortened(names[0])
+    marks = "#" * min(max(level + 1, _LEVELS[0]), _LEVELS[1])
+    heading = ("", f"{marks} {short}{anchor if not anchor or anchor[0] == ' ' else f' {anchor}'}", "")
+    return heading if short == said else (*heading, said, "")
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= MAX_HEADING_CHARS:
+        return name
+    short = _NAME_ENDS.split(name)[0][:MAX_HEADING_CHARS]
+    return f"{short}`" if short.count("`") % 2 else short
+
+
+def _items(one: _List) -> Iterator[str]:
+    yield ""
+    for entry in one.entries:
+        term = ", ".join(_ID.sub("", term) for term in entry.terms)
+        yield f"- {term}{'' if _ENDED.search(term) else ':'}"
+        body = "\n".join(_shown(entry.body, _Place(), flat=True)).strip("\n")
+        yield from (f"  {line}" if line else "" for line in body.split("\n") if body)
+    yield ""
