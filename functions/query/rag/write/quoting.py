@@ -59,12 +59,11 @@ def excerpts(
     runs = runs_of(units, weights, scores, FIRST_CHARS)
     best = int(np.argmax(runs.worth))
     first, last = _grown(units, int(runs.first[best]), int(runs.last[best]))
-    if named:
-        first = _opening(units, first, last)
-    spans = [(first, last)]
+    spans = _from_the_opening(units, first, last) if named else [(first, last)]
+    first, last = spans[0]
     covers = np.maximum(runs.covers[best], units.covers[first : last + 1].max(axis=0))
     second = _second(runs, (first, last), covers, weights, units.passage, scores - scores.max())
-    if second is not None:
+    if second is not None and len(spans) == 1:
         spans.append((int(runs.first[second]), int(runs.last[second])))
     return tuple(_excerpt(passages, units, first, last, named) for first, last in _joined(spans, units))
 
@@ -95,12 +94,16 @@ def _grown(units: Units, first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-def _opening(units: Units, first: int, last: int) -> int:
-    """Where the entry of the run begins, if the run with what is before it is short enough to be quoted."""
+def _from_the_opening(units: Units, first: int, last: int) -> list[tuple[int, int]]:
+    """The run from where its entry begins, which says what it is; that apart where it is too far above the run."""
     opening = first
     while opening and units.goes_on[opening] and not units.opens[opening]:
         opening -= 1
-    return opening if units.opens[opening] and units.chars(opening, last) <= FIRST_CHARS else first
+    if not units.opens[opening] or opening == first:
+        return [(first, last)]
+    if units.chars(opening, last) <= FIRST_CHARS:
+        return [(opening, last)]
+    return [_grown(units, opening, opening), (first, last)]
 
 
 def _next(units: Units, last: int) -> int | None:
