@@ -9,8 +9,9 @@ table or a quotation, are items: ``- term:`` with the rest indented.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 BEGIN, TERM, END = "\ufde0", "\ufde1", "\ufde2"
 """What the lines begin with, behind blanks or the marks of a quotation: noncharacters of Unicode, which no text holds.
@@ -68,12 +69,23 @@ class _Place:
 
 def settled(text: str) -> str:
     """``text`` with its marked lists as entries or items; what has no marks comes back as it is."""
-    return "\n".join(_shown(_parsed(text.split("\n")), _Place())) if BEGIN in text else text
+    return _joined(_shown(_parsed(text.split("\n")), _Place())) if BEGIN in text else text
 
 
 def items(text: str) -> str:
     """``text`` with its marked lists as items, whatever their terms: for what goes into a list or a quotation."""
-    return "\n".join(_shown(_parsed(text.split("\n")), _Place(), flat=True))
+    return _joined(_shown(_parsed(text.split("\n")), _Place(), flat=True))
+
+
+def _joined(lines: Iterable[str | None]) -> str:
+    """The lines as a text; None is an empty line, where there is none."""
+    found: list[str] = []
+    for line in lines:
+        if line is not None:
+            found.append(line)
+        elif found and found[-1].strip():
+            found.append("")
+    return "\n".join(found)
 
 
 def _parsed(lines: Sequence[str]) -> list[str | _List]:
@@ -81,12 +93,11 @@ def _parsed(lines: Sequence[str]) -> list[str | _List]:
     found: list[str | _List] = []
     lists: list[_List] = []
     for line in lines:
-        for around in lists:
-            line = _without(around.prefix, line)
-        mark = _MARK.match(line)
+        rest = reduce(lambda left, around: _without(around.prefix, left), lists, line)
+        mark = _MARK.match(rest)
         into = found if not lists else lists[-1].entries[-1].body if lists[-1].entries else []
         if not mark:
-            into.append(line)
+            into.append(rest)
         elif mark[2] == BEGIN:
             lists.append(_List(mark[1]))
             into.append(lists[-1])
@@ -113,7 +124,7 @@ def _take(term: str, entries: list[_Entry]) -> None:
 
 def _shown(
     parts: Sequence[str | _List], place: _Place, *, flat: bool = False, inside: bool = False
-) -> Iterator[str]:
+) -> Iterator[str | None]:
     """The lines of ``parts``, which stand at ``place``; ``flat``: where there is no place for a heading.
 
     ``inside`` an entry a list is of its values, and has items, but where its terms have ids, as methods of a class do.
@@ -125,21 +136,28 @@ def _shown(
             if behind and part.strip():
                 behind = False
                 if not heading:  # what follows the entries belongs to the section around them
-                    yield from ("", f"{'#' * max(place.level, _LEVELS[0])} {place.title}", "")
-            yield part
+                    yield from (None, f"{'#' * max(place.level, _LEVELS[0])} {place.title}", None)
+            if part.strip() or not behind:
+                yield part
         elif flat or not _has_entries(part, inside=inside) or not (place.level or _is_last(parts[number + 1 :])):
-            yield from (f"{part.prefix}{line}".rstrip() for line in _items(part))
+            yield from (f"{part.prefix}{line}".rstrip() if line else line for line in _items(part))
         else:
             behind = bool(place.level)
             for entry in part.entries:
                 yield from _heading(entry.terms, place.level)
-                yield from _shown(entry.body, _inside(entry.terms, place.level), inside=True)
+                yield from _shown(_trimmed(entry.body), _inside(entry.terms, place.level), inside=True)
+            yield None
 
 
 def _inside(terms: Sequence[str], level: int) -> _Place:
-    *_, line, _ = _heading(terms, level)
-    heading = _HEADING.match(line)
-    return _Place(len(heading[1]), heading[2]) if heading else _Place(level)
+    place = _Place()
+    place.passes(_heading(terms, level)[1] or "")
+    return place
+
+
+def _trimmed(body: Sequence[str | _List]) -> Sequence[str | _List]:
+    says = [number for number, part in enumerate(body) if isinstance(part, _List) or part.strip()]
+    return body[says[0] : says[-1] + 1] if says else ()
 
 
 def _is_last(parts: Sequence[str | _List]) -> bool:
@@ -152,15 +170,15 @@ def _has_entries(one: _List, *, inside: bool) -> bool:
     return not one.prefix and 2 * sum(bool(sign(entry.terms[0])) for entry in one.entries) >= max(len(one.entries), 1)
 
 
-def _heading(terms: Sequence[str], level: int) -> tuple[str, ...]:
+def _heading(terms: Sequence[str], level: int) -> tuple[str | None, ...]:
     """An entry's heading, which says all its names, where they are not too long, else the first, and all below it."""
     names = [_ID.sub("", term) for term in terms]
     anchor = next((found[0] for term in terms if (found := _ID.search(term))), "")
     said = ", ".join(names)
     short = said if len(said) <= MAX_HEADING_CHARS else _shortened(names[0])
     marks = "#" * min(max(level + 1, _LEVELS[0]), _LEVELS[1])
-    heading = ("", f"{marks} {short}{anchor if not anchor or anchor[0] == ' ' else f' {anchor}'}", "")
-    return heading if short == said else (*heading, said, "")
+    heading = (None, f"{marks} {short} {anchor.strip()}".rstrip(), None)
+    return heading if short == said else (*heading, said, None)
 
 
 def _shortened(name: str) -> str:
@@ -170,11 +188,11 @@ def _shortened(name: str) -> str:
     return f"{short}`" if short.count("`") % 2 else short
 
 
-def _items(one: _List) -> Iterator[str]:
-    yield ""
+def _items(one: _List) -> Iterator[str | None]:
+    yield None
     for entry in one.entries:
         term = ", ".join(_ID.sub("", term) for term in entry.terms)
         yield f"- {term}{'' if _ENDED.search(term) else ':'}"
-        body = "\n".join(_shown(entry.body, _Place(), flat=True)).strip("\n")
+        body = _joined(_shown(_trimmed(entry.body), _Place(), flat=True))
         yield from (f"  {line}" if line else "" for line in body.split("\n") if body)
-    yield ""
+    yield None

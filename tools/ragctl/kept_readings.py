@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import documents
 
 if TYPE_CHECKING:
-    from knowledge.read.loading import Entry, LeftOut, Outcome
+    from knowledge.read.loading import Outcome
     from knowledge.read.walk import FoundFile
 
 READINGS_NAME = ".readings.sqlite"
@@ -130,6 +130,7 @@ def _digest(path: Path) -> bytes | None:
 
 def _written(outcomes: Outcomes, found: FoundFile) -> str | None:
     """``outcomes`` as JSON, None where another day or another try may have others."""
+    from knowledge.model.values import Failure
     from knowledge.read.loading import Entry, LeftOut
 
     parts: list[dict[str, Any]] = []
@@ -140,6 +141,8 @@ def _written(outcomes: Outcomes, found: FoundFile) -> str | None:
             parts.append({"entry": {**asdict(outcome), "found": None}})
         elif isinstance(outcome, LeftOut) and outcome.empty:
             parts.append({"left_out": asdict(outcome)})
+        elif isinstance(outcome, Failure) and outcome.lasting:
+            parts.append({"failure": asdict(outcome)})
         else:
             return None
     text = json.dumps(parts)
@@ -150,12 +153,15 @@ def _read(text: str, found: FoundFile) -> Outcomes:
     return tuple(_outcome(part, found) for part in json.loads(text))
 
 
-def _outcome(part: Mapping[str, Any], found: FoundFile) -> Entry | LeftOut:
+def _outcome(part: Mapping[str, Any], found: FoundFile) -> Outcome:
+    from knowledge.model.values import Failure
     from knowledge.read.fields import Fields
     from knowledge.read.loading import Entry, LeftOut
 
     if "left_out" in part:
         return LeftOut(**part["left_out"])
+    if "failure" in part:
+        return Failure(**part["failure"])
     entry = part["entry"]
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()

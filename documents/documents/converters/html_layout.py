@@ -1,4 +1,4 @@
-"""Lists of HTML that only lay out a page: as old Javadoc has them, with a section and its heading in each item."""
+"""Lists of HTML as they are meant: those that only lay out a page, terms and definitions that nobody closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _LISTS = ("ul", "ol")
 def lay_open(part: Tag) -> None:
     """Make blocks of the lists in ``part`` that have a heading in an item, so that it is a heading of the page.
 
-    An empty ``<a id="...">`` before such a list is the address of the heading that the list begins with.
+    Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list is the address
+    of the heading that the list begins with.
     """
     for heading in part.find_all(_HEADINGS):
         for around in heading.find_parents(["li", *_LISTS]):
@@ -19,5 +20,14 @@ def lay_open(part: Tag) -> None:
             for other in around.find_all("li", recursive=False):
                 other.name = "div"
             before = around.find_previous_sibling()
-            if not heading.get("id") and before and before.name == "a" and around.find(_HEADINGS) is heading:
-                heading["id"] = str(before.get("id") or before.get("name") or "") if not before.get_text(strip=True) else ""
+            is_address = before is not None and before.name == "a" and not before.get_text(strip=True)
+            if before is not None and is_address and not heading.get("id") and around.find(_HEADINGS) is heading:
+                heading["id"] = str(before.get("id") or before.get("name") or "")
+
+
+def close_definitions(part: Tag) -> None:
+    """Take terms and definitions out of the one before, whose end tag HTML lets writers leave out."""
+    for tag in part.find_all(["dt", "dd"]):
+        while (around := tag.find_parent(["dt", "dd", "dl"])) is not None and around.name != "dl":
+            for node in [tag, *tag.next_siblings][::-1]:
+                around.insert_after(node.extract())

@@ -21,8 +21,9 @@ from documents.converters.sphinx_folder import Folder
 from documents.converters.sphinx_parts import part
 
 _SILENT = frozenset({
-    "autoapi-inheritance-diagram", "autosummary", "autoapisummary", "codeauthor", "contents", "cssclass", "currentmodule",
-    "default-domain", "highlight", "index", "module", "program", "py:currentmodule", "py:module", "raw", "rst-class",
+    "autoapi-inheritance-diagram", "autosummary", "autoapisummary", "codeauthor", "contents", "cssclass",
+    "currentmodule", "default-domain", "highlight", "index", "module", "program", "py:currentmodule", "py:module",
+    "raw", "rst-class",
     "sectionauthor", "tabularcolumns", "testcleanup", "testsetup",
 })  # fmt: skip
 """These show nothing of their own on a page, or what is in a program."""

@@ -1,7 +1,7 @@
 """Lists of definitions in Markdown, as Pandoc, PHP Markdown Extra, kramdown, Hugo and MkDocs read them.
 
-    `--cache`
-    :   Keep what was made. (further lines are indented)
+`--cache`
+:   Keep what was made. (further lines are indented)
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ def _body(lines: Sequence[str], at: int) -> tuple[list[str], int]:
     first = _BODY.match(lines[at])
     if not first:
         return [""], at + 1
-    width = len(first[1].expandtabs(4))
+    width, known = len(first[1].expandtabs(4)), False
     body, at, blank = ["", first[2]], at + 1, False
     while at < len(lines):
         line = lines[at].expandtabs(4)
         indent = len(line) - len(line.lstrip())
         if line.strip() and (_BODY.match(line) or (blank and indent < 2) or _terms(lines, at)):
             break
+        if indent and line.strip() and not known:  # by as much as the first of the further lines is indented, up to 4
+            width, known = max(min(indent, 4), 2), True
         blank = not line.strip()
         body.append(line[min(indent, width) :])
         at += 1

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 from rag.ports.models import Writing
 from rag.values.answer import Completion, Context, Evidence, Passage, Question, Quote
-from rag.write.named import named_passages
+from rag.write.named import is_named_row, named_passages
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.paragraphs import paragraphs
@@ -38,7 +39,8 @@ class ExtractiveWriter:
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
             named = named_passages(context.used, question.understood)
-            quoted = excerpts(context.used, evidence.asked.weights, outdated, named)
+            is_named = partial(is_named_row, question=question.understood)
+            quoted = excerpts(context.used, evidence.asked.weights, outdated, named, is_named)
             note = _note(evidence, quoted, context.used) or (DOUBT if context.doubtful else "")
         quoted = quoted or paragraphs(context.used, question.understood, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""

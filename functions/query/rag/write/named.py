@@ -1,4 +1,7 @@
-"""Entries of a reference (an option, a setting, a method) that a question names: then the answer is in them."""
+"""What a question names of a reference (an option, a setting, a method): then the answer is in its entry.
+
+An entry is a passage under a heading that is code and nothing else, or the row of a table that begins with a name.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from rag.values.answer import Passage
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _CODE = re.compile(r"`+([^`]+)`+")
+_CELL_MARKS = re.compile(r"[`*\s]+|<[^<>]*>|\]\([^()]*\)|\[(?=[`\w])")
 _NAME = re.compile(r"[\w.-]*\w(?:[\w.\[\]/<>-]*[\w>\]])?")
 """A name of code in its signature: ``--cache=<yes|no>``, ``Task.retry(args=None)``, ``-C <commit>``."""
 
@@ -16,14 +20,20 @@ _NAME = re.compile(r"[\w.-]*\w(?:[\w.\[\]/<>-]*[\w>\]])?")
 def named_passages(passages: Sequence[Passage], question: str) -> dict[int, int]:
     """The places of those of ``passages`` whose entry the ``question`` names, each with where its heading begins.
 
-    An entry is a passage under a heading that is code and nothing else.
+    A name that is a word like others (``timeout``) names its entry only where that is what was found best.
     """
     found = {}
     for place, passage in enumerate(passages):
         start, heading = entry_heading(passage.text)
-        if any(_is_in(name, question) for name in _names(heading)):
+        if any(_is_in(name, question) for name in _names(heading) if not place or not _is_word(name)):
             found[place] = start
     return found
+
+
+def is_named_row(row: str, question: str) -> bool:
+    """Whether ``row``, the line of a table, begins with a name that the ``question`` has, and that is no mere word."""
+    cell = _CELL_MARKS.sub("", row.strip().removeprefix("|").partition("|")[0])
+    return len(cell) > 1 and not _is_word(cell) and _is_in(cell, question)
 
 
 def entry_heading(text: str) -> tuple[int, str]:
@@ -36,6 +46,10 @@ def entry_heading(text: str) -> tuple[int, str]:
             break
         at += len(line) + 1
     return (start, heading) if _CODE.search(heading) and not _has_words(_CODE.sub("", heading)) else (0, "")
+
+
+def _is_word(name: str) -> bool:
+    return name.isalpha() and name[1:].islower()
 
 
 def _has_words(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,13 @@ def excerpts(
     weights: NDArray[np.float32],
     without: Container[int] = (),
     named: Mapping[int, int] = MappingProxyType({}),
+    is_named_row: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Quote, ...]:
     """One or two excerpts, the one that answers first; none where the passages have no units.
 
     ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``. Where the
     question names entries, whose headings begin at the values of ``named``, it is quoted of these places alone: from
-    the heading on, if what answers is not too far below it.
+    the heading on, if what answers is not too far below it. Else rows go before that ``is_named_row`` knows.
     """
     units = units_of(passages, [place for place in range(len(passages)) if place in without or place not in named])
     if not named or units is None:
@@ -57,7 +58,9 @@ def excerpts(
         return ()
     scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
     runs = runs_of(units, weights, scores, FIRST_CHARS)
-    best = int(np.argmax(runs.worth))
+    rows = () if named else _rows(passages, units, is_named_row)
+    worth = np.where(np.isin(runs.first, rows) & (runs.first == runs.last), runs.worth + 1, runs.worth)
+    best = int(np.argmax(worth))
     first, last = _grown(units, int(runs.first[best]), int(runs.last[best]))
     spans = _from_the_opening(units, first, last) if named else [(first, last)]
     first, last = spans[0]
@@ -66,6 +69,13 @@ def excerpts(
     if second is not None and len(spans) == 1:
         spans.append((int(runs.first[second]), int(runs.last[second])))
     return tuple(_excerpt(passages, units, first, last, named) for first, last in _joined(spans, units))
+
+
+def _rows(passages: Sequence[Passage], units: Units, is_named: Callable[[str], bool]) -> list[int]:
+    """The units that are rows of tables and ``is_named``."""
+    spans = units.table[:, [START, END]].tolist()
+    rows = np.flatnonzero(units.table[:, KIND] == Kind.ROW).tolist()
+    return [row for row in rows if is_named(passages[int(units.passage[row])].text[slice(*spans[row])])]
 
 
 def best_covers(passages: Sequence[Passage], weights: NDArray[np.float32]) -> NDArray[np.float32] | None:
@@ -145,9 +155,7 @@ def _joined(spans: list[tuple[int, int]], units: Units) -> list[tuple[int, int]]
     return spans
 
 
-def _excerpt(
-    passages: Sequence[Passage], units: Units, first: int, last: int, headings: Mapping[int, int]
-) -> Quote:
+def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int, headings: Mapping[int, int]) -> Quote:
     place = int(units.passage[first])
     text = passages[place].text
     start, end = int(units.table[first, START]), int(units.table[last, END])

@@ -53,10 +53,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words."""
+    """Something that was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words.
+
+    ``lasting``: the same bytes fail again. Others may be read at the next try, as after an error of the disk.
+    """
 
     path: str
     error: str
+    lasting: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

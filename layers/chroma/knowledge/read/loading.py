@@ -106,9 +106,18 @@ def outcomes_of(found: FoundFile, loading: Loading) -> Iterator[Outcome]:
     except NoText as exc:
         yield LeftOut(shown, str(exc), empty=True)
     except (ValueError, SourceUnreadable) as exc:
-        yield Failure(shown, str(exc))
+        yield Failure(shown, str(exc), lasting=_is_lasting(exc))
     except Exception as exc:  # noqa: BLE001 - the other files go on
         yield Failure(shown, unexpected(exc))
+
+
+def _is_lasting(error: BaseException | None) -> bool:
+    """Whether the file's bytes alone made the error: what comes of a disk or of too little memory may pass."""
+    while error:
+        if isinstance(error, OSError | MemoryError | RecursionError):
+            return False
+        error = error.__cause__
+    return True
 
 
 def is_corpus(found: FoundFile, loading: Loading) -> bool:
@@ -171,7 +180,7 @@ def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -
     for record in corpus.records(text):
         line = f"{shown}:{record.line}"
         if isinstance(record, corpus.BadLine):
-            yield Failure(line, record.error)
+            yield Failure(line, record.error, lasting=True)
         else:
             yield Entry(found, line, record.fields, record.text, caveats)
             caveats = ()  # said once a file

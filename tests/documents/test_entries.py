@@ -1,0 +1,125 @@
+"""Lists of definitions: one way for reStructuredText, AsciiDoc, HTML and Markdown."""
+
+from pathlib import Path
+
+import pytest
+
+import documents
+
+OPTIONS = "## Options{id}\n\n### {c}-v{c}, {c}--verbose{c}\n\nSay more.\n\n### {c}--dir=DIR{c}\n\nWhere.\n\n"
+AFTER = "## Options{id}\n\nThat is all.\n"
+
+RST = """
+Guide
+=====
+
+Options
+-------
+
+-v, --verbose  Say more.
+--dir=DIR      Where.
+
+That is all.
+"""
+ADOC = """= Guide
+
+Options
+-------
+`-v`::
+`--verbose`::
+  Say more.
+
+`--dir=DIR`:: Where.
+
+// two lists else
+
+That is all.
+"""
+HTML = """<h1>Guide</h1><h2>Options</h2><dl><dt><code>-v</code><dt><code>--verbose</code></dt><dd>Say more.</dd>
+<dt><code>--dir=DIR</code></dt><dd>Where.</dd></dl><p>That is all.</p>"""
+MARKDOWN = """# Guide
+
+## Options
+
+`-v`
+`--verbose`
+: Say more.
+
+`--dir=DIR`
+
+:   Where.
+
+That is all.
+"""
+
+
+def converted(text: str, suffix: str) -> str:
+    made = documents.convert(text.encode(), suffix, decode=lambda data: (data.decode(), "")).text
+    return made.split("---\n", 2)[2]
+
+
+def as_read(text: str, tmp_path: Path) -> str:
+    file = tmp_path / "page.md"
+    return documents.as_read(text, file=file, root=tmp_path, site=documents.site_of(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "anchor"),
+    [(RST, ".rst", " {#options}"), (ADOC, ".adoc", " {#_options}"), (HTML, ".html", ""), (MARKDOWN, ".md", "")],
+)
+def test_options_are_entries_below_their_section_and_what_follows_is_the_sections(
+    text: str, suffix: str, anchor: str, tmp_path: Path
+) -> None:
+    shown = as_read(text, tmp_path) if suffix == ".md" else converted(text, suffix)
+    wanted = (OPTIONS + AFTER).format(id=anchor, c="`")
+    assert (
+        shown.replace("`-v, --verbose`", "`-v`, `--verbose`").partition("## Options")[1:]
+        == wanted.partition("## Options")[1:]
+    )
+
+
+def test_words_with_what_they_mean_are_items(tmp_path: Path) -> None:
+    shown = "# Words\n\n- Quay:\n  Where ships lie.\n\n  Also a pier.\n- Tug:\n  A ship.\n\nThat is all.\n"
+    markdown = "# Words\n\nQuay\n: Where ships lie.\n\n    Also a pier.\n\nTug\n: A ship.\n\nThat is all.\n"
+    html = (
+        "<h1>Words</h1><dl><dt>Quay<dd><p>Where ships lie.</p><p>Also a pier.</p><dt>Tug<dd>A ship.</dl><p>That is all."
+    )
+    assert as_read(markdown, tmp_path) == shown
+    assert converted(html, ".html") == shown
+
+
+def test_names_within_a_list_and_the_values_of_an_entry_are_items() -> None:
+    html = (
+        "<h2>Modes</h2><dl><dt><code>--mode</code><dd>One of <dl><dt><code>on</code><dd>Yes.</dl></dl>"
+        "<ul><li>See <dl><dt><code>x_y</code><dd>Z.</dl></ul>"
+    )
+    assert converted(html, ".html") == (
+        "## Modes\n\n### `--mode`\n\nOne of\n\n- `on`:\n  Yes.\n\n## Modes\n\n- See\n\n  - `x_y`:\n    Z.\n"
+    )
+
+
+def test_an_entry_has_its_id_and_a_long_one_a_short_heading() -> None:
+    args = ", ".join(f"argument_{n}" for n in range(12))
+    html = f'<h1>API</h1><dl><dt class="sig" id="moor">moor({args})<dd>Moor a ship.</dl>'
+    assert converted(html, ".html") == f"# API\n\n## `moor` {{#moor}}\n\n`moor({args})`\n\nMoor a ship.\n"
+
+
+def test_what_looks_like_a_definition_and_is_none_stays(tmp_path: Path) -> None:
+    text = "A ship\n\n- one\n: two\n\n```\nx\n: y\n```\n\n| a |\n: b\n"
+    assert as_read(text, tmp_path) == text
+
+
+def test_javadocs_lists_are_a_page_whose_members_are_names() -> None:
+    html = (
+        "<h2>Class Quay</h2><ul><li><h3>Field Detail</h3><a id='MAX_SHIPS'><!-- --></a><ul><li><h4>MAX_SHIPS</h4>"
+        "<pre>static int MAX_SHIPS</pre><div>How many. Default is 3.</div></li></ul></li></ul>"
+    )
+    assert converted(html, ".html") == (
+        "## Class Quay\n\n### Field Detail\n\n#### `MAX_SHIPS` {#MAX_SHIPS}\n\n"
+        "```\nstatic int MAX_SHIPS\n```\n\nHow many. Default is 3.\n"
+    )
+
+
+def test_a_table_of_contents_of_entries_without_ids_is_read() -> None:
+    rst = "Guide\n=====\n\n.. contents::\n\n.. describe:: moor\n\n   Moor a ship.\n"
+    assert converted(rst, ".rst") == "# Guide {#guide}\n\n## `moor`\n\nMoor a ship.\n"
