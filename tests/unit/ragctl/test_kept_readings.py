@@ -3,7 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from knowledge.read.loading import Entry, Loading, load
+import pytest
+
+from knowledge.model.errors import SourceUnreadable
+from knowledge.read.loading import Entry, Loading, Outcome, load
+from knowledge.read.readers import Reader
 from knowledge.read.walk import FoundFile
 from ragctl.kept_readings import KeptReadings, Watched
 from ragctl.pages import Pages
@@ -55,3 +59,32 @@ def test_a_draft_is_read_each_time_and_a_damaged_file_anew(tmp_path: Path) -> No
 
     assert read(docs, kept) == (["a.md", "b.md"], ["Later.", "Now."])
     assert read(docs, kept)[0] == ["a.md"]
+
+
+def test_a_file_that_fails_for_its_bytes_is_not_read_again(tmp_path: Path) -> None:
+    docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
+    docs.mkdir()
+    (docs / "a.md").write_bytes(b"\x00\xff\x00" * 99)
+    read(docs, kept)
+    assert read(docs, kept)[0] == []
+
+
+@pytest.mark.parametrize(("cause", "times"), [(ValueError("damaged"), 1), (MemoryError(), 2), (OSError("disk"), 2)])
+def test_a_failure_that_may_pass_is_tried_again(cause: Exception, times: int, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_text("x")
+    found = FoundFile(tmp_path / "a.bin", tmp_path, "a.bin", explicit=False)
+    tried: list[str] = []
+
+    def fails(data: bytes, found: FoundFile | None = None) -> str:
+        tried.append("a.bin")
+        raise SourceUnreadable("cannot be read") from cause
+
+    def outcomes() -> tuple[Outcome, ...]:
+        reader: Reader = fails
+        readings = KeptReadings(tmp_path / "kept.sqlite", "")
+        (made,) = readings.run(lambda file: load(file, Loading(readers={".bin": reader})), [found], map)
+        readings.save()
+        return made
+
+    assert outcomes() == outcomes()
+    assert len(tried) == times

@@ -61,6 +61,14 @@ def test_deeper_headings_cut_only_a_section_that_is_too_long() -> None:
     assert "#### Arms\n\nNo." in pieces[1].text
 
 
+def test_an_entry_below_a_heading_of_code_is_a_piece_however_short() -> None:
+    text = "## Settings\n\n### Notes\n\nRead.\n\n### `a_b`, `c`\n\nOne.\n\n### `d` and more\n\nTwo.\n\n#### `e()`\n\nMore."
+
+    assert sections(text) == ["Settings", "Settings > a_b, c", "Settings > d and more", "Settings > d and more > e()"]
+    assert split(text)[1].text == "### `a_b`, `c`\n\nOne."
+    assert split("## Settings\n\n### `a`\n\nOne.")[0].text == "## Settings\n\n### `a`\n\nOne."
+
+
 def test_a_heading_without_text_goes_on_top_of_the_next_piece_below_it() -> None:
     assert split("# Guide\n\n## Permits\n\n### Food\n\nYes.", title="Guide", max_chars=40, overlap=0) == (
         Piece("Permits", "# Guide\n\n## Permits\n\n### Food\n\nYes.", "permits"),

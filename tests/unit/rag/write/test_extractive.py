@@ -91,3 +91,33 @@ def test_what_holds_nothing_to_quote_gives_nothing(text: str) -> None:
     hit = make_hit(text, title="")
     assert completed("picture", context_of("picture", hit)).text == ""
     assert completed("picture", TitledPacker(8000, TitleForm(0.5, 3))((hit,))).quotes == ()
+
+
+PORT = make_hit("### `--port=N`\n\nDefault: 80.\n\nThe ship listens here for others.", title="Ship")
+HOST = make_hit(
+    "### `--host`\n\nWhat the ship of others calls itself here, listens to, and may default to.", title="Ship"
+)
+
+
+def test_an_entry_that_is_named_is_quoted_alone_from_its_name_on() -> None:
+    question = "What does --port of the ship listen to?"
+    quotes = completed(question, context_of(question, HOST, PORT)).quotes
+    assert [quote.text for quote in quotes] == [PORT.chunk.text]
+
+
+def test_a_part_of_a_name_and_a_mere_word_name_nothing() -> None:
+    word = make_hit("### `port`\n\nA harbour of some kind for ships.", title="Ship")
+    question = "What does --port-range of the port listen to?"
+    quotes = completed(question, context_of(question, HOST, PORT, word)).quotes
+    assert quotes[0].passage == 0
+
+
+def test_the_row_that_begins_with_the_name_is_quoted() -> None:
+    table = (
+        "| Field | What |\n| --- | --- |\n| `max_ships.tls` | What is max_ships here? |\n| `max_ships` | How many. |"
+    )
+    long = make_hit(
+        f"{table}\n" + "".join(f"| `f_{n}` | {'Some words here. ' * 5} |\n" for n in range(9)), title="Ship"
+    )
+    question = "What is max_ships?"
+    assert completed(question, context_of(question, long)).text.endswith("| `max_ships` | How many. |")
