@@ -120,6 +120,18 @@ def test_javadocs_lists_are_a_page_whose_members_are_names() -> None:
     )
 
 
+def test_javadocs_grids_are_tables() -> None:
+    html = (
+        "<h2>Field Summary</h2><div class='summary-table two-column-summary'>"
+        "<div class='table-header col-first'>Field</div><div class='table-header col-last'>Description</div>"
+        "<div class='col-first'><code>MAX</code></div>"
+        "<div class='col-last'><div class='block'>How many.</div></div></div>"
+    )
+    assert converted(html, ".html") == (
+        "## Field Summary\n\n| Field | Description |\n| --- | --- |\n| `MAX` | How many. |\n"
+    )
+
+
 def test_a_table_of_contents_of_entries_without_ids_is_read() -> None:
     rst = "Guide\n=====\n\n.. contents::\n\n.. describe:: moor\n\n   Moor a ship.\n"
     assert converted(rst, ".rst") == "# Guide {#guide}\n\n## `moor`\n\nMoor a ship.\n"

@@ -79,6 +79,7 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
     for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
         if not any(char.isalnum() for char in link.get_text()):
             link.extract()  # the "¶" or "#" that links to the heading itself
+    html_layout.draw_tables(part)
     html_layout.close_definitions(part)
     html_layout.lay_open(part)
     html_tables.lay_open(part)

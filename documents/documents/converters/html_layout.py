@@ -1,4 +1,4 @@
-"""Lists of HTML as they are meant: those that only lay out a page, terms and definitions that nobody closed."""
+"""Lists and tables of HTML as they are meant: lists that only lay out a page, definitions that nobody closed, grids."""
 
 from __future__ import annotations
 
@@ -31,3 +31,25 @@ def close_definitions(part: Tag) -> None:
         while (around := tag.find_parent(["dt", "dd", "dl"])) is not None and around.name != "dl":
             for node in [tag, *tag.next_siblings][::-1]:
                 around.insert_after(node.extract())
+
+
+def draw_tables(part: Tag) -> None:
+    """Make tables of the grids of ``<div>`` that Javadoc has had in their place since Java 16."""
+    for grid in part.select("div.summary-table"):
+        cells = grid.find_all("div", recursive=False)
+        width = sum(_is_header(cell) for cell in cells)
+        if not width or len(cells) % width:
+            continue
+        rows = [cells[at : at + width] for at in range(0, len(cells), width)]
+        grid.clear()
+        grid.name = "table"
+        for row in rows:
+            line = Tag(name="tr")
+            for cell in row:
+                cell.name = "th" if _is_header(cell) else "td"
+                line.append(cell)
+            grid.append(line)
+
+
+def _is_header(cell: Tag) -> bool:
+    return "table-header" in cell.get_attribute_list("class")

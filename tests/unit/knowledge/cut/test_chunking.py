@@ -62,7 +62,7 @@ def test_deeper_headings_cut_only_a_section_that_is_too_long() -> None:
 
 
 def test_an_entry_below_a_heading_of_code_is_a_piece_however_short() -> None:
-    text = "## Settings\n\n### Notes\n\nRead.\n\n### `a_b`, `c`\n\nOne.\n\n### `d` and more\n\nTwo.\n\n#### `e()`\n\nMore."
+    text = "## Settings\n\n### Notes\n\nRead.\n\n### `a_b`, `c`\n\nOne.\n\n### `d` and more\n\nTwo.\n\n#### `e()`\n\nA."
 
     assert sections(text) == ["Settings", "Settings > a_b, c", "Settings > d and more", "Settings > d and more > e()"]
     assert split(text)[1].text == "### `a_b`, `c`\n\nOne."
