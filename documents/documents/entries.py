@@ -28,6 +28,8 @@ _ID = re.compile(r"\s*\{#[^\s{}]+\}$")
 _ENDED = re.compile(r"[:?!.]$")
 _NAME = re.compile(r"`|-{1,2}\w|[\w.-]*\w[._]\w\S*$|[\w.]+\(")
 """A term that is a name: code, an option, a word with a dot or an underscore in it, a call."""
+_IS_CODE = re.compile(r"(?:`+[^`]+`+(?:,\s*|\s+|/|\|)?)+$")
+_MARKS = re.compile(r"[`*]+|\\(?=\W)|_(?=<)|(?<=>)_|\[(?=[^\[\]]*\]\()|\]\([^()]*\)")
 _NAME_ENDS = re.compile(r"[(\[=,\s]|: ")
 
 
@@ -172,13 +174,21 @@ def _has_entries(one: _List, *, inside: bool) -> bool:
 
 def _heading(terms: Sequence[str], level: int) -> tuple[str | None, ...]:
     """An entry's heading, which says all its names, where they are not too long, else the first, and all below it."""
-    names = [_ID.sub("", term) for term in terms]
+    names = [_as_code(_ID.sub("", term)) for term in terms]
     anchor = next((found[0] for term in terms if (found := _ID.search(term))), "")
     said = ", ".join(names)
     short = said if len(said) <= MAX_HEADING_CHARS else _shortened(names[0])
     marks = "#" * min(max(level + 1, _LEVELS[0]), _LEVELS[1])
     heading = (None, f"{marks} {short} {anchor.strip()}".rstrip(), None)
     return heading if short == said else (*heading, said, None)
+
+
+def _as_code(term: str) -> str:
+    """A name with what stands for its values, as code and nothing else; other terms as they are."""
+    if not _NAME.match(term) or _IS_CODE.match(term):
+        return term
+    plain = _MARKS.sub("", term).strip()
+    return f"`{plain}`" if plain else term
 
 
 def _shortened(name: str) -> str:

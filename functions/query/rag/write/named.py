@@ -13,6 +13,7 @@ from rag.values.answer import Passage
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _CODE = re.compile(r"`+([^`]+)`+")
 _CELL_MARKS = re.compile(r"[`*\s]+|<[^<>]*>|\]\([^()]*\)|\[(?=[`\w])")
+_ALSO = re.compile(r",\s+(?=-)")
 _NAME = re.compile(r"[\w.-]*\w(?:[\w.\[\]/<>-]*[\w>\]])?")
 """A name of code in its signature: ``--cache=<yes|no>``, ``Task.retry(args=None)``, ``-C <commit>``."""
 
@@ -57,7 +58,8 @@ def _has_words(text: str) -> bool:
 
 
 def _names(heading: str) -> Iterator[str]:
-    return (match[0] for code in _CODE.finditer(heading) if (match := _NAME.search(code[1])))
+    codes = (part for code in _CODE.finditer(heading) for part in _ALSO.split(code[1]))
+    return (match[0] for code in codes if (match := _NAME.search(code)))
 
 
 def _is_in(name: str, question: str) -> bool:
