@@ -53,10 +53,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), and why, in words.
-
-    ``lasting``: the same bytes fail again. Others may be read at the next try, as after an error of the disk.
-    """
+    """What was not read or cut as it should be: its ``path`` (``file:LINE`` in a corpus), why, and whether that lasts."""
 
     path: str
     error: str
