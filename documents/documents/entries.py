@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 BEGIN, TERM, END = "\ufde0", "\ufde1", "\ufde2"
@@ -26,7 +26,7 @@ _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ID = re.compile(r"\s*\{#[^\s{}]+\}$")
 _ENDED = re.compile(r"[:?!.]$")
-_NAME = re.compile(r"`|-{1,2}\w|[\w.-]*\w[._]\w\S*$|[\w.]+\(")
+_NAME = re.compile(r"\**(?:`|-{1,2}\w|[\w.-]*\w[._]\w\S*$|[\w.]+\()")
 """A term that is a name: code, an option, a word with a dot or an underscore in it, a call."""
 _IS_CODE = re.compile(r"(?:`+[^`]+`+(?:,\s*|\s+|/|\|)?)+$")
 _MARKS = re.compile(r"[`*]+|\\(?=\W)|_(?=<)|(?<=>)_|\[(?=[^\[\]]*\]\()|\]\([^()]*\)")
@@ -97,7 +97,7 @@ def _parsed(lines: Sequence[str]) -> list[str | _List]:
     for line in lines:
         rest = reduce(lambda left, around: _without(around.prefix, left), lists, line)
         mark = _MARK.match(rest)
-        into = found if not lists else lists[-1].entries[-1].body if lists[-1].entries else []
+        into = _body(lists[-1]) if lists else found
         if not mark:
             into.append(rest)
         elif mark[2] == BEGIN:
@@ -108,6 +108,12 @@ def _parsed(lines: Sequence[str]) -> list[str | _List]:
         elif lists:
             _take(mark[3].strip(), lists[-1].entries)
     return found
+
+
+def _body(one: _List) -> list[str | _List]:
+    """Where what is said next belongs; before the first term that is an entry without one."""
+    one.entries += [] if one.entries else [_Entry([])]
+    return one.entries[-1].body
 
 
 def _without(prefix: str, line: str) -> str:
@@ -146,8 +152,9 @@ def _shown(
         else:
             behind = bool(place.level)
             for entry in part.entries:
-                yield from _heading(entry.terms, place.level)
-                yield from _shown(_trimmed(entry.body), _inside(entry.terms, place.level), inside=True)
+                yield from _heading(entry.terms, place.level) if entry.terms else ()
+                within = _inside(entry.terms, place.level) if entry.terms else replace(place)
+                yield from _shown(_trimmed(entry.body), within, inside=bool(entry.terms))
             yield None
 
 
@@ -169,7 +176,8 @@ def _is_last(parts: Sequence[str | _List]) -> bool:
 def _has_entries(one: _List, *, inside: bool) -> bool:
     """Whether at least half of the terms are names; where ``inside`` an entry: names with an id."""
     sign = _ID.search if inside else _NAME.match
-    return not one.prefix and 2 * sum(bool(sign(entry.terms[0])) for entry in one.entries) >= max(len(one.entries), 1)
+    signed = [bool(sign(entry.terms[0])) for entry in one.entries if entry.terms]
+    return not one.prefix and any(signed) and 2 * sum(signed) >= len(signed)
 
 
 def _heading(terms: Sequence[str], level: int) -> tuple[str | None, ...]:
@@ -202,7 +210,10 @@ def _items(one: _List) -> Iterator[str | None]:
     yield None
     for entry in one.entries:
         term = ", ".join(_ID.sub("", term) for term in entry.terms)
-        yield f"- {term}{'' if _ENDED.search(term) else ':'}"
         body = _joined(_shown(_trimmed(entry.body), _Place(), flat=True))
+        if not term:
+            yield from (body, None) if body else ()
+            continue
+        yield f"- {term}{'' if _ENDED.search(term) else ':'}"
         yield from (f"  {line}" if line else "" for line in body.split("\n") if body)
     yield None

@@ -104,6 +104,12 @@ def test_an_entry_has_its_id_and_a_long_one_a_short_heading() -> None:
     assert converted(html, ".html") == f"# API\n\n## `moor` {{#moor}}\n\n`moor({args})`\n\nMoor a ship.\n"
 
 
+def test_what_has_no_term_is_kept() -> None:
+    indented, inner = "<dl><dd>Indented.</dd></dl>", "<dl><dl><dt>Quay<dd>A pier.</dl></dl>"
+    html = f"<h1>T</h1>{indented}{inner}<dl><dd>Of all.<dt><b>a_b</b><dd>B.</dl>"
+    assert converted(html, ".html") == "# T\n\nIndented.\n\n- Quay:\n  A pier.\n\nOf all.\n\n## `a_b`\n\nB.\n"
+
+
 def test_what_looks_like_a_definition_and_is_none_stays(tmp_path: Path) -> None:
     text = "A ship\n\n- one\n: two\n\n```\nx\n: y\n```\n\n| a |\n: b\n"
     assert as_read(text, tmp_path) == text
