@@ -53,7 +53,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was not read or cut as it should be: its ``path`` (``file:LINE`` in a corpus), why, and whether that lasts."""
+    """What was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), why, and whether that lasts."""
 
     path: str
     error: str
