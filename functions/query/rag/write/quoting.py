@@ -113,7 +113,7 @@ def _from_the_opening(units: Units, first: int, last: int) -> list[tuple[int, in
         return [(first, last)]
     if units.chars(opening, last) <= FIRST_CHARS:
         return [(opening, last)]
-    return [_grown(units, opening, opening), (first, last)]
+    return [(opening, min(_grown(units, opening, opening)[1], first - 1)), (first, last)]
 
 
 def _next(units: Units, last: int) -> int | None:

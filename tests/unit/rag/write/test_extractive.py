@@ -105,6 +105,20 @@ def test_an_entry_that_is_named_is_quoted_alone_from_its_name_on() -> None:
     assert [quote.text for quote in quotes] == [PORT.chunk.text]
 
 
+def test_a_long_entry_is_quoted_by_its_beginning_and_what_answers() -> None:
+    opening, far = "Sets where the ship listens.", "It may clash with the berth of another vessel."
+    filler = "\n\n".join(
+        f"Something else number {n} is said at length here, and then some more of it." for n in range(9)
+    )
+    entry = make_hit(f"### `--port=N`\n\n{opening}\n\n{filler}\n\n{far}", title="Ship")
+    quotes = completed(
+        "Can --port clash with another vessel?", context_of("Can --port clash with another vessel?", entry)
+    )
+    first, second = (quote.text for quote in quotes.quotes)
+    assert first.startswith(f"### `--port=N`\n\n{opening}\n\nSomething else number 0")
+    assert second == far
+
+
 def test_a_part_of_a_name_and_a_mere_word_name_nothing() -> None:
     word = make_hit("### `port`\n\nA harbour of some kind for ships.", title="Ship")
     question = "What does --port-range of the port listen to?"
