@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from posixpath import dirname, join, normpath
 
-from documents.converters.asciidoc_inline import resolved
+from documents.converters.asciidoc_inline import lines_of, resolved
 from documents.markup.surroundings import Surroundings
 
 MAX_INCLUDE_DEPTH = 8
@@ -58,7 +58,7 @@ class _Includer:
         if text is None:
             return
         said = {key: value.strip('"') for key, value in _VALUE.findall(options)}
-        lines = _part(text.replace("\r\n", "\n").rstrip("\n").split("\n"), said)
+        lines = _part(lines_of(text.replace("\r\n", "\n").rstrip("\n")), said)
         offset = said.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
         for line in self.run(lines, (*within, name)):

@@ -14,6 +14,8 @@ _BUILT_IN = {
     "two-colons": "::", "two-semicolons": ";;", "cpp": "C++", "caret": "^", "deg": "°", "tilde": "~",
 }  # fmt: skip
 _ATTRIBUTE = re.compile(r"(?<!\\)\{([\w-]+)\}")
+# The value of an attribute over several lines: on 19 of Couchbase's pages.
+_WRAPPED = re.compile(r"^:!?[\w-]+!?:[^\n]* \\\n(?:[^\n]* \\\n)*", re.MULTILINE)
 _MAX_DEPTH = 5  # of attributes in attributes
 _MAX_VALUE_CHARS = 10_000
 _CODE = re.compile(r"(`+)(.+?)\1")
@@ -50,6 +52,11 @@ _RULES = tuple(
         (r"\s\+$", ""),  # a line break
     )
 )
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of ``text``, an attribute and its value on one."""
+    return _WRAPPED.sub(lambda match: re.sub(r" \\\n\s*", " ", match[0]), text).split("\n")
 
 
 def words(text: str, attributes: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from documents import entries
 from documents.converters import asciidoc_table
 from documents.converters.asciidoc_folder import taken_in
-from documents.converters.asciidoc_inline import resolved, words
+from documents.converters.asciidoc_inline import lines_of, resolved, words
 from documents.converters.asciidoc_styles import quotation, quote, section_id
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
 from documents.errors import NoText
@@ -52,7 +52,7 @@ def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> s
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    attributes, lines = {}, text.split("\n")
+    attributes, lines = {}, lines_of(text)
     if place:
         attributes = dict(antora.attributes(place.site, place.file))
         if place.kind == "antora" and place.file.stem == "nav":

@@ -505,13 +505,15 @@ def test_asciidoc_blocks_are_what_they_show() -> None:
 
 def test_asciidoc_marks_in_a_line_quotations_and_ids() -> None:
     text = (
-        "= T\n\n== Set up: *v1.2*\n\nPress kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or not.]\n\n"
+        "= T\n:why: Fees \\\n  rise. \\\nSo\n\n"
+        "== Set up: *v1.2*\n\n{why}: press kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or not.]\n\n"
         "== Set up: *v1.2*\n\n[quote, Ada, Notes]\n____\nOne.\n\nTwo.\n____\n\n"
         "pass:q[The [.cmd]`fee` tool &#8212; 2 &lt; 3 &mdash; so.]\n"
     )
 
     assert text_of(".adoc", text) == (
-        "# T\n\n## Set up: **v1.2** {#_set_up_v1_2}\n\nPress Ctrl+C, OK, File > Export > PDF. (Or not.)\n\n"
+        "# T\n\n## Set up: **v1.2** {#_set_up_v1_2}\n\n"
+        "Fees rise. So: press Ctrl+C, OK, File > Export > PDF. (Or not.)\n\n"
         "## Set up: **v1.2** {#_set_up_v1_2_2}\n\n> One.\n>\n> Two.\n>\n> — Ada, Notes\n\n"
         "The `fee` tool — 2 \\< 3 — so.\n"
     )
