@@ -98,11 +98,13 @@ def convert(
     file: Path | None = None,
     root: Path | None = None,
     site: Site | None = None,
+    alone: bool = False,
 ) -> Converted:
     """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
 
     With its ``file`` and the folder ``root`` a page of Sphinx or of Antora's ``site`` has the titles of the documents
-    that it names, and the files that it includes; no file outside of ``root`` is read.
+    that it names, and the files that it includes; no file outside of ``root`` is read. A page of AsciiDoc that is not
+    ``alone`` takes in no file that is a document of the folder itself.
 
     Raises:
         NoText: there is nothing to read in it.
@@ -111,7 +113,7 @@ def convert(
     """
     from documents import converters
 
-    place = _place(file, root, site, {}) if file and root else None
+    place = _place(file, root, site, {}, alone=alone) if file and root else None
     return converters.convert(data, suffix, decode=decode, place=place)
 
 
@@ -148,12 +150,12 @@ def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any,
     return markup.as_read(text, surroundings=place)
 
 
-def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any]) -> Surroundings:
+def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False) -> Surroundings:
     from documents.markup import Surroundings
 
     page = {str(key): value for key, value in meta.items()}
     site = site or Site(root="")
-    return Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config)
+    return Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config, alone=alone)
 
 
 def looks() -> AbstractContextManager[set[str]]:

@@ -34,12 +34,16 @@ _WIKI = re.compile(
 )
 """Embedded notes, and links of which a reader sees one of two parts; comments; MyST's roles and labels."""
 _CODE = re.compile(
-    r"<%.*?%>|\{/\*.*?\*/\}|^export (?:default |async )*function\b.*?^\}.*?$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
+    r"<%.*?%>|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$"
+    r"|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
     r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
+    r"|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
+    r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
     r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""Ruby in templates; comments, functions and imports of MDX; what Nuxt's components and blocks of code are given."""
+"""Ruby in templates; of MDX comments, imports, programs with the texts in them and components without inner text; icons
+and attributes of MkDocs, which no reader sees as words; what Nuxt's components and blocks of code are given."""
 _LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
 _RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)

@@ -27,7 +27,8 @@ def _read(data: bytes, found: FoundFile | None = None, *, suffix: str, pages: Pa
     try:
         file, root = (found.file, found.within) if found else (None, None)
         site = pages.site(found) if found and pages else None
-        made = documents.convert(data, suffix, decode=decode, file=file, root=root, site=site)
+        alone = found is not None and found.explicit
+        made = documents.convert(data, suffix, decode=decode, file=file, root=root, site=site, alone=alone)
     except documents.NoText as exc:
         raise NoText(str(exc)) from exc
     except documents.DocumentError as exc:

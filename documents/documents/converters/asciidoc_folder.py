@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
 from documents.converters.asciidoc_inline import lines_of, resolved
@@ -58,11 +59,24 @@ class _Includer:
         if text is None:
             return
         said = {key: value.strip('"') for key, value in _VALUE.findall(options)}
-        lines = _part(lines_of(text.replace("\r\n", "\n").rstrip("\n")), said)
+        lines = list(_part(lines_of(text.replace("\r\n", "\n").rstrip("\n")), said))
         offset = said.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
+        is_document = not said.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
         for line in self.run(lines, (*within, name)):
-            yield more + line if more and _HEADING.match(line) else line
+            if not is_document or _ATTRIBUTE.match(line):
+                yield more + line if more and _HEADING.match(line) else line
+
+    def _is_document(self, name: str, lines: Sequence[str]) -> bool:
+        """Whether a file is a document beside this one, and has no place in it twice: Pro Git's chapters are.
+
+        Antora says by its folders what is one. Where one file was given by itself there is none beside it.
+        """
+        if self._place.alone or self._place.kind == "antora":
+            return False
+        path = PurePosixPath(name)
+        known = path.suffix in (self._place.file.suffix, ".adoc", ".asciidoc") and not path.name.startswith("_")
+        return known and any(map(_HEADING.match, lines))
 
 
 class _Titles:

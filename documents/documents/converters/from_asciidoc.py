@@ -28,6 +28,7 @@ _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)\s*$")
 _TABLE = re.compile(r"([|!,:])={3,}\s*$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
+_BREAKS_OFF = re.compile(r"\[[a-z]+,[^\[\]]*\]$")  # as Asciidoctor ends a paragraph; of its forms this one is no text
 _ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
 _MACRO = re.compile(r"(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")  # include, ifdef, toc, video: nothing to read
 _CONDITION = re.compile(r"(?:ifn?def|ifeval)::[^\[]*\[(.+)\]\s*$|endif::")
@@ -119,7 +120,8 @@ class _Reader:
             pass
         elif (heading := _HEADING.match(line)) and not self._paragraph:
             self._heading(heading[1], heading[2])
-        elif _BLOCK_ATTRIBUTES.match(line) and not self._paragraph:
+        elif _BLOCK_ATTRIBUTES.match(line) and (not self._paragraph or _BREAKS_OFF.match(line)):
+            self._flush()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
             self._add(literal(words(title[1], self._attributes)))

@@ -41,6 +41,7 @@ class Surroundings:
             sphinx, antora, astro); ``""`` where none is known.
         page: the page's front matter.
         site: the site's configuration, as its file has it. May be empty.
+        alone: whether the file was given by itself, and not the folder that it is in.
         allowance: what is left of ``MAX_TAKEN_IN_CHARS``.
         notes: paths in ``root`` by name, filled when a wiki's link is first met.
     """
@@ -50,6 +51,7 @@ class Surroundings:
     kind: str
     page: Mapping[str, object]
     site: Mapping[str, object]
+    alone: bool = False
     allowance: Allowance = field(default_factory=Allowance, compare=False)
     notes: dict[str, str] = field(default_factory=dict, compare=False)
 

@@ -220,3 +220,24 @@ def test_asciidoc_takes_in_tags_and_lines(tmp_path: Path, said: str, shown: str)
     write(tmp_path, {"page.adoc": f"----\ninclude::part.txt[{said}]\n----\n", "part.txt": included})
 
     assert text_of(tmp_path, "page.adoc").startswith(f"```\n{shown}\n")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_book_takes_in_its_chapters_where_they_are_no_documents_beside_it(tmp_path: Path, alone: bool) -> None:
+    write(
+        tmp_path,
+        {
+            "book.adoc": "= Book\n\ninclude::one.adoc[]\n\ninclude::note.adoc[]\n\ninclude::_end.adoc[]\n\nBy {by}.\n",
+            "one.adoc": ":by: Ada\n\n== One\n\nFirst.\n",
+            "note.adoc": "Mind the tide.\n",
+            "_end.adoc": "== End\n\nLast.\n",
+        },
+    )
+
+    book = tmp_path / "book.adoc"
+    text = documents.convert(book.read_bytes(), ".adoc", file=book, root=tmp_path, alone=alone).text.removeprefix(
+        "---\n---\n"
+    )
+
+    chapter = "## One {#_one}\n\nFirst.\n\n" if alone else ""
+    assert text == f"# Book\n\n{chapter}Mind the tide.\n\n## End {{#_end}}\n\nLast.\n\nBy Ada.\n"

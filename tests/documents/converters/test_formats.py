@@ -519,6 +519,17 @@ def test_asciidoc_marks_in_a_line_quotations_and_ids() -> None:
     )
 
 
+def test_asciidoc_attributes_of_two_lines_formulas_and_styles_below_a_text() -> None:
+    text = (
+        "= T\n:description: pass:q[A _plan_ \\\nof xref:tasks.adoc[tasks].]\n\n{description}\n\n"
+        "It shows:\n[source,console]\n----\nalways\n----\n\nThat is stem:[x + 1].\n"
+    )
+
+    assert text_of(".adoc", text) == (
+        "# T\n\nA _plan_ of tasks.\n\nIt shows:\n\n```console\nalways\n```\n\nThat is $x + 1$.\n"
+    )
+
+
 def test_attributes_that_grow_without_end_are_not_followed() -> None:
     laughs = ":a: ha\n" + "".join(f":{after}: {f'{{{name}}}' * 60}\n" for name, after in ("ab", "bc", "cd", "de", "ef"))
 
