@@ -120,7 +120,7 @@ class _Reader:
             pass
         elif (heading := _HEADING.match(line)) and not self._paragraph:
             self._heading(heading[1], heading[2])
-        elif _BLOCK_ATTRIBUTES.match(line) and (not self._paragraph or _BREAKS_OFF.match(line)):
+        elif (_BREAKS_OFF if self._paragraph else _BLOCK_ATTRIBUTES).match(line):
             self._flush()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
