@@ -151,11 +151,15 @@ def _shown(
             yield from (f"{part.prefix}{line}".rstrip() if line else line for line in _items(part))
         else:
             behind = bool(place.level)
-            for entry in part.entries:
-                yield from _heading(entry.terms, place.level) if entry.terms else ()
-                within = _inside(entry.terms, place.level) if entry.terms else replace(place)
-                yield from _shown(_trimmed(entry.body), within, inside=bool(entry.terms))
-            yield None
+            yield from _sections(part, place)
+
+
+def _sections(one: _List, place: _Place) -> Iterator[str | None]:
+    for entry in one.entries:
+        yield from _heading(entry.terms, place.level) if entry.terms else ()
+        within = _inside(entry.terms, place.level) if entry.terms else replace(place)
+        yield from _shown(_trimmed(entry.body), within, inside=bool(entry.terms))
+    yield None
 
 
 def _inside(terms: Sequence[str], level: int) -> _Place:

@@ -30,7 +30,8 @@ _TABLE = re.compile(r"([|!,:])={3,}\s*$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
 _BREAKS_OFF = re.compile(r"\[[a-z]+,[^\[\]]*\]$")  # as Asciidoctor ends a paragraph; of its forms this one is no text
 _ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
-_MACRO = re.compile(r"(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")  # include, ifdef, toc, video: nothing to read
+# Rulers and comments; include, ifdef, toc, video: nothing to read.
+_SILENT = re.compile(r"'''|<<<|//(?!/)|(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")
 _CONDITION = re.compile(r"(?:ifn?def|ifeval)::[^\[]*\[(.+)\]\s*$|endif::")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<(?:\d+|\.)>)\s+(\S.*)$")
 _TERM = re.compile(r"\s*((?!//)\S.*?)(:{2,4}|;;)(?:\s+(.*))?$")
@@ -39,7 +40,6 @@ _UNDERLINE = re.compile(r"(?:={2,}|-{2,}|~{2,}|\^{2,}|\+{2,})$")
 _UNDERLINES = "=-~^+"
 _TITLE = re.compile(r"\.(?![.\s])(.+)$")
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
-_DROPPED = re.compile(r"'''|<<<|//(?!/)")
 
 
 def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> str | Converted:
@@ -116,7 +116,7 @@ class _Reader:
         elif condition := _CONDITION.match(line):
             if condition[1]:
                 self._text(condition[1])
-        elif _DROPPED.match(line) or _MACRO.match(line):
+        elif _SILENT.match(line):
             pass
         elif (heading := _HEADING.match(line)) and not self._paragraph:
             self._heading(heading[1], heading[2])

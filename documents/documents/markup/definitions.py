@@ -33,10 +33,8 @@ def _marked(lines: Sequence[str]) -> Iterator[str]:
             yield from () if within else (BEGIN,)
             yield from (f"{TERM}{term.strip()}" for term in terms)
             within = True
-            at += len(terms)
-            while at < len(lines) and (not lines[at].strip() or _BODY.match(lines[at])):
-                body, at = _body(lines, at)
-                yield from body
+            bodies, at = _bodies(lines, at + len(terms))
+            yield from bodies
             continue
         if within and line.strip():
             within = False
@@ -47,6 +45,15 @@ def _marked(lines: Sequence[str]) -> Iterator[str]:
         at += 1
     if within:
         yield END
+
+
+def _bodies(lines: Sequence[str], at: int) -> tuple[list[str], int]:
+    """All definitions from ``at`` on, and where they end."""
+    found: list[str] = []
+    while at < len(lines) and (not lines[at].strip() or _BODY.match(lines[at])):
+        body, at = _body(lines, at)
+        found += body
+    return found, at
 
 
 def _terms(lines: Sequence[str], at: int) -> Sequence[str]:
