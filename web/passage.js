@@ -139,26 +139,30 @@ function plain(text) {
 
 /** Turns the passage's words, one run after the other, into text with marks: each run is sought in `source`. */
 function marker(source, units, matches) {
-  const places = [0]; // offsets count characters as the service does, strings do not
-  for (const point of source) places.push(places.at(-1) + point.length);
-  const placed = (spans) => spans.map(({ start, end }) => ({ start: places[start], end: places[end] }));
-  const [answers, met] = [placed(units), placed(matches)];
+  const [points, places] = [Array.from(source), []]; // offsets count characters as the service does, strings do not
+  let flat = ""; // without what escapes: of four AWS guides 60 % of the words would not be found with it, so 4 %
+  points.forEach((point, index) => {
+    places.push(flat.length);
+    if (point !== "\\" || /[\w\s]/.test(points[index + 1])) flat += point;
+  });
+  places.push(flat.length);
+  const [answers, met] = [units, matches].map((spans) => spans.map(({ start, end }) => [places[start], places[end]]));
   let from = 0;
   return (run) => {
-    const start = source.indexOf(run, from);
-    if (start < 0) return [document.createTextNode(run)]; // the source writes it otherwise, as with &amp;
+    const start = flat.indexOf(run, from);
+    if (start < 0) return [run]; // the source writes it otherwise, as with &amp;
     from = start + run.length;
-    return pieces(source, start, from, answers, met);
+    return pieces(flat, start, from, answers, met);
   };
 }
 
 function pieces(source, start, end, answers, met) {
-  const bounds = [...answers, ...met].flatMap((span) => [span.start, span.end]).filter((at) => at > start && at < end);
+  const bounds = [...answers, ...met].flat().filter((at) => at > start && at < end);
   const cuts = [...new Set([start, ...bounds, end])].sort((a, b) => a - b);
   return cuts.slice(0, -1).map((at, index) => {
-    const within = (span) => span.start <= at && at < span.end;
+    const within = ([first, last]) => first <= at && at < last;
     const names = [answers.some(within) && "unit", met.some(within) && "word"].filter(Boolean);
     const piece = source.slice(at, cuts[index + 1]);
-    return names.length ? element("mark", { class: names.join(" "), text: piece }) : document.createTextNode(piece);
+    return names.length ? element("mark", { class: names.join(" "), text: piece }) : piece;
   });
 }

@@ -13,8 +13,8 @@ const ATTRIBUTES = ["tag", "n", "chunkId", "href", "start", "align", "support"];
 /** What a statement's look means, in words. */
 export const MEANING = { unsupported: say("unsupported"), partial: say("partial"), uncited: say("uncited") };
 
-/** `nodes` as elements; `chip(node)` makes what stands for a citation, `words(text)` the nodes of a run of text. */
-export function elements(nodes, { chip = () => "", words = (text) => [document.createTextNode(text)] } = {}) {
+/** `nodes` as elements; `chip(node)` makes what stands for a citation, `words(text)` what a run of text is. */
+export function elements(nodes, { chip = () => "", words = (text) => [text] } = {}) {
   return nodes.flatMap((node) => (typeof node === "string" ? words(node) : [one(node, { chip, words })]));
 }
 

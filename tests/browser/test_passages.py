@@ -17,8 +17,9 @@ SAID = "A confirmed booking can be changed free of charge, but not - as some thi
 
 def asked(page: Page, stand_in: StandIn) -> Page:
     stand_in.replies["/api/query"] = (200, WHOLE)
-    text = f"## Changing\n\n{SAID} We do."
-    units = [{"start": text.index(SAID), "end": text.index(SAID) + len(SAID), "score": 0.9}]
+    written = SAID.replace("-", r"\-")  # as some Markdown is: what is shown has no backslash
+    text = f"## Changing\n\n{written} We do."
+    units = [{"start": text.index(written), "end": text.index(written) + len(written), "score": 0.9}]
     words = [("booking", 0.6), ("We", 0.25)]
     stand_in.chunk = {
         **CHUNK,
@@ -48,6 +49,7 @@ def test_chips_show_their_quote_and_lead_to_passages_beside_the_answer(page: Pag
     expect(place).to_have_text("1 of 3")
     expect(dialog.locator(".around")).to_have_text(["BeforeWhat stands before.", "What stands after."])
     expect(dialog.locator("#passage-text mark.word")).to_have_text(["booking"])  # "We" weighs too little
+    assert "".join(dialog.locator("#passage-text mark.unit").all_text_contents()) == SAID
     box, text = dialog.bounding_box(), card.bounding_box()
     assert box
     assert text

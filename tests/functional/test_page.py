@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
+from real_model import few_background_questions
 
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
 from knowledge.model.manifest import dumps, loads
+from knowledge.read.documents import read
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -123,6 +127,17 @@ def test_the_fields_to_filter_by_come_with_values_that_filter(api: Api) -> None:
     assert filters["priority"] == [6, 7, 8, 9, 10, 4]
     answer = api.ask(IN_SCOPE, filters={"category": filters["category"][1:2]}).json
     assert {one["category"] for one in answer["relatedDocs"]} == {"carrier"}
+
+
+def test_days_are_no_values_to_choose_from(start: Start, embedder: MiniLM, tmp_path: Path) -> None:
+    for kind, day in (("fees", "2024-02-01"), ("rules", "2025-03-01")):
+        (tmp_path / f"{kind}.md").write_text(f"---\ndate: {day}\nkind: {kind}\n---\n# {kind}\n\nOf {day}.\n", "utf-8")
+    with few_background_questions():
+        ingest(read([tmp_path]).documents, target=tmp_path / "index", embedder=embedder)
+
+    told = start(INDEX_URI=str(tmp_path / "index")).call(get("/api/suggestions")).json
+
+    assert [one["field"] for one in told["filters"]] == ["date", "doc_id", "kind"]  # and not "dated", 20240201
 
 
 def test_the_page_begins_with_its_owners_words_and_the_name_of_the_documents_site(
