@@ -36,6 +36,7 @@ def corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
         place = folder / entry["folder"]
         if place.is_dir() and (not names or entry["name"] in names):
             built = folder / "built" / entry["built"] if "built" in entry else None
+            built = built if built and any(built.rglob("*.html")) else None
             options: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value
                 for key, value in entry.items()

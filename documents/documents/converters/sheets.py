@@ -34,7 +34,8 @@ def markdown(rows: Sequence[Row]) -> str:
         return "\n".join(f"- {literal(cell)}" for (cell,) in grid)
     first = _header_row(grid)
     notes = [literal(_joined(row)) for row in grid[:first]]
-    header, begin = _header(grid, first)
+    grid = _filled_columns(grid[first:])  # the merged cells of a title may reach beyond its table
+    header, begin = _header(grid)
     rest = grid[begin:]
     return "\n\n".join([*notes, records(header, rest) if rest else literal(_joined(header))])
 
@@ -93,17 +94,17 @@ def _header_row(grid: Sequence[Row]) -> int:
     return 0
 
 
-def _header(grid: Sequence[Row], first: int) -> tuple[Row, int]:
+def _header(grid: Sequence[Row]) -> tuple[Row, int]:
     """The names of the columns, and the row at which the records begin.
 
     A row with a number in it is no header: the columns then have their letters. One that says the same twice, as merged
     cells do, goes on in the row below.
     """
-    row = grid[first]
-    if _numeric(row) or len(grid) == first + 1:
-        return [letter(index) for index in range(len(row))], first
-    begin = first + 1
-    while _repeats(row) and begin + 1 < len(grid) and begin < first + _MAX_HEADER_ROWS and not _numeric(grid[begin]):
+    row = grid[0]
+    if _numeric(row) or len(grid) == 1:
+        return [letter(index) for index in range(len(row))], 0
+    begin = 1
+    while _repeats(row) and begin + 1 < len(grid) and begin < _MAX_HEADER_ROWS and not _numeric(grid[begin]):
         row = [_joined(pair) for pair in zip(row, grid[begin], strict=True)]
         begin += 1
     return row, begin

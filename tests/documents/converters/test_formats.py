@@ -192,7 +192,7 @@ def workbook() -> bytes:
     fees.title = "Fees"
     for row in (["Fees of the port"], [], ["Kind", "2023", None], [None, "Day", "Share"]):
         fees.append(row)
-    fees.merge_cells("A1:C1")
+    fees.merge_cells("A1:E1")  # wider than the table below
     fees.merge_cells("B3:C3")
     fees.append(["Crane", 0.1 + 0.2, 0.256])
     fees.append([None, dt.date(2024, 5, 1), 3])
