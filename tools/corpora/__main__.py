@@ -35,8 +35,8 @@ def corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
     for entry in listed:
         place = folder / entry["folder"]
         if place.is_dir() and (not names or entry["name"] in names):
-            built = folder / "built" / entry["built"] if "built" in entry else None
-            built = built if built and any(built.rglob("*.html")) else None
+            site = folder / "built" / entry.get("built", "")
+            built = site if "built" in entry and any(site.rglob("*.html")) else None
             options: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value
                 for key, value in entry.items()

@@ -28,7 +28,9 @@ _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)\s*$")
 _TABLE = re.compile(r"([|!,:])={3,}\s*$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
-_BREAKS_OFF = re.compile(r"\[[a-z]+,[^\[\]]*\]$")  # as Asciidoctor ends a paragraph; of its forms this one is no text
+_BREAKS_OFF = re.compile(
+    r"\[[a-z]+,[^\[\]]*\]$"
+)  # ends a paragraph, as in Asciidoctor: nine times in Couchbase's pages
 _ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
 # Rulers and comments; include, ifdef, toc, video: nothing to read.
 _SILENT = re.compile(r"'''|<<<|//(?!/)|(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from docutils import nodes
 
-_MAX_HEADING_CHARS = 80
+from documents.entries import MAX_HEADING_CHARS
+
 _NAMED = r"function data exception class attribute method classmethod staticmethod decorator decoratormethod property"
 _PYTHON = frozenset(f"{_NAMED} type".split())
 _STANDARD = frozenset({"cmdoption", "confval", "describe", "envvar", "object", "option"})
@@ -127,9 +128,9 @@ def signatures(argument: str) -> list[str]:
 def entry(said: list[str], anchor: str, *, adopts: bool) -> nodes.section:
     """A section for an entry with these signatures; ``adopts``: text behind it is about it, if it has none itself."""
     heading = ", ".join(said)
-    long = len(heading) > _MAX_HEADING_CHARS
-    short = said[0] if len(said[0]) <= _MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", said[0])[0].strip()
-    shown = short[:_MAX_HEADING_CHARS] if long else heading
+    long = len(heading) > MAX_HEADING_CHARS
+    short = said[0] if len(said[0]) <= MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", said[0])[0].strip()
+    shown = short[:MAX_HEADING_CHARS] if long else heading
     section = nodes.section("", nodes.title("", "", nodes.literal("", shown)), ids=[anchor] if anchor else [])
     section["entry"], section["adopts"], section["said"] = True, adopts, said
     if long:

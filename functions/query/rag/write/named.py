@@ -1,6 +1,7 @@
 """What a question names of a reference (an option, a setting, a method): then the answer is in its entry.
 
-An entry is a passage under a heading that is code and nothing else, or the row of a table that begins with a name.
+An entry is a passage under a heading that is code and nothing else, or the row of a table that begins with a name. Of
+850 questions with names to five public manuals 758 are then answered right, and 489 without (docs/retrieval.md).
 """
 
 from __future__ import annotations

@@ -51,8 +51,9 @@ def excerpts(
     question names entries, whose headings begin at the values of ``named``, it is quoted of these places alone: from
     the heading on, if what answers is not too far below it. Else rows go before that ``is_named_row`` knows.
     """
-    units = units_of(passages, [place for place in range(len(passages)) if place in without or place not in named])
-    if not named or units is None:
+    others = [place for place in range(len(passages)) if place in without or place not in named]
+    units = units_of(passages, others) if named else None
+    if units is None:
         named, units = {}, units_of(passages, without)
     if units is None:
         return ()

@@ -25,7 +25,7 @@ from knowledge.search.arrays import Ragged
 from knowledge.search.codes import BITS, CodeStore
 from knowledge.search.pool import StoredTokens
 from knowledge.search.tokens import ChunkTokens
-from knowledge.search.vectors import STEPS
+from knowledge.search.vectors import to_steps
 from knowledge.search.windows import WindowStore
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def stored_tokens(chunks: Sequence[StoredChunk], dimensions: int) -> StoredToken
 
 
 def _packed(vector: Vector, tokens: ChunkTokens | None) -> bytes:
-    scale = np.float32(np.abs(vector).max() / STEPS)
-    parts: list[NDArray[Any]] = [np.array([scale], "<f4"), np.rint(vector / scale).astype(np.int8)]
+    steps, scale = to_steps(vector[np.newaxis])
+    parts: list[NDArray[Any]] = [scale.astype("<f4"), steps]
     head = [len(vector), 0, 0, 0, 0, 0]
     if tokens is not None:
         head = [
