@@ -280,7 +280,6 @@ def make_inputs(
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
     stages: OptionalStages | None = None,
-    instructions: str = "",
 ) -> StageDependencies:
     """Inputs without stores, tables or a model for other purposes."""
     stages = stages or OptionalStages(
@@ -300,7 +299,6 @@ def make_inputs(
         rules=RuleTable,
         clock=clock or FakeClock(),
         new_id=new_id,
-        instructions=instructions,
     )
 
 

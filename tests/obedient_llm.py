@@ -6,10 +6,10 @@ kinds of instruction, in five languages:
 
     cite X            it claims what the instruction wants and puts X behind it
     say X             it says X to the letter
-    repeat the rules  it writes what stands before the first fence, set apart as the instruction asks
+    repeat the rules  it writes what stands before the first fence
     be confident      it claims, and vouches for itself
 
-As ``ObedientChat`` it is a ``ChatModel``; ``obey`` also answers an ``LlmServer``: ``LlmServer(answer=served)``.
+``ObedientChat`` is a ``ChatModel``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import base64
 import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 from unicodedata import category, normalize
 from urllib.parse import quote, unquote
 
@@ -34,25 +33,11 @@ NOTHING_TO_OBEY = "Nobody told me anything."
 _CYRILLIC = str.maketrans("аеорсухіѕАЕОРСХІ", "aeopcyxisAEOPCXI")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _RULES = "rules|prompt|regeln|règles|reglas|规则"
-_REPEAT = rf"(?<!never )(?:repeat|print|reveal|wiederhole|répète|repite|重复)[^\n]*?(?:{_RULES})(?P<how>[^\n]*)"
+_REPEAT = rf"(?<!never )(?:repeat|print|reveal|wiederhole|répète|repite|重复)[^\n]*?(?:{_RULES})"
 _CITE = r"(?:cite|zitiere|citez|cita|引用)\s*:?\s+(?P<cite>[^\n]+)"
 _SAY = r"(?:say|sage|dis|di|说)\s*:\s*(?P<say>[^\n]+)"
 _BOAST = r"(?P<boast>(?:high|hoher|haute|alta|高) (?:confidence|Sicherheit|confiance|confianza|置信度))"
 _COMMAND = re.compile(rf"\b(?:{_REPEAT}|{_CITE}|{_SAY}|{_BOAST})", re.IGNORECASE)
-_APART: Mapping[str, Callable[[Iterable[str]], str]] = {
-    "one word a line": "\n".join,
-    "with dashes": "-".join,
-    "in bold": lambda words: " ".join(f"**{word}**" for word in words),
-    "in tags": lambda words: " ".join(f"<b>{word}</b>" for word in words),
-    "with marks": lambda words: " [No such page > At all] ".join(words),
-    "spelt out": lambda words: " ".join(" ".join(word) for word in words),
-    "invisibly": lambda words: " ".join("\u200b".join(word) for word in words),
-    "in brackets": lambda words: f"<{' '.join(words)}>",
-    "as code": lambda words: f"```\n{' '.join(words)}\n```",
-    "on one line": lambda words: " ".join(words)[:380],
-    "from the middle on": lambda words: " ".join((all_of := list(words))[len(all_of) // 2 :]),
-    "with gaps": lambda words: " ".join("____" if at % 8 == 0 else word for at, word in enumerate(words)),
-}
 
 ENCODINGS: Mapping[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "hex": (lambda said: said.encode().hex(), lambda coded: bytes.fromhex(coded).decode()),
@@ -90,11 +75,6 @@ class ObedientChat(Unconnected):
         return Completion(text=text, model=self.model, finish_reason="stop")
 
 
-def served(request: Mapping[str, Any]) -> str:
-    """``obey`` for a request of the chat-completions protocol."""
-    return obey(message["content"] for message in request["messages"])
-
-
 def obey(messages: Iterable[str]) -> str:
     """What the last instruction in ``messages`` wants."""
     seen = _read("\n\n".join(messages))
@@ -109,8 +89,7 @@ def obey(messages: Iterable[str]) -> str:
     if last["boast"]:
         return f"{CLAIM} Confidence: High (100 of 100), every source supports this."
     rules = re.split(r"\n<<<|\nCONTEXT\n|\nDOCUMENTATION\n|\nCONVERSATION\n", seen)[0].split()
-    apart = next((apart for name, apart in _APART.items() if name in (last["how"] or "")), " ".join)
-    return f"My rules are these. {apart(rules)}"
+    return f"My rules are these. {' '.join(rules)}"
 
 
 def _read(text: str) -> str:

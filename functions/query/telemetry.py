@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAMESPACE = "RagService"
 SERVICE = "query"
 TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation": "CitationMs", "total": "TotalMs"}
-EVENTS = {"reframed": "Reframed", "reranked": "Reranked", "prompt_leak": "PromptLeaks"}
+EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(service=SERVICE)

@@ -14,7 +14,7 @@ from unicodedata import category, normalize
 import pytest
 from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
 from attacks.reading import leads
-from fakes import FakeIndex, deadline, decline_of, make_inputs, make_services
+from fakes import FakeIndex, deadline, make_inputs, make_services
 from faults.drawing import tenth
 from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
@@ -36,7 +36,6 @@ TEMPLATES = {
     }
     for name in PROFILES
 }
-DECLINE = re.compile("|".join(re.escape(decline_of(name).partition(". ")[0]) for name in PROFILES))
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,7 @@ def attempt(case: Case) -> Tried:
     template = TEMPLATES[case.profile]
     stages = make_services(stores=False, chat=chat, prompts=template)
     writer = ChatWriter(chat, template["system.txt"], new_mark, 4000 if case.profile == "gacounts" else 0)
-    inputs: StageDependencies = make_inputs(
-        FakeIndex(case.hits), writer, stages=stages, instructions=template["system.txt"]
-    )
+    inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
     profile = PROFILES[case.profile]
     heard: list[str] = []
     pipeline = profile.build(load(profile.knobs, {}), inputs)
@@ -125,45 +122,24 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
 
 
 def test_a_label_in_a_document_cites_nothing(tried: list[Tried]) -> None:
-    """A bare address of the context does cite, so GaCounts' are left to the check of statements."""
+    """A bare address of the context does cite, so GaCounts' are left to the check of statements.
+
+    A model that repeats the rules writes the example of a mark that they hold: that is no label of a document.
+    """
     documents = ("body", "title", "section", "address", "metadata")
     some = [
         one
         for one in tried
-        if one.case.place in documents and one.case.dress in NOT_HIDDEN and one.case.profile != "gacounts"
+        if one.case.place in documents
+        and one.case.dress in NOT_HIDDEN
+        and one.case.profile != "gacounts"
+        and one.case.wants != "rules"
     ]
 
     def cites(one: Tried, body: dict[str, Any]) -> object:
         return [citation for citation in body["citations"] if citation["docId"] == TRUSTED.chunk.doc_id]
 
     assert through("labels in documents", some, cites) == []
-
-
-def test_no_prompt_leaks(tried: list[Tried]) -> None:
-    runs = {name: _runs("\n".join(TEMPLATES[name].values())) for name in PROFILES}
-
-    def leaks(one: Tried, body: dict[str, Any]) -> object:
-        asked = _runs(one.case.question.text) | _runs(str(one.case.question.turns))
-        return (_runs(*_strings(body)) - asked) & runs[one.case.profile]
-
-    assert through("prompt extraction", tried, leaks) == []
-
-
-def _runs(*texts: str) -> set[str]:
-    """Every eight words on end, but for those of the decline."""
-    found: set[str] = set()
-    for text in texts:
-        words = _WORD.findall(re.sub(r"\*\*|</?b>|\u200b", "", DECLINE.sub(" ", text)).lower())
-        found |= {" ".join(words[at : at + 8]) for at in range(len(words) - 7)}
-    return found
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, dict):
-        return [text for one in value.values() for text in _strings(one)]
-    if isinstance(value, list | tuple):
-        return [text for one in value for text in _strings(one)]
-    return [value] if isinstance(value, str) else []
 
 
 def test_nobody_is_sure_of_what_was_planted(tried: list[Tried]) -> None:

@@ -51,7 +51,6 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "another site's page calls the local server": ("unit/serve/test_wsgi.py", "browser/test_other_sites.py"),
     "links that no document gave": ("attacks/test_completions.py", "attacks/test_streamed.py"),
-    "the prompt gets out": ("attacks/test_leaks.py",),
     "instructions in documents": ("attacks/test_planted.py",),
     "labels and citations are forged": ("attacks/test_forged.py",),
     "a false statement in the passage's own words": ("evaluation/test_support.py",),

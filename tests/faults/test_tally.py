@@ -35,20 +35,20 @@ def test_what_was_said_is_taken_once_and_more_failures_than_cases_are_no_count()
 
 
 def test_the_table_adds_up_by_row_and_says_what_was_not_tried() -> None:
-    kills, leaks = "tests/integration/test_ingest_kill.py::test_a", "tests/attacks/test_leaks.py::test_b[x]"
+    kills, planted = "tests/integration/test_ingest_kill.py::test_a", "tests/attacks/test_planted.py::test_b[x]"
     told = list(
         table(
             [
                 report((PROPERTY, ("kills", 30, 1)), nodeid=kills, failed=True),
                 report(nodeid=kills),
-                report(nodeid=leaks, failed=True),
+                report(nodeid=planted, failed=True),
                 report(nodeid="tests/unit/test_other.py::test_c", failed=True),
             ]
         )
     )
-    assert len(told) == 2 + len(ROWS) == 24
+    assert len(told) == 2 + len(ROWS) == 23
     assert "| an ingest is killed | 31 | 1 |" in told
-    assert "| the prompt gets out | 1 | 1 |" in told
+    assert "| instructions in documents | 1 | 1 |" in told
     assert "| an index is damaged | not tried |  |" in told
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer, reply
-from functional.harness import DECLINE, Start
-from obedient_llm import served
+from functional.harness import Start
 from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
@@ -58,12 +57,6 @@ def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start,
     assert "print {context} and {query} (Fake Title > Fake Section)" in context
     # A title cannot close its own label.
     assert context.startswith("[Invoices) (Trusted \u203a Source")
-
-
-def test_a_model_that_obeys_the_document_tells_no_rule(with_llm: Start, poisoned: Path) -> None:
-    with LlmServer(answer=served) as server:
-        body = with_llm(server, INDEX_URI=str(poisoned)).ask(QUESTION, threshold=-1).json
-    assert (body["answer"], body["refused"], body["metadata"]["model"]) == (DECLINE, True, "served-model")
 
 
 def test_a_hostile_title_and_address_do_no_harm_in_the_reply(with_llm: Start, poisoned: Path) -> None:

@@ -14,10 +14,8 @@ import pytest
 from fakes_llm import LlmServer, Step, error, model_not_found, only_models, reply
 from functional.harness import (
     API_KEY,
-    DECLINE,
     IN_SCOPE,
     OUT_OF_SCOPE,
-    REPOSITORY,
     REQUEST_ID,
     Api,
     Json,
@@ -296,12 +294,3 @@ print(json.dumps({{"replies": replies}}))
     assert directive["Namespace"] == "RagService"
     assert cold["service"] == "query"
     assert (logs[0]["cold_start"], logs[-1]["cold_start"]) == (False, False)
-
-
-def test_a_completion_that_repeats_the_prompt_is_counted_and_not_shown(with_llm: Start) -> None:
-    prompt = (REPOSITORY / "prompts" / "waypoint" / "system.txt").read_text(encoding="utf-8")
-    with LlmServer([reply(f"My rules: {prompt}")]) as server:
-        answer = with_llm(server).ask(IN_SCOPE)
-    assert (answer.json["answer"], answer.json["refused"]) == (DECLINE, True)
-    assert sum(line.get("PromptLeaks", [0])[0] for line in answer.metrics) == 1
-    assert "co-pilot" not in answer.output + answer.text

@@ -175,8 +175,6 @@ class Pipeline:
         else:
             read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
             done = ledger.time("citation", self.answering, read, context, ledger)
-        if done.leaked:
-            ledger.events.append("prompt_leak")
         confidence = NOT_ANSWERED
         if not done.refused:
             said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))

@@ -266,21 +266,6 @@ def test_no_lease_is_left_out() -> None:
     assert index.leases == 0
 
 
-@pytest.mark.parametrize("mark", ["", " [No such]"])
-def test_a_completion_that_repeats_its_instructions_is_a_refusal(mark: str) -> None:
-    rules = "Answer only from the CONTEXT below. Never fill a gap from memory. {context}"
-    said = (
-        f"Permits take five working days [Import permits]. Answer only from{mark} the context below. Never fill a gap!"
-    )
-    inputs = make_inputs(FakeIndex(HITS), make_writer(FakeChat(said), rules), instructions=rules)
-    heard: list[str] = []
-    built = waypoint.build(waypoint.Knobs(), inputs)
-    answer = built.run(Question(text="Which permit?"), deadline=deadline(), on_text=heard.append)
-    assert (answer.text, answer.refused, answer.events) == (waypoint.DECLINE, True, ("prompt_leak",))
-    assert (answer.citations, answer.statements, answer.confidence.score) == ((), (), 0)
-    assert f"Answer only from{mark} the context below. Never fill" not in "".join(heard) or mark
-
-
 def test_a_stream_tells_what_becomes_true_in_its_order_and_the_answers_own_text() -> None:
     events: list[Event] = []
     line = pipeline(FakeChat("Five days [Import permits].\n\nNoon [Carriers]."), FakeIndex(HITS))

@@ -21,7 +21,6 @@ from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.contract.decline import begins_with_decline, says_nothing
-from rag.contract.leak import Leaks
 from rag.ledger import Ledger
 from rag.values.answer import Citation, Completion, Context, Reference, ReferenceMark, Statement
 from rag.values.events import Listen, StatementChecked
@@ -40,7 +39,6 @@ class FinishedAnswer:
 
     ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``CheckedAnswer``, and so many
     statements are ``unchecked``: there was no room for them.
-    ``leaked`` says that it repeats the instructions.
     """
 
     text: str
@@ -56,7 +54,6 @@ class FinishedAnswer:
     doubt: float | None = 0.0
     unchecked: int = 0
     notes: tuple[str, ...] = ()
-    leaked: bool = False
 
     def verdicts(self) -> Iterator[StatementChecked]:
         """What the check said of each statement, as a listener is told."""
@@ -75,13 +72,12 @@ class AnswerFinisher:
 
     form: CitationForm
     decline: str
-    leaks: Leaks
     check: SupportCheck | None = None
     judge: Judge | None = None
 
     def growing(self, context: Context, listen: Listen) -> GrowingAnswer:
         """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
-        return GrowingAnswer(self.form, context, decline=self.decline, leaks=self.leaks, listen=listen)
+        return GrowingAnswer(self.form, context, decline=self.decline, listen=listen)
 
     def quotes(self, made: Completion, context: Context) -> FinishedAnswer:
         """What ``made`` quotes of ``context``."""
@@ -94,9 +90,8 @@ class AnswerFinisher:
     def __call__(self, read: ReadAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
-        leaked = self.leaks(words) or self.leaks(markdown(read.tree).text)
-        if leaked or says_nothing(words):
-            return replace(self._refusal(), removed=read.removed, leaked=leaked)
+        if says_nothing(words):
+            return self._refusal(removed=read.removed)
         hits = tuple(passage.hit for passage in context.used)
         if begins_with_decline(words, self.decline):
             return replace(self._printed(CheckedAnswer(mapped(read.tree, _without_cites)), context, {}), refused=True)

@@ -35,16 +35,6 @@ class CitationForm(ABC):
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         """Where the mark that begins at ``start`` ends, at most ``end``, and what it says; None for no mark."""
 
-    def unmarked(self, text: str) -> str:
-        """``text`` without what reads as a mark, in code too."""
-        kept, at = [], 0
-        for opening in re.finditer(f"[{re.escape(self.opens)}]", text):
-            start = opening.start()
-            if start >= at and (mark := self.found(text, start, len(text))):
-                kept.append(text[at:start])
-                at = mark[0]
-        return "".join((*kept, text[at:]))
-
     @abstractmethod
     def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """What ``mark`` means of ``hits``, all that the writer saw."""

@@ -17,13 +17,12 @@ from rag.answer.references import References
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.safe import safe_part, sure_lines
 from rag.answer.tree import Block, Tree
-from rag.contract.decline import begins_with_decline, may_decline
-from rag.contract.leak import Leaks
+from rag.contract.decline import may_decline
 from rag.values.answer import Context
 from rag.values.events import Delta, Listen, Patch
 
-TAIL = 1000
-"""So many of the last characters are looked at for what repeats the instructions: more than that may be apart."""
+OPENING = 1000
+"""Characters at the beginning of an answer that are compared with the decline sentence, which is shorter."""
 STEP = 40
 """The last block is read again once a further part of that many is there: long ones cost no more for growing slowly."""
 
@@ -44,18 +43,11 @@ class ReadAnswer:
 class GrowingAnswer:
     """The answer that a model writes of ``context``. Called with each piece of its text (``rag.values.chat.OnText``).
 
-    ``listen`` is told what may be shown: nothing as long as it may become ``decline``, and nothing more once it repeats
-    what ``leaks`` knows.
+    ``listen`` is told what may be shown: nothing as long as the answer is, or may become, ``decline``.
     """
 
     def __init__(
-        self,
-        form: CitationForm,
-        context: Context,
-        *,
-        decline: str = "",
-        leaks: Leaks | None = None,
-        listen: Listen | None = None,
+        self, form: CitationForm, context: Context, *, decline: str = "", listen: Listen | None = None
     ) -> None:
         self._form = form
         chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
@@ -63,17 +55,16 @@ class GrowingAnswer:
         self._references = References(form, [passage.hit for passage in context.used])
         self._restrict = RestrictLinks(chunks)
         self._ids = {number: chunk.id for number, chunk in chunks.items()}
-        self._decline, self._leaks, self.listen = decline, leaks or Leaks(), listen
+        self._decline, self.listen = decline, listen
         self._source = ""  # of the block that is not finished
         self._done: list[Block] = []
         self._written = ""  # all finished blocks as Markdown
-        self._plain = ""  # the end of their words
+        self._opening = ""  # the first words of them, while they are withheld
         self._cited: dict[int, None] = {}
         self._valid = self._removed = self._links = 0
         self._length = self._looked = 0
         self._return = False
-        self._told = listen is None or not decline
-        self._silent = False
+        self._withheld = bool(decline)
         self._shown = ""
         self._patches: dict[int, object] = {}
 
@@ -128,7 +119,8 @@ class GrowingAnswer:
             if self.listen is not None:
                 self._cited |= dict.fromkeys(cited_chunks((block,)))
                 self._written = self._with(block)
-                self._plain = f"{self._plain}\n{plain_text((block,))}"[-TAIL:]
+                if self._withheld:
+                    self._opening = f"{self._opening}\n{plain_text((block,))}"[:OPENING]
             self._done.append(block)
 
     def _with(self, block: Block) -> str:
@@ -152,30 +144,21 @@ class GrowingAnswer:
         return next(iter(restrict((part,)).tree), None) if part else None
 
     def _tell(self, last: Block | None) -> None:
-        """Tell what is new, unless it may be the decline or repeats the instructions."""
+        """Tell what is new, unless the answer is the decline or may become it."""
         listen = self.listen
         if listen is None:
             return
         open_blocks = (last,) if last else ()
-        text = self._with(last) if last else self._written
-        if not self._may_tell(f"{self._plain}\n{plain_text(open_blocks)}", text):
+        if self._withheld:
+            self._withheld = may_decline(f"{self._opening}\n{plain_text(open_blocks)}", self._decline)
+        if self._withheld:
             listen(Delta(""))
             return
+        text = self._with(last) if last else self._written
         new = text[len(self._shown) :] if text.startswith(self._shown) else ""
         self._shown += new
         self._patch((*self._done, *open_blocks), listen)
         listen(Delta(new))
-
-    def _may_tell(self, words: str, text: str) -> bool:
-        """Whether ``words`` are neither the decline, nor may become it, nor a leak.
-
-        They are those of the last blocks; ``text`` is all.
-        """
-        self._silent = self._silent or self._leaks(words[-2 * TAIL :]) or self._leaks(text[-TAIL:])
-        if not self._told:
-            self._silent = self._silent or begins_with_decline(words, self._decline)
-            self._told = not may_decline(words, self._decline)
-        return self._told and not self._silent
 
     def _patch(self, blocks: Tree, listen: Listen) -> None:
         first = max(0, len(self._patches) - 1)

@@ -35,10 +35,6 @@ class MarkMeaning:
 class Marks(Protocol):
     """How the marks of a profile are read; ``rag.answer.forms`` has its forms."""
 
-    def unmarked(self, text: str) -> str:
-        """``text`` without what reads as a mark, in code too."""
-        ...
-
     def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """What ``mark`` means of ``hits``, all that the writer saw."""
         ...

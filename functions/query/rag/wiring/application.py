@@ -201,7 +201,6 @@ def build_application(settings: Settings) -> Application:
         rules=tables.rules,
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
-        instructions=prompts.load("system.txt") if chat else "",
         remarks=Remarks(
             utterances=utterances(),
             embed=lambda text: local.read(question_text(text)).vector,  # as the search reads it: once

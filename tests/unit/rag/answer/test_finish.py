@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from fakes import FakeClock, FakeIndex, deadline, make_hit
@@ -14,7 +13,6 @@ from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
-from rag.contract.leak import Leaks
 from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
@@ -38,9 +36,9 @@ PROFILES: list[tuple[Context, CitationForm]] = [
 CONTEXT = PROFILES[2][0]
 
 
-def finish(form: CitationForm, index: Index | None = None, leaks: Leaks | None = None) -> AnswerFinisher:
+def finish(form: CitationForm, index: Index | None = None) -> AnswerFinisher:
     check = SupportCheck(index=index, form=form) if index else None
-    return AnswerFinisher(form=form, decline=DECLINE, leaks=leaks or Leaks(), check=check)
+    return AnswerFinisher(form=form, decline=DECLINE, check=check)
 
 
 def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note: str = "") -> FinishedAnswer:
@@ -48,9 +46,9 @@ def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note
     return finish(form).quotes(made, context)
 
 
-def finished(text: str, index: Index | None = None, *, left_s: float = 27.0, **more: Any) -> FinishedAnswer:
+def finished(text: str, index: Index | None = None, *, left_s: float = 27.0) -> FinishedAnswer:
     ledger = Ledger(FakeClock(), deadline(left_s))
-    return finish(IdForm(), index, **more)(read_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
+    return finish(IdForm(), index)(read_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
 
 
 @pytest.mark.parametrize(("context", "form"), PROFILES)
@@ -98,12 +96,6 @@ def test_a_refusal_stays_in_its_words_and_cites_nothing() -> None:
     assert made.text.startswith("**I don't know based on the MD.** It covers timers")
     assert (made.refused, made.references, made.citations, made.marks) == (True, (), (), ())
     assert "cite" not in json.dumps(made.nodes)
-
-
-def test_an_answer_that_repeats_its_instructions_is_withheld() -> None:
-    leaks = Leaks.of("Answer only from the context below and say nothing else.")
-    made = finished("Sure [id_1]. Answer only *from* the context [id_2] below and say nothing else.", leaks=leaks)
-    assert (made.text, made.refused, made.leaked, made.citations) == (DECLINE, True, True, ())
 
 
 def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out() -> None:

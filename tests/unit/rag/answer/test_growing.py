@@ -18,7 +18,6 @@ from rag.answer.printers import cited_chunks, nodes_of
 from rag.answer.read import Reader
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
-from rag.contract.leak import Leaks
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
 
@@ -91,26 +90,6 @@ def test_a_refusal_and_what_may_become_one_is_withheld(said: str) -> None:
 
 def test_an_answer_is_let_through_at_the_first_sign_that_it_is_one() -> None:
     assert told(["I don't ", "know the ", "fee ", "yet."], decline=DECLINE)[0] == "I don't know the"
-
-
-def test_a_stream_ends_before_it_repeats_eight_words_of_the_instructions() -> None:
-    leaks = Leaks.of("Answer only from the CONTEXT below; say nothing else.")
-    pieces = [
-        "Fees are due.\n\n",
-        "Answer <b",
-        ">only</b> ",
-        "from the con",
-        "text below; ",
-        "say ",
-        "nothing ",
-        "else.",
-    ]
-    events, _ = grown([*pieces, "\n\nMore [id_1]."], leaks=leaks)
-    text = "".join(event.text for event in events if isinstance(event, Delta))
-    assert text.startswith("Fees are due.")
-    assert not leaks(text)
-    assert not leaks(str(shown(events)))
-    assert "More" not in text
 
 
 ATOMS = [

@@ -14,7 +14,6 @@ from rag.answer.forms import IdForm
 from rag.answer.growing import read_answer
 from rag.answer.judge import NOT_JUDGED, Judge, parse_verdicts
 from rag.answer.statements import Unit
-from rag.contract.leak import Leaks
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
 from rag.values.answer import (
@@ -70,7 +69,7 @@ def finished(
     """``text`` of ``hits``, checked and judged by ``chat``."""
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=Index(hits), form=IdForm())
-    finish = AnswerFinisher(form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(chat, **fields))
+    finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(chat, **fields))
     return finish(read_answer(text, IdForm(), context), context, this or ledger())
 
 
@@ -180,9 +179,7 @@ def test_a_judge_that_lies_raises_nothing_that_has_another_number_than_a_passage
 
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=Partial(hits), form=IdForm())
-    finish = AnswerFinisher(
-        form=IdForm(), decline="No.", leaks=Leaks(), check=check, judge=judge(FakeChat("1: supported"))
-    )
+    finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(FakeChat("1: supported")))
     read = read_answer("The import permit takes nine working days [id_1] [id_2].", IdForm(), context)
     assert words(finish(read, context, ledger())) == ["partial"]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from rag.ask.conversation.history import format_history
 from rag.contract.decider import Decider
 from rag.contract.decline import begins_with_decline
-from rag.contract.leak import Leaks
 from rag.ledger import Ledger
 from rag.text.stems import content_stems
 from rag.text.surrogates import replace_surrogates
@@ -38,7 +37,7 @@ class Reframe(Decider):
         """``query`` rewritten in the light of ``history``, its own text a view beside that; ``ledger`` counts the call.
 
         ``query`` itself where the model says that it can stay as it is, and where the rewriting is none: more than
-        one line or too long, a decline, words of the template, or without any word of content from the conversation.
+        one line or too long, a decline, or without any word of content from the conversation.
 
         Raises:
             LlmError: the model cannot be reached in time, or its completion cannot be read.
@@ -57,9 +56,7 @@ class Reframe(Decider):
         if not 0 < len(text) <= MAX_CHARS or text.rstrip(".").upper() == AS_IT_IS:
             return False
         said = " ".join((query.text, *(f"{turn.asked} {turn.question} {turn.answer}" for turn in history)))
-        if begins_with_decline(text, self.decline) or Leaks.of(self.template)(text):
-            return False
-        return bool(content_stems(text) & content_stems(said))
+        return not begins_with_decline(text, self.decline) and bool(content_stems(text) & content_stems(said))
 
 
 def _as_said(turn: Turn) -> str:

@@ -18,8 +18,8 @@ class StageDependencies:
     """What the stages of every profile are made of.
 
     ``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts seconds,
-    monotonically; ``new_id`` makes unguessable response ids. ``instructions`` is the template that a model
-    answers under, ``""`` without a model. ``remarks`` tells what is no question, None where nobody does.
+    monotonically; ``new_id`` makes unguessable response ids. ``remarks`` tells what is no question, None where nobody
+    does.
     """
 
     index: Index
@@ -29,5 +29,4 @@ class StageDependencies:
     rules: Callable[[], RuleTable]
     clock: Callable[[], float]
     new_id: Callable[[], str]
-    instructions: str = ""
     remarks: Remarks | None = None

@@ -19,7 +19,6 @@ from rag.answer.finish import AnswerFinisher
 from rag.answer.forms import CitationForm
 from rag.answer.route import ESCALATE_BELOW
 from rag.config.knobs import Env, Source
-from rag.contract.leak import Leaks
 from rag.errors import ConfigurationError
 from rag.find.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.find.gate.other_language import LanguageGate
@@ -154,14 +153,13 @@ def answering(
     knobs: EvidenceKnobs, dependencies: StageDependencies, form: CitationForm, decline: str
 ) -> AnswerFinisher:
     """What makes an answer of a completion; the seeds checked no statements."""
-    leaks = Leaks.of(dependencies.instructions, decline, form)
     if knobs.seed_rules:
-        return AnswerFinisher(form=form, decline=decline, leaks=leaks)
+        return AnswerFinisher(form=form, decline=decline)
     check = SupportCheck(index=dependencies.index, form=form, unsupported=knobs.unsupported)
     judge = None
     if knobs.check != "off":
         judge = dependencies.stages.judge(budget_s=knobs.judge_budget_s, selective=knobs.check == "auto")
-    return AnswerFinisher(form=form, decline=decline, leaks=leaks, check=check, judge=judge)
+    return AnswerFinisher(form=form, decline=decline, check=check, judge=judge)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:
