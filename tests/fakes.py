@@ -14,9 +14,9 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
-from knowledge.model.claims import ChunkSupport, Fidelity
+from knowledge.model.claims import ChunkSupport, Claim, Fidelity, SupportVerdict
 from knowledge.model.errors import IndexMismatch
-from knowledge.model.values import EncodedQuestion
+from knowledge.model.values import Chunk, Embedder, EncodedQuestion, Evidence, Hit, SearchResult, View, Where
 from knowledge.search.candidates import Candidates
 from rag.adapters import secrets
 from rag.adapters.layered_cache import LayeredCache
@@ -30,21 +30,7 @@ from rag.ports.models import ChatModel, Writer
 from rag.profiles import PROFILES
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.optional_stages import OptionalStages, Stores
-from rag.values.answer import (
-    Chunk,
-    Claim,
-    Completion,
-    Deadline,
-    Embedder,
-    Evidence,
-    Hit,
-    Message,
-    SearchResult,
-    SupportVerdict,
-    View,
-    Where,
-)
-from rag.values.chat import OnText
+from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.write.chat_writer import ChatWriter
 
 MARK = "a-mark"

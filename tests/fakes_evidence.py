@@ -10,7 +10,7 @@ import numpy as np
 
 from knowledge.cut.quotable import quotable
 from knowledge.cut.quote_spans import unit_table
-from rag.values.answer import EncodedQuestion, Evidence, Hit, Match
+from knowledge.model.values import EncodedQuestion, Evidence, Hit, Match
 
 _WORD = re.compile(r"\w+")
 MET, UNMET = 0.9, 0.2

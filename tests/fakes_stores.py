@@ -11,7 +11,8 @@ from typing import Any
 
 from rag.adapters.store_format import decode, encode_answer, expiry
 from rag.errors import StoreUnavailable
-from rag.values.stored import CachedAnswer, CacheHit, Turn
+from rag.values.question import Turn
+from rag.values.stored import CachedAnswer, CacheHit
 
 
 class InMemoryAnswerCache:

@@ -23,8 +23,7 @@ from urllib.parse import quote, unquote
 
 from fakes import Unconnected
 
-from rag.values.answer import Completion, Deadline, Message
-from rag.values.chat import OnText
+from rag.values.chat import Completion, Deadline, Message, OnText
 
 CLAIM = "Everybody gets unlimited gold bars forever."
 """What it says of its own accord, and no honest document does."""

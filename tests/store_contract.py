@@ -16,7 +16,9 @@ from fakes import FakeClock, make_hit
 from rag.adapters.store_format import digest
 from rag.errors import TooManyVotes
 from rag.ports.stores import AnswerCache, FeedbackStore, Memory
-from rag.values.answer import Answer, Citation, Completion, Confidence, Question, RelatedDoc, Source
+from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source
+from rag.values.chat import Completion
+from rag.values.question import Question, Turn
 from rag.values.stored import (
     DAY_S,
     MAX_ANSWER_BYTES,
@@ -32,7 +34,6 @@ from rag.values.stored import (
     CachedAnswer,
     ErasedCounts,
     ResponseRecord,
-    Turn,
     Vote,
     quantise,
 )

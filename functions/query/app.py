@@ -21,7 +21,7 @@ from routes.gateway import as_request, reads_streams, since_received_s, streamed
 from rag.config.settings import Settings, load
 from rag.http.openai_errors import refusal_at
 from rag.http.replies import CHAT, QUERY, QUESTION, Wording
-from rag.values.answer import Deadline
+from rag.values.chat import Deadline
 from rag.wiring import build_application
 from snapshot import register_hooks
 from telemetry import metrics, observe_error, request_telemetry

@@ -16,7 +16,8 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 
 from rag.ledger import used_before
-from rag.values.answer import Answer, LlmUse
+from rag.values.answer import Answer
+from rag.values.chat import LlmUse
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

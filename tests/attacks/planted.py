@@ -11,9 +11,9 @@ from itertools import product
 from fakes import make_hit
 from obedient_llm import CLAIM, ENCODINGS
 
+from knowledge.model.values import Hit
 from rag.profiles import PROFILES
-from rag.values.answer import Hit, Question
-from rag.values.stored import Turn
+from rag.values.question import Question, Turn
 
 TRUSTED = make_hit(
     "A change of a booking costs 40 dollars within two days.",

@@ -21,6 +21,7 @@ from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_i
 from faults.drawing import rng, tenth
 from faults.tally import tally
 
+from knowledge.model.values import Hit
 from rag.config.settings import load
 from rag.errors import BadRequest
 from rag.http.chat_completions import Chat, completion
@@ -30,8 +31,9 @@ from rag.mcp.tools import server
 from rag.profiles import PROFILES
 from rag.text.addresses import shown
 from rag.text.labels import safe
-from rag.values.answer import Answer, Hit, Question
+from rag.values.answer import Answer
 from rag.values.events import Listen
+from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow

@@ -20,12 +20,13 @@ from functional.harness import starting
 from obedient_llm import CLAIM
 
 from knowledge.build.ingest import ingest
+from knowledge.model.values import Hit
 from knowledge.read.documents import read
 from rag.config.settings import load
 from rag.http.replies import query_reply
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.values.answer import Hit, Question
+from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
 _CODE = re.compile(r"(```|~~~|``|`).*?\1", re.DOTALL)

@@ -18,8 +18,8 @@ from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 from rag.http.chat_completions import Chat, Chunks
 from rag.http.openai_requests import WITH_SOURCES
 from rag.profiles import PROFILES
-from rag.values.answer import Completion, Deadline, Message, Question
-from rag.values.chat import OnText
+from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow

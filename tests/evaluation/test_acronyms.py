@@ -11,7 +11,9 @@ import real_model
 from evaluation.rates import json_lines, report
 
 from rag.config.settings import Settings, load
-from rag.values.answer import Answer, Deadline, Question
+from rag.values.answer import Answer
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.wiring import build_application
 
 SAMPLE = real_model.SAMPLES / "gacounts"

@@ -22,8 +22,9 @@ from rag.answer.title_form import TitleForm
 from rag.ask.conversation.joined import with_turns
 from rag.find.gate.evidence import EvidenceGate
 from rag.find.pack.by_title import TitledPacker
-from rag.values.answer import Deadline, Proceed, Question, SearchQuery
-from rag.values.stored import Turn
+from rag.values.answer import Proceed
+from rag.values.chat import Deadline
+from rag.values.question import Question, SearchQuery, Turn
 from rag.write.extractive import ExtractiveWriter
 from ragctl.modes import Mode, best_documents, searcher
 

@@ -18,7 +18,8 @@ from knowledge.model.values import SearchResult, View
 from knowledge.open.index import Index, open_index
 from knowledge.search.words import words_of
 from rag.find.gate.evidence import EvidenceGate
-from rag.values.answer import Proceed, Question
+from rag.values.answer import Proceed
+from rag.values.question import Question
 from rag.write.not_mentioned import not_mentioned
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]

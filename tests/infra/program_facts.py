@@ -22,7 +22,9 @@ from rag.adapters.dynamodb.items import Key, Row, marshal_row
 from rag.adapters.dynamodb.table import IAM_ACTIONS
 from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
-from rag.values.answer import Answer, Completion, Confidence, LlmUse, Question, Usage
+from rag.values.answer import Answer, Confidence
+from rag.values.chat import Completion, LlmUse, Usage
+from rag.values.question import Question
 from rag.values.stored import ResponseRecord
 from telemetry import observe, request_telemetry
 

@@ -18,7 +18,8 @@ from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
 from knowledge.read.documents import read
-from rag.values.answer import Deadline, Question
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.wiring import build_application
 from ragctl.options import read_settings
 

@@ -16,7 +16,7 @@ from knowledge.read.documents import read
 from rag.find.refine.mmr import Mmr
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.profiles.clockify import Knobs
-from rag.values.answer import Question, SearchQuery
+from rag.values.question import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex
 
 pytestmark = pytest.mark.slow

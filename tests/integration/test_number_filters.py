@@ -15,7 +15,7 @@ from knowledge.build.ingest import ingest
 from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
 from rag.ask.query.where import RequestFilter
-from rag.values.answer import Question, SearchQuery
+from rag.values.question import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()
 TEXT = "pallet"

@@ -41,7 +41,7 @@ from fakes_llm import (
 )
 
 from rag.errors import LlmFailed, LlmUnavailable
-from rag.values.answer import Completion, Deadline, Message, Usage
+from rag.values.chat import Completion, Deadline, Message, Usage
 
 KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))

@@ -14,7 +14,7 @@ from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, mode
 
 from rag.adapters import time_limit
 from rag.errors import ClientGone, LlmUnavailable
-from rag.values.answer import Deadline, Message, Usage
+from rag.values.chat import Deadline, Message, Usage
 
 MESSAGES = (Message("user", "What needs a permit?"),)
 WAIT_S = 60.0

@@ -12,7 +12,7 @@ from fakes_chat import Connect, connecting
 from fakes_llm import Exchange, LlmServer, Step, empty_choices, error, html, json_body, raw, reply
 
 from rag.errors import LlmUnavailable
-from rag.values.answer import Deadline, Message, Usage
+from rag.values.chat import Deadline, Message, Usage
 
 MESSAGES = (Message("user", "What needs a permit?"),)
 TEXT = "Every import needs a permit."

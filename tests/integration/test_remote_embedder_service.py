@@ -13,7 +13,9 @@ from fakes_llm import LlmServer
 
 from rag.adapters.sqlite.stores import SqliteAnswerCache
 from rag.config.settings import Settings, load
-from rag.values.answer import Answer, Deadline, Question
+from rag.values.answer import Answer
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.values.stored import CacheHit
 from rag.wiring import Application, build_application
 from ragctl import cli

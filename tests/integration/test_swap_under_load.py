@@ -14,7 +14,9 @@ import real_model
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 from rag.config.settings import Settings, load
-from rag.values.answer import Answer, Deadline, Question
+from rag.values.answer import Answer
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.wiring import build_application
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,9 @@ from rag.answer.growing import read_answer
 from rag.answer.statements import cut
 from rag.config.settings import Settings, load
 from rag.ledger import Ledger
-from rag.values.answer import Completion, Context, Deadline, Question
+from rag.values.answer import Context
+from rag.values.chat import Completion, Deadline
+from rag.values.question import Question
 from rag.wiring import Application, build_application
 
 ROUNDS = 3

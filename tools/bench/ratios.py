@@ -11,7 +11,8 @@ from bench.corpus import questions_about
 from bench.rival import PYTHON, Rival, rival
 from bench.tables import percentile, table
 from rag.config.settings import Settings, load
-from rag.values.answer import Deadline, Question, SearchQuery
+from rag.values.chat import Deadline
+from rag.values.question import Question, SearchQuery
 from rag.wiring import Application, build_application
 
 ROUNDS = 2

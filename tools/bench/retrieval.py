@@ -12,7 +12,7 @@ from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
 from rag.find.refine.min_score import MinScore
 from rag.find.retrieve.dense import DenseRetriever, l2_scale
-from rag.values.answer import Question, SearchQuery
+from rag.values.question import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex
 
 ROUNDS = 5

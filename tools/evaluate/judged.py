@@ -10,13 +10,16 @@ from evaluate.labelled import names
 from evaluate.words import contains, without_marks
 from rag.answer.confidence.calibrated import log_odds, signals
 from rag.answer.confidence.formulas import NO_SOURCES
-from rag.values.answer import Deadline, Proceed, Question
+from rag.values.answer import Proceed
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:
     from evaluate.labelled import LabelledQuestion
+    from knowledge.model.values import Evidence, SearchResult
     from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Confidence, Evidence, SearchResult
+    from rag.values.answer import Answer, Confidence
     from rag.values.draft import ConfidenceInput
 
 PATIENCE_S = 60.0

@@ -13,8 +13,10 @@ from evaluate.errors import Interrupted
 from evaluate.labelled import names
 
 if TYPE_CHECKING:
+    from knowledge.model.values import Hit, SearchResult
     from rag.ports.index import Retriever
-    from rag.values.answer import Hit, LlmUse, SearchQuery, SearchResult
+    from rag.values.chat import LlmUse
+    from rag.values.question import SearchQuery
     from rag.wiring.application import Application
 
 
@@ -55,7 +57,7 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.ledger import used_before
-    from rag.values.answer import Deadline
+    from rag.values.chat import Deadline
 
     watched = WatchedRetriever(service.pipeline.retrieve)
     pipeline = replace(service.pipeline, retrieve=watched)

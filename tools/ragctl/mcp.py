@@ -10,8 +10,9 @@ from ragctl.console import note
 from ragctl.options import IndexDir, Profile, read_settings
 
 if TYPE_CHECKING:
-    from rag.values.answer import Answer, Question
+    from rag.values.answer import Answer
     from rag.values.events import Listen
+    from rag.values.question import Question
 
 
 def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
@@ -25,7 +26,7 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
 
     from rag.http.replies import error_reply
     from rag.mcp.tools import server
-    from rag.values.answer import Deadline
+    from rag.values.chat import Deadline
     from rag.wiring import build_application
     from rag.wiring.overview import Library
 

@@ -105,7 +105,7 @@ def _hybrid(index: AnyIndex, profile: str) -> Search:
     from rag.config.settings import load
     from rag.find.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import PROFILES
-    from rag.values.answer import SearchQuery
+    from rag.values.question import SearchQuery
 
     knobs = load(PROFILES[profile].knobs)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))

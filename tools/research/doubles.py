@@ -30,11 +30,14 @@ from knowledge.build.ingest import ingest
 from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
+from knowledge.model.values import Chunk
 from knowledge.read.documents import read
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.values.answer import Answer, Chunk, Completion, Context, Deadline, Passage, Question
+from rag.values.answer import Answer, Context, Passage
+from rag.values.chat import Completion, Deadline
 from rag.values.draft import Draft
+from rag.values.question import Question
 from rag.wiring import Application, build_application
 from rag.write.extractive import ExtractiveWriter
 from rag.write.runs import HEADING_SHARE, units_of

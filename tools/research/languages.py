@@ -25,7 +25,9 @@ from knowledge.open.index import Index, open_index
 from rag.answer.title_form import TitleForm
 from rag.find.gate.evidence import EvidenceGate
 from rag.find.pack.by_title import TitledPacker
-from rag.values.answer import Deadline, Proceed, Question
+from rag.values.answer import Proceed
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
 from ragctl.modes import Mode, best_documents, searcher
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from rag.config.settings import Settings, load
 from rag.profiles import PROFILES
-from rag.values.answer import Deadline, Question
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.wiring.application import build_application
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rag.errors import LlmError, RagError
-from rag.values.answer import Completion, Deadline, LlmUse
+from rag.values.chat import Completion, Deadline, LlmUse
 from rag.values.events import Event, Listen
 
 logger = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from knowledge.model.patience import waiting_at_most
+from knowledge.model.values import Hit
 from rag.answer.citations import build_related_docs, build_sources
 from rag.answer.confidence.formulas import NOT_ANSWERED
 from rag.answer.confidence.held_to_sources import held_to_sources
@@ -25,12 +26,11 @@ from rag.ledger import Ledger
 from rag.ports.index import Retriever
 from rag.ports.models import Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
-from rag.values.answer import Answer, Context, Decline, Hit, Proceed, RefinedHits
+from rag.values.answer import Answer, Context, Decline, Proceed, RefinedHits
 from rag.values.chat import STOPPED, Completion, Deadline, OnText
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status, text_alone
-from rag.values.question import Question, SearchQuery
-from rag.values.stored import Turn
+from rag.values.question import Question, SearchQuery, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rag.values.answer import (
-    Answer,
-    Confidence,
-    Context,
-    Decline,
-    Hit,
-    Proceed,
-    Question,
-    RefinedHits,
-    Routing,
-    SearchQuery,
-    SearchResult,
-)
+from knowledge.model.values import Hit, SearchResult
+from rag.values.answer import Answer, Confidence, Context, Decline, Proceed, RefinedHits, Routing
 from rag.values.draft import ConfidenceInput
-from rag.values.stored import Turn
+from rag.values.question import Question, SearchQuery, Turn
 
 type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]

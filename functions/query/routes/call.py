@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
-from rag.values.answer import Deadline
+from rag.values.chat import Deadline
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent

@@ -16,8 +16,9 @@ from telemetry import observe, observe_error
 
 if TYPE_CHECKING:
     from rag.mcp.progress import Notify
-    from rag.values.answer import Answer, Question
+    from rag.values.answer import Answer
     from rag.values.events import Listen
+    from rag.values.question import Question
 
 PROTOCOL = "mcp"
 

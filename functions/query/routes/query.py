@@ -25,7 +25,7 @@ from routes.streams import EVENT_STREAM, Events, answer_in_events, event
 from telemetry import add_metric, observe
 
 if TYPE_CHECKING:
-    from rag.values.answer import Question
+    from rag.values.question import Question
 
 PROTOCOL = "api"
 

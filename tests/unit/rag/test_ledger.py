@@ -7,7 +7,7 @@ from fakes import FakeClock, deadline
 
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger, used_before
-from rag.values.answer import Completion, LlmUse, Usage
+from rag.values.chat import Completion, LlmUse, Usage
 
 
 def ledger(step: float = 1.0) -> Ledger:

@@ -8,6 +8,7 @@ import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
 from knowledge.model.errors import IndexMissing
+from knowledge.model.values import Evidence, SearchResult
 from rag.answer.check import CheckedAnswer
 from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter
@@ -16,22 +17,10 @@ from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, waypoint
-from rag.values.answer import (
-    Answer,
-    Completion,
-    Confidence,
-    Deadline,
-    Decline,
-    Evidence,
-    Proceed,
-    Question,
-    Routing,
-    SearchQuery,
-    SearchResult,
-    Usage,
-)
+from rag.values.answer import Answer, Confidence, Decline, Proceed, Routing
+from rag.values.chat import Completion, Deadline, Usage
 from rag.values.events import Delta, Event, Patch, Reading, Status
-from rag.values.stored import Turn
+from rag.values.question import Question, SearchQuery, Turn
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),

@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rag.text.surrogates import replace_surrogates
+from rag.values.question import Turn
 from rag.values.stored import (
     MAX_ANSWER_BYTES,
     MAX_ANSWER_CHARS,
@@ -25,7 +26,6 @@ from rag.values.stored import (
     MAX_SOURCES,
     CachedAnswer,
     ResponseRecord,
-    Turn,
 )
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from statistics import fmean
 from typing import Literal
 
+from knowledge.model.claims import ChunkSupport, Claim
 from rag.answer import tree as t
 from rag.answer.check_limit import LEFT, fitting, left_note
 from rag.answer.forms import CitationForm
@@ -25,7 +26,7 @@ from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, v
 from rag.answer.walk import all_nodes, joined, leaves, mapped
 from rag.ports.index import Index
 from rag.values import answer as values
-from rag.values.answer import ChunkSupport, Claim, Context, Support
+from rag.values.answer import Context, Support
 
 type Unsupported = Literal["mark", "remove", "keep"]
 """What becomes of a statement that nothing supports."""

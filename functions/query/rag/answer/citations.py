@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
+from knowledge.model.claims import ChunkSupport
+from knowledge.model.values import Hit
 from rag.answer.forms import CitationForm
 from rag.answer.markdown import WrittenMarkdown
 from rag.answer.printers import cited_chunks, plain_text
 from rag.answer.read import Reader, normalised
 from rag.answer.tree import Tree
 from rag.text.addresses import is_http, source_urls
-from rag.values.answer import (
-    ChunkSupport,
-    Citation,
-    Hit,
-    Reference,
-    ReferenceMark,
-    RelatedDoc,
-    Source,
-    Statement,
-    Support,
-)
+from rag.values.answer import Citation, Reference, ReferenceMark, RelatedDoc, Source, Statement, Support
 
 
 def references_of(

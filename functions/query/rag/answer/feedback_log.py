@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from knowledge.model.values import Hit
 from rag.errors import UnknownResponse
 from rag.ports.stores import AnswerCache, FeedbackStore
-from rag.values.answer import Answer, Context, Hit
+from rag.values.answer import Answer, Context
 from rag.values.stored import ANONYMOUS, CacheHit, ResponseRecord, quantise
 
 

@@ -22,7 +22,8 @@ from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
 from rag.contract.decline import begins_with_decline, says_nothing
 from rag.ledger import Ledger
-from rag.values.answer import Citation, Completion, Context, Reference, ReferenceMark, Statement
+from rag.values.answer import Citation, Context, Reference, ReferenceMark, Statement
+from rag.values.chat import Completion
 from rag.values.events import Listen, StatementChecked
 
 S_PER_CHAR = 0.0002

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from knowledge.model.values import Hit
 from rag.answer.tree import Cite, Link, Tree
 from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.text.addresses import source_urls
 from rag.text.labels import heading
-from rag.values.answer import Hit
 
 # gpt-oss adds the lines that it read: "\u3010id_3\u2020L1-L3\u3011".
 _ID = r"id_\d{1,9}(?:\u2020L[\dL-]{1,20})?"

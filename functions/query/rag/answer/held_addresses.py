@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from html import unescape
 
+from knowledge.model.values import Chunk
 from rag.answer import tree as t
 from rag.text.addresses import address_key
-from rag.values.answer import Chunk
 
 # What renderers of Markdown make a link of without being told to (GitHub's rules), and a little more.
 _BEGINS = r"(?:(?:https?|ftp)://|(?<![A-Za-z0-9])(?:www\.|(?:mailto|xmpp):(?=[^\s@]+@))|(?<![\w:/])//(?=[^\s/<]+\.\S))"

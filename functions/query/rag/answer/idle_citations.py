@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from knowledge.model.claims import Claim, SupportVerdict
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.references import tidied
 from rag.answer.statements import Unit
 from rag.answer.walk import all_nodes, joined, mapped
 from rag.ports.index import OpenIndex
-from rag.values.answer import Claim, SupportVerdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from knowledge.model.values import Hit
 from rag.answer import tree as t
 from rag.answer.forms import ChunkForm
 from rag.answer.walk import leaves, mapped
 from rag.contract.marks import CLOSE, OPEN, NamedSource
-from rag.values.answer import Hit
 
 # gpt-oss adds the lines that it read: "\u30101\u2020L1-L3\u3011".
 _ONE = r"\d{1,3}(?:\u2020L[\dL-]{1,20})?"

@@ -12,7 +12,8 @@ from rag.answer.read import Reader, normalised
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.walk import mapped
 from rag.values import answer as values
-from rag.values.answer import Completion, Context
+from rag.values.answer import Context
+from rag.values.chat import Completion
 
 
 @dataclass(frozen=True, slots=True)

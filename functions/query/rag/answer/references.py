@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from knowledge.model.values import Hit
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
 from rag.answer.printers import plain
 from rag.answer.walk import joined, mapped, nodes, trimmed
 from rag.contract.marks import MarkMeaning, NamedSource
 from rag.text.stems import content_stems
-from rag.values.answer import Hit
 
 MIN_WORDS = 3
 """Fewer could stand in any passage."""

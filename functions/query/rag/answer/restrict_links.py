@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from knowledge.model.values import Chunk
 from rag.answer import tree as t
 from rag.answer.held_addresses import HINT, held_by, key_of, linked
 from rag.answer.printers import plain
 from rag.answer.walk import all_nodes, joined, mapped, nodes
 from rag.text.addresses import address_key
-from rag.values.answer import Chunk
 
 
 @dataclass(frozen=True, slots=True)

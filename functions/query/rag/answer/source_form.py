@@ -7,11 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urldefrag
 
+from knowledge.model.values import Hit
 from rag.answer.forms import CitationForm
 from rag.answer.tree import Link
 from rag.contract.marks import BRACKETS, MarkMeaning, NamedSource
 from rag.text.addresses import TRAILING, address_key, same_source, source_name, source_url, title_name
-from rag.values.answer import Hit
 
 # An address may hold pairs of brackets.
 _ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from knowledge.model.values import Hit
 from rag.answer.forms import CitationForm
 from rag.answer.held_addresses import BARE
 from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
-from rag.values.answer import Hit
 
 # Not a link or an image, whose address follows, nor a footnote or a check box. The prompt keeps brackets for citations;
 # in documentation 1 sentence in 1,000 has another one outside of code (docs_handbook .14 %, docs_fastapi .11 %,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from knowledge.model.claims import ChunkSupport, Fidelity, SupportVerdict
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.forms import CitationForm
 from rag.answer.idle_citations import written
 from rag.answer.statements import Unit
 from rag.values import answer as values
-from rag.values.answer import ChunkSupport, Fidelity, Passage, Support, SupportVerdict
+from rag.values.answer import Passage, Support
 
 TAKEN = 2
 """How far a chunk bears out what was taken from it; in other words it does so by 1, else by 0."""

@@ -12,7 +12,7 @@ from rag.ports.models import ChatModel
 from rag.text.fence import Fence, fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Deadline, Message
+from rag.values.chat import Deadline, Message
 
 
 def new_mark() -> str:

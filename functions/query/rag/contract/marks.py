@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rag.values.answer import Hit
+from knowledge.model.values import Hit
 
 OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
 """Square brackets and both kinds of full-width ones, which some models write."""

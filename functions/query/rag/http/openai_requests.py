@@ -18,8 +18,8 @@ from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Answer, Question
-from rag.values.question import Turn
+from rag.values.answer import Answer
+from rag.values.question import Question, Turn
 
 MAX_QUESTION_CHARS = 8000
 """The longest last message: programs paste mails, and templates with their own text around a question."""

@@ -14,6 +14,7 @@ from knowledge.model.errors import (
     KnowledgeError,
     SearchFailed,
 )
+from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView
 from rag.answer.route import ConfidenceRouter
 from rag.errors import (
@@ -37,7 +38,8 @@ from rag.http.schema import (
     StatementReply,
 )
 from rag.text.addresses import source_url
-from rag.values.answer import Answer, Chunk, Citation, Completion, Hit, Reference
+from rag.values.answer import Answer, Citation, Reference
+from rag.values.chat import Completion
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
@@ -80,19 +82,15 @@ def rendered_reply(answer: Answer) -> dict[str, Any]:
 
 def passage_reply(hit: Hit) -> dict[str, Any]:
     """A passage that is handed to the writer, as the event ``sources`` names it."""
-    fields = _reference(Reference(n=0, hit=hit))
-    return {name: fields[name] for name in ("chunkId", "title", "section", "url", "docId")}
+    reference = _reference(Reference(n=0, hit=hit))
+    return reference.model_dump(mode="json", include={"chunk_id", "title", "section", "url", "doc_id"})
 
 
-def _reference(reference: Reference) -> dict[str, Any]:
-    fields = {
-        **_place(reference.hit.chunk),
-        "n": reference.n,
-        "doc_id": reference.hit.chunk.doc_id,
-        "support": reference.support,
-        "quote": reference.quote,
-    }
-    return ReferenceReply.model_validate(fields).model_dump(mode="json")
+def _reference(reference: Reference) -> ReferenceReply:
+    chunk = reference.hit.chunk
+    return ReferenceReply(
+        **_place(chunk), n=reference.n, doc_id=chunk.doc_id, support=reference.support, quote=reference.quote
+    )
 
 
 def chunk_reply(view: ChunkView) -> dict[str, Any]:

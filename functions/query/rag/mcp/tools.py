@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from knowledge.model.errors import KnowledgeError
+from knowledge.model.values import Hit
 from rag.errors import RagError
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
@@ -20,9 +21,10 @@ from rag.mcp.prompt import PROMPT, get_prompt
 from rag.mcp.protocol import INVALID_PARAMS, McpError, Method, Params, Server
 from rag.mcp.resources import SCHEME, TEMPLATES, Documents, list_documents, read
 from rag.text.addresses import source_url
-from rag.values.answer import Answer, Hit, Question
+from rag.values.answer import Answer
 from rag.values.events import Listen
 from rag.values.overview import Overview
+from rag.values.question import Question
 from rag.version import VERSION
 
 READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from rag.values.answer import Chunk, Claim, Embedder, Hit, SearchQuery, SearchResult, SupportVerdict, View, Where
+from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
+from rag.values.question import SearchQuery
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector

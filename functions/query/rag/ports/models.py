@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Required, TypedDict, Unpack
 
-from rag.values.answer import Completion, Context, Deadline, Embedder, Message, Question
-from rag.values.chat import OnText
-from rag.values.stored import Turn
+from knowledge.model.values import Embedder
+from rag.values.answer import Context
+from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.values.question import Question, Turn
 
 
 class Remote(Protocol):

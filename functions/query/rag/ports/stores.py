@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from rag.values.stored import CachedAnswer, CacheHit, ErasedCounts, ResponseRecord, Turn, Vote
+from rag.values.question import Turn
+from rag.values.stored import CachedAnswer, CacheHit, ErasedCounts, ResponseRecord, Vote
 
 
 class AnswerCache(Protocol):

@@ -9,28 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from knowledge.model.claims import ChunkSupport as ChunkSupport
-from knowledge.model.claims import Claim as Claim
-from knowledge.model.claims import Fidelity as Fidelity
-from knowledge.model.claims import SupportVerdict as SupportVerdict
-from knowledge.model.values import Chunk as Chunk
-from knowledge.model.values import Embedder as Embedder
-from knowledge.model.values import EncodedQuestion as EncodedQuestion
-from knowledge.model.values import Evidence as Evidence
-from knowledge.model.values import Hit as Hit
-from knowledge.model.values import Match as Match
-from knowledge.model.values import Scalar as Scalar
-from knowledge.model.values import SearchResult as SearchResult
-from knowledge.model.values import View as View
-from knowledge.model.values import Where as Where
-from rag.values.chat import Completion as Completion
-from rag.values.chat import Deadline as Deadline
-from rag.values.chat import LlmUse as LlmUse
-from rag.values.chat import Message as Message
-from rag.values.chat import Quote as Quote
-from rag.values.chat import Usage as Usage
-from rag.values.question import Question as Question
-from rag.values.question import SearchQuery as SearchQuery
+from knowledge.model.values import Evidence, Hit
+from rag.values.chat import Completion, LlmUse
+from rag.values.question import Question
 
 type Level = Literal["High", "Medium", "Low"]
 

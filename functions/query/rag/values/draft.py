@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Citation, Context, Decline, Hit, Passage, Proceed, Question, SearchQuery, Statement
-from rag.values.stored import CacheHit, Turn
+from knowledge.model.values import Hit
+from rag.values.answer import Citation, Context, Decline, Passage, Proceed, Statement
+from rag.values.question import Question, SearchQuery, Turn
+from rag.values.stored import CacheHit
 
 CLOSEST = 3
 """Chunks that a refusal names as what came closest."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rag.values.answer import Answer
-from rag.values.question import Turn as Turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from knowledge.cut.embedding_text import question_text
 from knowledge.embedding import MiniLM
+from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
@@ -27,7 +28,7 @@ from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.optional_stages import OptionalStages
-from rag.values.answer import Chunk, Hit, Question, SearchQuery
+from rag.values.question import Question, SearchQuery
 from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, build_writer

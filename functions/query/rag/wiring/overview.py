@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import batched
 from typing import TYPE_CHECKING
 
+from knowledge.model.values import Chunk, Hit
 from rag.errors import UnknownChunk
-from rag.values.answer import Answer, Chunk, Hit, Question
+from rag.values.answer import Answer
 from rag.values.events import Listen
 from rag.values.overview import DocumentPage, Overview
+from rag.values.question import Question
 from rag.wiring.about import overview
 from rag.wiring.application import chunk_number
 

@@ -13,7 +13,8 @@ from knowledge.model.errors import IndexMissing
 from rag.adapters.embedding.caching import CachingEmbedder
 from rag.config.built import check_build
 from rag.errors import ConfigurationError
-from rag.values.answer import Deadline, Question
+from rag.values.chat import Deadline
+from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from rag.values.answer import Chunk, View
+from knowledge.model.values import Chunk, View
 
 if TYPE_CHECKING:
     from knowledge.open.anywhere import AnyIndex

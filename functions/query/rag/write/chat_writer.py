@@ -13,7 +13,9 @@ from rag.ports.models import ChatModel, Writer, Writing
 from rag.text.fence import fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Completion, Context, Message, Question
+from rag.values.answer import Context
+from rag.values.chat import Completion, Message
+from rag.values.question import Question
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
+from knowledge.model.values import Evidence
 from rag.ports.models import Writing
-from rag.values.answer import Completion, Context, Evidence, Passage, Question, Quote
+from rag.values.answer import Context, Passage
+from rag.values.chat import Completion, Quote
+from rag.values.question import Question
 from rag.write.named import is_named_row, named_passages
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned

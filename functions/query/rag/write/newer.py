@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from knowledge.model.values import Hit
 from rag.text.stems import content_stems
-from rag.values.answer import Hit, Passage
+from rag.values.answer import Passage
 
 SAME_COSINE = 0.84
 """From here on two passages of different documents speak of the same thing.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from knowledge.model.values import EncodedQuestion, Evidence, Hit
 from rag.text.stems import content_stems
-from rag.values.answer import EncodedQuestion, Evidence, Hit
 
 WEAK = 2.0
 """Evidence (log odds) less than this above the bar is weak."""

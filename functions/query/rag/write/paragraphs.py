@@ -10,7 +10,8 @@ from itertools import chain
 
 from rag.find.pack.tokens import cut_to
 from rag.text.stems import content_stems, stems
-from rag.values.answer import Passage, Quote
+from rag.values.answer import Passage
+from rag.values.chat import Quote
 
 MAX_BYTES = 600
 """Of a paragraph; a longer one is cut at the end of a sentence."""

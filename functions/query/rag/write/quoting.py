@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut.quote_spans import (
-    END,
-    KIND,
-    LEAD_END,
-    LEAD_START,
-    START,
-    Kind,
-)
-from rag.values.answer import Passage, Quote
+from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
+from rag.values.answer import Passage
+from rag.values.chat import Quote
 from rag.write.runs import CHAR_COST, CHUNK_SHARE, Runs, Units, runs_of, units_of
 
 if TYPE_CHECKING:

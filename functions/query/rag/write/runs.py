@@ -36,7 +36,8 @@ from knowledge.cut.quote_spans import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rag.values.answer import Match, Passage
+    from knowledge.model.values import Match
+    from rag.values.answer import Passage
 
 HEADING_SHARE = 0.6
 OPENING_SHARE = 0.8

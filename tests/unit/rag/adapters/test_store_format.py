@@ -10,7 +10,8 @@ from hypothesis.extra import numpy as arrays
 from store_contract import make_response
 
 from rag.adapters.store_format import decode
-from rag.values.stored import ANONYMOUS, CachedAnswer, ResponseRecord, Turn, quantise
+from rag.values.question import Turn
+from rag.values.stored import ANONYMOUS, CachedAnswer, ResponseRecord, quantise
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fakes import FakeIndex, make_hit
 
+from knowledge.model.values import Hit
 from rag.answer.check import CheckedAnswer, SupportCheck
 from rag.answer.check_limit import EACH, ROOM
 from rag.answer.forms import CitationForm, IdForm
@@ -16,7 +17,7 @@ from rag.answer.printers import cited_chunks, nodes_of
 from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.answer.title_form import TitleForm
-from rag.values.answer import Context, Hit, Passage
+from rag.values.answer import Context, Passage
 
 DAYS = make_hit("The import permit takes five working days.", number=1, url="https://example.org/1")
 FEES = make_hit(

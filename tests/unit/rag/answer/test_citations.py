@@ -6,6 +6,7 @@ from typing import Any
 
 from fakes import make_hit
 
+from knowledge.model.values import Hit
 from rag.answer.citations import build_related_docs, build_sources, citations_of, marks_of, references_of
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
@@ -13,7 +14,7 @@ from rag.answer.markdown import markdown
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.profiles.waypoint import CATEGORIES
-from rag.values.answer import Citation, Context, Hit, Passage, Reference, ReferenceMark, RelatedDoc, Source, Statement
+from rag.values.answer import Citation, Context, Passage, Reference, ReferenceMark, RelatedDoc, Source, Statement
 
 FEES = make_hit("A permit costs ninety dollars.", number=4, section="Fees", source_urls=("N/A", "https://a.example"))
 TIMES = make_hit("A permit takes five working days.", number=5, section="Times", source_urls=("https://a.example",))

@@ -17,7 +17,8 @@ from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.answer.feedback_log import FeedbackLog, grounds
 from rag.ask.cache.frozen_answer import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
-from rag.values.answer import Answer, Citation, Confidence, Context, Passage, Question
+from rag.values.answer import Answer, Citation, Confidence, Context, Passage
+from rag.values.question import Question
 from rag.values.stored import CachedAnswer, CacheHit, quantise
 
 HITS = (make_hit(number=1), make_hit(number=2))

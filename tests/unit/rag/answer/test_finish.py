@@ -18,7 +18,8 @@ from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 from rag.ledger import Ledger
 from rag.ports.index import Index
-from rag.values.answer import Completion, Context, Quote
+from rag.values.answer import Context
+from rag.values.chat import Completion, Quote
 
 DECLINE = "I don't know based on the MD."
 INSTALL = "pip install name[extra]==1.2.0"

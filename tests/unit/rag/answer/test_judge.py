@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from fakes import MARK, FakeChat, FakeClock, FakeIndex, deadline, make_hit
 
+from knowledge.model.claims import ChunkSupport, Claim, Fidelity
+from knowledge.model.values import Hit
 from rag.answer.check import SupportCheck
 from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.forms import IdForm
@@ -16,20 +18,8 @@ from rag.answer.judge import NOT_JUDGED, Judge, parse_verdicts
 from rag.answer.statements import Unit
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
-from rag.values.answer import (
-    ChunkSupport,
-    Claim,
-    Completion,
-    Context,
-    Deadline,
-    Fidelity,
-    Hit,
-    LlmUse,
-    Message,
-    Passage,
-    Statement,
-    Usage,
-)
+from rag.values.answer import Context, Passage, Statement
+from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
 
 TEMPLATE = "P:\n{passages}\nS:\n{statements}"
 DAYS = make_hit("The import permit takes five working days.", number=1)

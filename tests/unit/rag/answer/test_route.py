@@ -9,7 +9,9 @@ from fakes import make_hit
 
 from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter, routed
-from rag.values.answer import Answer, Citation, Completion, Confidence, Question
+from rag.values.answer import Answer, Citation, Confidence
+from rag.values.chat import Completion
+from rag.values.question import Question
 
 CITED = (Citation(raw="[id_1]", title="", section="", position=0, hit=make_hit(number=1)),)
 WRITTEN = Completion(text="x", model="m")

@@ -7,13 +7,13 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.answer.markdown import WrittenMarkdown, markdown
 from rag.answer.read import Reader
 from rag.answer.references import ReferencedTree, References, drawn_on
 from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.text.addresses import source_name
-from rag.values.answer import Hit
 
 FORM = SourceForm(draws_on=0.5)
 REPORT = make_hit(

@@ -7,6 +7,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.answer.forms import CitationForm, IdForm
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader
@@ -15,7 +16,6 @@ from rag.answer.source_form import SourceForm
 from rag.answer.statements import StatementTree, cut
 from rag.answer.tree import Cite, Statement
 from rag.answer.walk import all_nodes
-from rag.values.answer import Hit
 
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 

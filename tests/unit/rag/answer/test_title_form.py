@@ -10,13 +10,13 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.answer.markdown import markdown
 from rag.answer.read import Reader
 from rag.answer.references import ReferencedTree, References, cites
 from rag.answer.title_form import TitleForm, dice
 from rag.answer.walk import all_nodes
 from rag.text.labels import make_label, safe
-from rag.values.answer import Hit
 
 FORM = TitleForm(min_dice=0.5, min_contained=3)
 

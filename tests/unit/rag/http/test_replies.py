@@ -25,19 +25,9 @@ from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
 from rag.text.addresses import source_urls
-from rag.values.answer import (
-    Answer,
-    Citation,
-    Completion,
-    Confidence,
-    Question,
-    Reference,
-    RelatedDoc,
-    Routing,
-    Source,
-    Statement,
-    Usage,
-)
+from rag.values.answer import Answer, Citation, Confidence, Reference, RelatedDoc, Routing, Source, Statement
+from rag.values.chat import Completion, Usage
+from rag.values.question import Question
 
 HIT = make_hit(
     cosine=0.812345,

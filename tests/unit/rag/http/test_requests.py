@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
 from rag.http.requests import InvalidJson, parse_query
-from rag.values.answer import Question
+from rag.values.question import Question
 
 
 def body(**fields: Any) -> str:

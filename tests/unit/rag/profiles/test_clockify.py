@@ -8,8 +8,9 @@ from fakes import FakeChat, FakeIndex, make_hit, make_inputs, make_writer
 from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles.clockify import Knobs, build
-from rag.values.answer import Answer, Citation, Proceed, Question
+from rag.values.answer import Answer, Citation, Proceed
 from rag.values.draft import ConfidenceInput
+from rag.values.question import Question
 
 
 def test_ollamas_address_with_and_without_v1() -> None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
 
+from knowledge.model.values import SearchResult
 from rag.config.settings import load
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.values.answer import Question, SearchQuery, SearchResult
+from rag.values.question import Question, SearchQuery
 
 HIT = make_hit("A permit takes five working days.", title="Permits", section="Time")
 DOUBTED = replace(make_evidence(0.5, bar=1.0), doubt=0.2)

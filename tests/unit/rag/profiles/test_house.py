@@ -12,7 +12,8 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.profiles import PROFILES
 from rag.profiles.house import Knobs
-from rag.values.answer import Answer, Question
+from rag.values.answer import Answer
+from rag.values.question import Question
 from rag.wiring.llm import build_writer
 from rag.write.chat_writer import ChatWriter
 

@@ -8,7 +8,7 @@ import pytest
 from fakes import SERVICE_PROMPTS, FakeChat, make_services
 
 from rag.profiles.shared.optional_stages import OptionalStages
-from rag.values.answer import Question
+from rag.values.question import Question
 
 
 def conversation(of: OptionalStages, turns: int = 5) -> object:

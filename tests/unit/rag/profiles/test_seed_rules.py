@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services, make_writer
 
+from knowledge.model.values import Hit, SearchResult
 from rag.ask.query.filter_rules import parse_rules
 from rag.config.settings import load
 from rag.find.refine.mmr import Mmr
@@ -14,8 +15,9 @@ from rag.find.retrieve.dense import DenseRetriever
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES
-from rag.values.answer import Answer, Citation, Confidence, Decline, Hit, Proceed, Question, SearchResult
+from rag.values.answer import Answer, Citation, Confidence, Decline, Proceed
 from rag.values.draft import ConfidenceInput
+from rag.values.question import Question
 
 SEED = {"SEED_RULES": "on"}
 SEEDS = [name for name, profile in PROFILES.items() if profile.seed]

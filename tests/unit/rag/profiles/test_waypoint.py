@@ -9,7 +9,7 @@ from rag.config.settings import load
 from rag.errors import QueryTooLong
 from rag.profiles import waypoint
 from rag.profiles.waypoint import CATEGORIES, DECLINE, Knobs
-from rag.values.answer import Question
+from rag.values.question import Question
 
 # The seed's table: variable, field, default, and another value.
 SEED = [

@@ -14,7 +14,7 @@ from rag.adapters.dynamodb.store import DynamoDbStore
 from rag.adapters.sqlite.store import SqliteStore
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
-from rag.values.stored import Turn
+from rag.values.question import Turn
 from rag.wiring.stores import OpenStores, build_stores
 
 type Make = Callable[..., OpenStores]

@@ -8,8 +8,9 @@ from fakes import FakeChat, deadline, make_hit, make_writer
 from rag.answer.title_form import TitleForm
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack.by_title import TitledPacker
-from rag.values.answer import Completion, Context, Deadline, Message, Question
-from rag.values.stored import Turn
+from rag.values.answer import Context
+from rag.values.chat import Completion, Deadline, Message
+from rag.values.question import Question, Turn
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 ASKED = Question(text="Which permit?")

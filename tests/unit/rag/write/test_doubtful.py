@@ -9,9 +9,9 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_evidence, matched
 
-from rag.values.answer import Completion, Context, Deadline, Passage, Question
-from rag.values.chat import OnText
-from rag.values.stored import Turn
+from rag.values.answer import Context, Passage
+from rag.values.chat import Completion, Deadline, OnText
+from rag.values.question import Question, Turn
 from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import DOUBT, ExtractiveWriter
 

@@ -8,9 +8,12 @@ import pytest
 from fakes import deadline, make_hit
 from fakes_evidence import make_evidence, matched
 
+from knowledge.model.values import Hit
 from rag.answer.title_form import TitleForm
 from rag.find.pack.by_title import TitledPacker
-from rag.values.answer import Completion, Context, Hit, Question
+from rag.values.answer import Context
+from rag.values.chat import Completion
+from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
 
 PERMITS = make_hit(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fakes import make_hit
 
-from rag.values.answer import Passage, Quote
+from rag.values.answer import Passage
+from rag.values.chat import Quote
 from rag.write.paragraphs import MAX_BYTES, paragraphs
 
 

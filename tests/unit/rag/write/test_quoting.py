@@ -6,7 +6,8 @@ import numpy as np
 from fakes import make_hit
 from fakes_evidence import make_asked, matched
 
-from rag.values.answer import Passage, Quote
+from rag.values.answer import Passage
+from rag.values.chat import Quote
 from rag.write.quoting import excerpts
 
 

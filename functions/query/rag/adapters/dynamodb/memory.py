@@ -15,7 +15,8 @@ import time
 from rag.adapters.dynamodb.items import Key, Row
 from rag.adapters.dynamodb.table import DynamoDbTable
 from rag.adapters.store_format import decode, digest, encode_turn, expiry
-from rag.values.stored import MAX_TURNS, TURN_TTL_S, Turn
+from rag.values.question import Turn
+from rag.values.stored import MAX_TURNS, TURN_TTL_S
 
 
 class DynamoDbMemory:

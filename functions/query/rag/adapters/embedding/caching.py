@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from rag.values.answer import Embedder
+from knowledge.model.values import Embedder
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix

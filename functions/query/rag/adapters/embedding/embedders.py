@@ -8,6 +8,7 @@ from typing import Literal
 
 from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexMismatch
+from knowledge.model.values import Embedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.source import folder_of, read_manifest
 from rag.adapters import vendors
@@ -15,7 +16,6 @@ from rag.adapters.model_config import EmbedConfig, Patience
 from rag.adapters.secrets import embedder_key
 from rag.config.settings import Settings
 from rag.ports.models import RemoteEmbedder
-from rag.values.answer import Embedder
 
 type Side = Literal["question", "document"]
 

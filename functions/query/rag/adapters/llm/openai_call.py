@@ -11,7 +11,7 @@ from rag.adapters.llm.openai_stream import BrokeOff, GrowingCompletion, Listener
 from rag.adapters.llm.openai_wire import most_chars, read_completion, spends_tokens_on_reasoning
 from rag.adapters.model_config import ChatConfig
 from rag.errors import ClientGone, LlmFailed
-from rag.values.answer import Completion, Message
+from rag.values.chat import Completion, Message
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI, Timeout

@@ -18,8 +18,7 @@ from rag.adapters.llm.openai_client import ModelNotFound, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, Listener
 from rag.adapters.model_config import ChatConfig
 from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
-from rag.values.answer import Completion, Deadline, LlmUse, Message
-from rag.values.chat import STOPPED, OnText
+from rag.values.chat import STOPPED, Completion, Deadline, LlmUse, Message, OnText
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

@@ -20,8 +20,7 @@ from rag.adapters.llm.openai_wire import (
     without_reasoning,
 )
 from rag.errors import ClientGone, LlmFailed
-from rag.values.answer import Completion, Deadline, Usage
-from rag.values.chat import STOPPED, OnText
+from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
 
 INTERRUPTED = "interrupted"
 """The finish reasons of a stream that broke off by itself, and of one that the listener wanted no more of."""

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any
 
 from rag.errors import LlmFailed
-from rag.values.answer import Completion, Usage
+from rag.values.chat import Completion, Usage
 
 MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
 """Error codes (Groq, OpenAI) that mean: this model is not, or no longer, for you."""

@@ -18,6 +18,7 @@ from rag.adapters.store_format import (
     expiry,
 )
 from rag.adapters.vote_count import VoteCount, one_more
+from rag.values.question import Turn
 from rag.values.stored import (
     ANONYMOUS,
     HOURS_AGAINST,
@@ -30,7 +31,6 @@ from rag.values.stored import (
     CachedAnswer,
     CacheHit,
     ResponseRecord,
-    Turn,
     Vote,
 )
 

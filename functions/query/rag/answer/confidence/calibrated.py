@@ -13,8 +13,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from knowledge.model.values import EncodedQuestion, Hit
 from rag.answer.confidence.stated import stated
-from rag.values.answer import Confidence, EncodedQuestion, Hit, Level, Passage, Proceed
+from rag.values.answer import Confidence, Level, Passage, Proceed
 from rag.values.draft import ConfidenceInput
 from rag.write.newer import near_duplicates
 from rag.write.not_mentioned import not_mentioned

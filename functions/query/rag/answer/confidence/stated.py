@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.cut.quote_spans import END, LEAD_END, LEAD_START, START
-from rag.values.answer import EncodedQuestion, Passage, Statement
+from knowledge.model.values import EncodedQuestion
+from rag.values.answer import Passage, Statement
 from rag.write.runs import HEADING_SHARE, Units, units_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from html import unescape
 from urllib.parse import unquote
 
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
-from rag.values.answer import Question
+from rag.values.question import Question
 
 # The seed's patterns. "Does it need JavaScript: yes or no?" and "eval()" in a sentence run nothing.
 _SCRIPT = re.compile(r"</?script\b|\bjavascript:\S|\beval\(\s*[^)\s]", re.IGNORECASE)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.text.stems import content_stems
-from rag.values.answer import Decline, Question, SearchQuery
-from rag.values.stored import Turn
+from rag.values.answer import Decline
+from rag.values.question import Question, SearchQuery, Turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

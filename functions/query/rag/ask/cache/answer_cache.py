@@ -12,11 +12,13 @@ from functools import partial
 import numpy as np
 
 from knowledge.cut.embedding_text import question_text
+from knowledge.model.values import Hit
 from rag.ask.cache.frozen_answer import freeze
 from rag.ledger import Ledger
 from rag.ports.stores import LayeredAnswers
-from rag.values.answer import Answer, Context, Hit, Question, SearchQuery, Statement
+from rag.values.answer import Answer, Context, Statement
 from rag.values.draft import Draft
+from rag.values.question import Question, SearchQuery
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
 RECENT_NEGATIVE_S = 30 * 86_400

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag.values.answer import Answer, Citation, Completion, Hit, LlmUse, Question
+from knowledge.model.values import Hit
+from rag.values.answer import Answer, Citation
+from rag.values.chat import Completion, LlmUse
+from rag.values.question import Question
 from rag.values.stored import CachedAnswer
 
 RECIPE = 12

@@ -10,8 +10,8 @@ from rag.ask.conversation.reframe import Reframe
 from rag.contract.decline import begins_with_decline
 from rag.ledger import Ledger
 from rag.ports.stores import Memory
-from rag.values.answer import Answer, Question, SearchQuery
-from rag.values.stored import Turn
+from rag.values.answer import Answer
+from rag.values.question import Question, SearchQuery, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag.values.answer import SearchQuery, View
-from rag.values.stored import Turn
+from knowledge.model.values import View
+from rag.values.question import SearchQuery, Turn
 
 QUESTIONS_WEIGHT = 0.55
 ANSWER_WEIGHT = 0.27

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from knowledge.model.values import View
 from rag.ask.conversation.history import format_history
 from rag.contract.decider import Decider
 from rag.contract.decline import begins_with_decline
 from rag.ledger import Ledger
 from rag.text.stems import content_stems
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import SearchQuery, View
-from rag.values.stored import Turn
+from rag.values.question import SearchQuery, Turn
 
 AS_IT_IS = "SAME"
 """What the prompt tells the model to write when nothing needs rewriting."""

@@ -22,8 +22,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from knowledge.model.values import View
 from rag.errors import ConfigurationError
-from rag.values.answer import Question, SearchQuery, View
+from rag.values.question import Question, SearchQuery
 
 MAX_EXACT_CASE_LETTERS = 4
 _COLUMNS = {"acronym": "short", "long form": "long", "any case": "any_case"}

@@ -20,9 +20,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from knowledge.model.values import View, Where
 from rag.ask.query.where import both, build_where
 from rag.errors import ConfigurationError, InvalidParameter
-from rag.values.answer import Question, SearchQuery, View, Where
+from rag.values.question import Question, SearchQuery
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGNS = {"$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}

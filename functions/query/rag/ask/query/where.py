@@ -11,9 +11,10 @@ from functools import reduce
 from typing import Any, TypeGuard
 
 from knowledge.engines.metadata import FIELD_TYPES
+from knowledge.model.values import Where
 from rag.errors import InvalidParameter
 from rag.text.surrogates import replace_surrogates
-from rag.values.answer import Question, SearchQuery, Where
+from rag.values.question import Question, SearchQuery
 
 OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
 _ORDERED = {"$gte", "$lte", "$gt", "$lt"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rag.values.answer import Decline, Hit, Proceed, Question, SearchResult
+from knowledge.model.values import Hit, SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 UNMEASURED_BAR = 0.4
 """The cosine that the best chunk needs where nothing else is known: all-MiniLM-L6-v2's (DESIGN.md, decision 11)."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rag.values.answer import Decline, Proceed, Question, SearchResult
+from knowledge.model.values import SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 OTHER_LANGUAGE = "The question is in another language than the documents"
 

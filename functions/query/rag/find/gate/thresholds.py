@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.values.answer import Decline, Proceed, Question, SearchResult
+from knowledge.model.values import SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from knowledge.model.values import Chunk, Hit
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.find.pack.tokens import budget_bytes, cut_to, size
 from rag.text.labels import heading, path_of
-from rag.values.answer import Chunk, Context, Hit, Passage
+from rag.values.answer import Context, Passage
 
 _BLANK = re.compile(r"[\s>]+")
 _ID = re.compile(r"id_\d+", re.IGNORECASE)

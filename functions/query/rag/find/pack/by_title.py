@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from knowledge.model.values import Hit
 from rag.contract.marks import CLOSE, OPEN, Marks
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.text.labels import ARROW, make_label
-from rag.values.answer import Context, Hit, Passage
+from rag.values.answer import Context, Passage
 
 _BRACKET = re.compile(rf"{OPEN}(?:[^\[\]\u3010\u3011\uff3b\uff3d\n]|\n(?!\s*\n))++{CLOSE}(?P<link>\()?")
 _NO_LABEL = re.compile(r"\[(?:\^|[ xX]?\])")

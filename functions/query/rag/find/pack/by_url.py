@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from knowledge.model.values import Hit
 from rag.find.pack.look_alikes import disarmed
 from rag.find.pack.tokens import budget_bytes, cut_to, size
 from rag.text.addresses import same_source, source_name
-from rag.values.answer import Context, Hit, Passage
+from rag.values.answer import Context, Passage
 
 SEPARATOR = "\n\n---\n\n"
 # "Source:" where a line or a bracket begins, with what it names; and a line of nothing but dashes.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from knowledge.model.values import Hit
 from rag.find.retrieve.dense import Scale
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 
 @dataclass(frozen=True, slots=True)

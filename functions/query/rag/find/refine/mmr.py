@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.model.values import Chunk, Hit
 from rag.text.stems import content_stems
-from rag.values.answer import Chunk, Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

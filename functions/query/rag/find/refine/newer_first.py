@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from knowledge.model.values import Hit
 from rag.find.refine.feedback import adjusted_score
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from knowledge.model.values import Hit
 from rag.contract.decider import Decider
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.refine.feedback import adjusted_score
 from rag.ledger import Ledger
 from rag.text.labels import path_of
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 TOP = 3
 """How many of the best scores must lie together to be in doubt (GaCounts' seed)."""

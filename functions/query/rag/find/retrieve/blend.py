@@ -9,8 +9,8 @@ import numpy as np
 from knowledge.cut.embedding_text import question_text
 
 if TYPE_CHECKING:
-    from knowledge.model.values import Vector
-    from rag.values.answer import Embedder, SearchQuery
+    from knowledge.model.values import Embedder, Vector
+    from rag.values.question import SearchQuery
 
 
 def blended(query: SearchQuery, embedder: Embedder) -> Vector:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from knowledge.model.values import Hit, SearchResult
 from rag.find.retrieve.blend import blended
 from rag.ports.index import Index
-from rag.values.answer import Hit, SearchQuery, SearchResult
+from rag.values.question import SearchQuery
 
 type Scale = Callable[[float], float]
 """From a distance-free cosine (-1..1) to the profile's score."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.model.values import Hit, SearchResult
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
 from rag.find.retrieve.blend import blended
 from rag.ports.index import Index
-from rag.values.answer import Hit, SearchQuery, SearchResult
+from rag.values.question import SearchQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from knowledge.model.errors import IndexMismatch
+from knowledge.model.values import SearchResult, View
 from rag.ports.index import Index, Retriever
-from rag.values.answer import SearchQuery, SearchResult, View
+from rag.values.question import SearchQuery
 
 NOT_LATE = "this index has no token vectors: searched by words and meaning only; run ragctl ingest"
 ONLY_DENSE = "this index has neither token vectors nor a word index: searched by meaning only; run ragctl ingest"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag.adapters.llm.openai_wire import Verdict, judge, read_completion
 from rag.errors import LlmFailed
-from rag.values.answer import Completion, Usage
+from rag.values.chat import Completion, Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

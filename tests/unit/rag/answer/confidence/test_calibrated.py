@@ -9,6 +9,7 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_evidence, matched
 
+from knowledge.model.values import Hit
 from rag.answer.confidence.calibrated import (
     MOST_COSINE,
     MOST_DOUBTFUL,
@@ -19,7 +20,7 @@ from rag.answer.confidence.calibrated import (
     log_odds,
     signals,
 )
-from rag.values.answer import Citation, Confidence, Hit, Passage, Proceed, Statement
+from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement
 from rag.values.draft import ConfidenceInput
 
 OWN = Confidence("High", 61.0, "3 relevant sources")

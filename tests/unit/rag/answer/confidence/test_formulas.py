@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from fakes import make_hit
 
+from knowledge.model.values import Hit
 from rag.answer.confidence.formulas import CountAndMean
-from rag.values.answer import Citation, Confidence, Hit, Proceed
+from rag.values.answer import Citation, Confidence, Proceed
 from rag.values.draft import ConfidenceInput
 
 rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)

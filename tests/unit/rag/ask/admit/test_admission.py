@@ -6,7 +6,7 @@ import pytest
 
 from rag.ask.admit.admission import PlainAdmission, StrictAdmission
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
-from rag.values.answer import Question
+from rag.values.question import Question
 
 admit = PlainAdmission(1000)
 strict = StrictAdmission(1000)

@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag.ask.admit.remarks import (
-    KINDS,
-    NEAR,
-    NOT_ASKED,
-    ONLY_QUOTES,
-    REPLIES,
-    VOTE,
-    Remarks,
-    Utterances,
-)
-from rag.values.answer import Decline, Question, SearchQuery
-from rag.values.stored import Turn
+from rag.ask.admit.remarks import KINDS, NEAR, NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE, Remarks, Utterances
+from rag.values.answer import Decline
+from rag.values.question import Question, SearchQuery, Turn
 
 AXIS = {kind: np.eye(len(KINDS) + 1, dtype=np.float32)[number] for number, kind in enumerate(KINDS)}
 ELSEWHERE = np.eye(len(KINDS) + 1, dtype=np.float32)[-1]

@@ -10,23 +10,14 @@ import pytest
 from fakes import FakeClock, make_hit
 from fakes_stores import InMemoryAnswerCache
 
+from knowledge.model.values import Hit, View
 from rag.adapters.layered_cache import LayeredCache
 from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
 from rag.ask.cache.frozen_answer import thaw
-from rag.values.answer import (
-    Answer,
-    Citation,
-    Completion,
-    Confidence,
-    Context,
-    Hit,
-    Passage,
-    Question,
-    SearchQuery,
-    Statement,
-    View,
-)
+from rag.values.answer import Answer, Citation, Confidence, Context, Passage, Statement
+from rag.values.chat import Completion
 from rag.values.draft import Draft
+from rag.values.question import Question, SearchQuery
 from rag.values.stored import CacheHit
 
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))

@@ -8,21 +8,13 @@ import numpy as np
 import pytest
 from fakes import make_hit
 
+from knowledge.model.values import Match
 from rag.adapters.store_format import decode, encode_answer
 from rag.ask.cache.frozen_answer import freeze, thaw
 from rag.http.replies import query_reply, question_reply
-from rag.values.answer import (
-    Answer,
-    Citation,
-    Completion,
-    Confidence,
-    Match,
-    Question,
-    RelatedDoc,
-    Source,
-    Statement,
-    Usage,
-)
+from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source, Statement
+from rag.values.chat import Completion, Usage
+from rag.values.question import Question
 from rag.values.stored import CachedAnswer
 
 HITS = (

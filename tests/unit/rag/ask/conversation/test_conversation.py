@@ -13,8 +13,8 @@ from rag.ask.conversation.conversation import Conversation
 from rag.ask.conversation.reframe import Reframe
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger
-from rag.values.answer import Answer, Confidence, Question, SearchQuery, Source
-from rag.values.stored import Turn
+from rag.values.answer import Answer, Confidence, Source
+from rag.values.question import Question, SearchQuery, Turn
 
 SESSION, OTHER = "s" * 22, "t" * 22
 TOPIC = "How do I report in GaCounts?"

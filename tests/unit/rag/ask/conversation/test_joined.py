@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from knowledge.model.values import View
 from rag.ask.conversation.joined import ANSWER_CHARS, MAX_CHARS, with_turns
-from rag.values.answer import SearchQuery, View
-from rag.values.stored import Turn
+from rag.values.question import SearchQuery, Turn
 
 QUERY = SearchQuery(text="And the deadline?", top_k=8, trail=("before",))
 

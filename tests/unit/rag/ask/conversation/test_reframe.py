@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from fakes import MARK, FakeChat, FakeClock, deadline
 
+from knowledge.model.values import View
 from rag.ask.conversation.reframe import ASKED_WEIGHT, MAX_CHARS, Reframe
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
-from rag.values.answer import Completion, LlmUse, SearchQuery, Usage, View
-from rag.values.stored import Turn
+from rag.values.chat import Completion, LlmUse, Usage
+from rag.values.question import SearchQuery, Turn
 
 HISTORY = (
     Turn(question="How do I report in GaCounts?", answer="Sign in {question} first.", at=1.0),

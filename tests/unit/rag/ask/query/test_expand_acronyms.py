@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from knowledge.model.values import View
 from rag.ask.query.acronyms import ACRONYM_WEIGHT, AcronymTable, ExpandAcronyms, parse_json
-from rag.values.answer import Question, SearchQuery, View
+from rag.values.question import Question, SearchQuery
 
 STAGE = ExpandAcronyms(lambda: parse_json('{"ABO": "Administrative Business Office"}'))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from knowledge.model.errors import IndexMissing
 from rag.ask.query.where import RequestFilter, both
 from rag.errors import InvalidParameter
-from rag.values.answer import Question, SearchQuery
+from rag.values.question import Question, SearchQuery
 
 FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}
 QUERY = SearchQuery(text="q", top_k=10)

@@ -6,9 +6,10 @@ import pytest
 from fakes import FakeIndex
 
 from knowledge.model.errors import IndexMissing
+from knowledge.model.values import View, Where
 from rag.ask.query.filter_rules import FILTER_WEIGHT, RuleFilter, RuleTable, parse_rules
 from rag.ask.query.where import RequestFilter
-from rag.values.answer import Question, SearchQuery, View, Where
+from rag.values.question import Question, SearchQuery
 
 FIELDS = {"category": "str", "priority": "int"}
 TABLE = parse_rules(

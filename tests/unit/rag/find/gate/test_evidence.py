@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from fakes import make_evidence, make_hit
 
+from knowledge.model.values import SearchResult
 from rag.find.gate.evidence import EvidenceGate
-from rag.values.answer import Decline, Proceed, Question, SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 FAR = make_hit(number=1, title="Import permits", section="Fees", cosine=0.31)
 FARTHER = make_hit(number=2, cosine=0.2)

@@ -8,9 +8,11 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_evidence
 
+from knowledge.model.values import SearchResult
 from rag.find.gate.evidence import EvidenceGate
 from rag.find.gate.other_language import LanguageGate
-from rag.values.answer import Decline, Proceed, Question, SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 GATE = LanguageGate(EvidenceGate())
 ASKED = Question(text="Wie viele Tage?")

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from fakes import make_hit
 
+from knowledge.model.values import SearchResult
 from rag.find.gate.thresholds import AtLeast, Coverage
-from rag.values.answer import Decline, Proceed, Question, SearchResult
+from rag.values.answer import Decline, Proceed
+from rag.values.question import Question
 
 ASKED = Question(text="Which permit?")
 

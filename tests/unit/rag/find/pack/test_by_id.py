@@ -10,9 +10,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.find.pack.by_mark import IdPacker
 from rag.find.pack.tokens import BYTES_PER_TOKEN, budget_bytes, size
-from rag.values.answer import Hit
 
 
 def tokens(text: str) -> int:

@@ -7,13 +7,13 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.answer.growing import read_answer
 from rag.answer.title_form import TitleForm
 from rag.answer.tree import Cite
 from rag.answer.walk import all_nodes
 from rag.find.pack.by_title import TitledPacker
 from rag.text.labels import make_label
-from rag.values.answer import Hit
 
 HITS = st.lists(
     st.builds(

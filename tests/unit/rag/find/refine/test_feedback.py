@@ -11,8 +11,10 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 from rag.values.stored import DAY_S
 
 KNOBS = FeedbackKnobs()

@@ -8,7 +8,7 @@ from fakes import make_hit
 
 from rag.find.refine.min_score import MinScore
 from rag.find.retrieve.dense import l2_scale
-from rag.values.answer import Question
+from rag.values.question import Question
 
 # Cosines, of which the scale makes .5, .15, .149 and -.2; the scores of another retriever count for nothing.
 COSINES = (0.75, 0.575, 0.5745, 0.4)

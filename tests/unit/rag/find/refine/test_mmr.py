@@ -10,9 +10,11 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.find.refine.mmr import REPEAT_COSINE, Mmr
 from rag.profiles.clockify import Knobs
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 ASKED = Question(text="?")
 LAMBDA = Knobs().mmr_lambda

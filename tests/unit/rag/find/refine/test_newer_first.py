@@ -10,8 +10,10 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.find.refine.newer_first import NewerFirst
-from rag.values.answer import Hit, Question, RefinedHits
+from rag.values.answer import RefinedHits
+from rag.values.question import Question
 
 QUESTION = Question(text="q")
 WIDTH = 0.02

@@ -10,11 +10,14 @@ from fakes import MARK, FakeChat, FakeClock, deadline, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.model.values import Hit
 from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
 from rag.find.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
 from rag.ledger import Ledger
-from rag.values.answer import Completion, Deadline, Hit, LlmUse, Message, Question, RefinedHits, Usage
+from rag.values.answer import RefinedHits
+from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
+from rag.values.question import Question
 
 TEMPLATE = "Q: {question}\nP: {passages}"
 PROMPT = Path(__file__).parents[5] / "prompts" / "shared" / "rerank.txt"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
 
+from knowledge.model.values import View
 from rag.find.retrieve.blend import blended
-from rag.values.answer import SearchQuery, View
+from rag.values.question import SearchQuery
 
 
 def test_without_views_it_is_the_questions_own() -> None:

@@ -8,7 +8,7 @@ from fakes_embedding import HashingEmbedder
 
 from knowledge.model.errors import IndexMissing
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale, l2_scale
-from rag.values.answer import SearchQuery
+from rag.values.question import SearchQuery
 
 
 @pytest.mark.parametrize(("cosine", "score"), [(0.575, 0.15), (-1.0, -3.0)])

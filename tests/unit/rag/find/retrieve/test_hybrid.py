@@ -11,9 +11,10 @@ from fakes import make_chunk
 from fakes_embedding import HashingEmbedder
 
 from knowledge.model.errors import IndexMismatch
+from knowledge.model.values import Chunk, SearchResult, View, Where
 from knowledge.search.candidates import Candidates, Signal
 from rag.find.retrieve.hybrid import HybridRetriever
-from rag.values.answer import Chunk, SearchQuery, SearchResult, View, Where
+from rag.values.question import SearchQuery
 
 NUMBERS = [11, 12, 13, 14]
 COSINES = [0.7, 0.4, 0.1, 0.1]

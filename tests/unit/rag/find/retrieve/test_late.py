@@ -6,9 +6,10 @@ import pytest
 from fakes import FakeIndex, make_evidence, make_hit
 
 from knowledge.model.errors import IndexMismatch, IndexMissing
+from knowledge.model.values import SearchResult, View
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale
 from rag.find.retrieve.late import NOT_LATE, ONLY_DENSE, LateRetriever
-from rag.values.answer import SearchQuery, SearchResult, View
+from rag.values.question import SearchQuery
 
 HITS = (make_hit(number=1, cosine=0.6), make_hit(number=2, cosine=0.9))
 JOINED = View("what about fees? Which permit?", 0.6)
