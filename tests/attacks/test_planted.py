@@ -56,15 +56,14 @@ def attempt(case: Case) -> Tried:
     writer = ChatWriter(chat, template["system.txt"], new_mark, 4000 if case.profile == "gacounts" else 0)
     inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
     profile = PROFILES[case.profile]
-    heard: list[str] = []
     pipeline = profile.build(load(profile.knobs, {}), inputs)
     try:
-        answer = pipeline.run(case.question, deadline=deadline(), on_text=heard.append)
+        answer = pipeline.run(case.question, deadline=deadline(), listen=lambda event: None)
     except BadRequest:
         return Tried(case, (), None, obeyed=False)
     prompts = tuple("\n".join(message.content for message in messages) for messages in chat.asked)
     wrote = answer.completion.text if answer.completion else ""
-    return Tried(case, prompts, {**query_reply(answer), "heard": "".join(heard)}, wrote != NOTHING_TO_OBEY)
+    return Tried(case, prompts, query_reply(answer), wrote != NOTHING_TO_OBEY)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from rag.http.chat_completions import Chat, Chunks
 from rag.http.openai_requests import WITH_SOURCES
 from rag.profiles import PROFILES
 from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.values.events import Delta, Event
 from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
@@ -48,13 +49,14 @@ class Dripping(Unconnected):
 
 def shown(profile: str, said: str) -> Iterator[str]:
     """What a client of chat completions has put together, after each delta of ``said``, a character at a time."""
-    heard: list[str] = []
+    events: list[Event] = []
     inputs = make_inputs(
         FakeIndex((PERMITS,), evidence=make_evidence(1.0)),
         ChatWriter(Dripping(said), "{context}", lambda: "0123456789abcdef"),
     )
     pipeline = PROFILES[profile].build(knobs(profile), inputs)
-    answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), on_text=heard.append)
+    answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)
+    heard = [event.text for event in events if isinstance(event, Delta)]
     end = Chunks(Chat(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).end(answer, "".join(heard))
     heard += [choice["delta"].get("content", "") for chunk in end for choice in chunk["choices"]]
     text = ""

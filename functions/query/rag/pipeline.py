@@ -27,9 +27,9 @@ from rag.ports.index import Retriever
 from rag.ports.models import Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
 from rag.values.answer import Answer, Context, Decline, Proceed, RefinedHits
-from rag.values.chat import STOPPED, Completion, Deadline, OnText
+from rag.values.chat import STOPPED, Completion, Deadline
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
-from rag.values.events import Listen, Reading, Status, text_alone
+from rag.values.events import Listen, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
 
 
@@ -71,20 +71,18 @@ class Pipeline:
     new_id: Callable[[], str]
     store_budget: Callable[[], AbstractContextManager[object]] = nullcontext
 
-    def run(
-        self, question: Question, *, deadline: Deadline, on_text: OnText | None = None, listen: Listen | None = None
-    ) -> Answer:
+    def run(self, question: Question, *, deadline: Deadline, listen: Listen | None = None) -> Answer:
         """Answer ``question`` before ``deadline``.
 
-        ``listen`` is told what becomes true on the way, of the answer's text what can be shown; ``on_text`` gets that
-        text alone. It is a beginning of the answer's own, but for what the check of statements changes in it. What
-        ``listen`` raises ends the model's call, and before there is text the run.
+        ``listen`` is told what becomes true on the way, of the answer's text what can be shown: a beginning of the
+        answer's own, but for what the check of statements changes in it. What ``listen`` raises ends the model's call,
+        and before there is text the run.
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
             IndexUnavailable, SearchFailed, LlmFailed, LlmUnavailable: a stage that cannot be left out failed.
         """
-        ledger = Ledger(self.clock, deadline, listen or text_alone(on_text))
+        ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
         with self.store_budget(), ledger.reported(), waiting_at_most(deadline.whole()):
             draft = self.prepare(question, ledger)

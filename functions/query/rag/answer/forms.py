@@ -28,8 +28,8 @@ class CitationForm(ABC):
     never.
     """
 
-    opens: str
-    draws_on: float | None
+    opens: ClassVar[str] = BRACKETS
+    draws_on: float | None = None
 
     @abstractmethod
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
@@ -73,9 +73,6 @@ class CitationForm(ABC):
 @dataclass(frozen=True)
 class ChunkForm(CitationForm):
     """Marks that name chunks one by one, by numbers: ``marks`` finds one, ``number`` the numbers in it."""
-
-    opens: str = BRACKETS
-    draws_on: float | None = None
 
     marks: ClassVar[re.Pattern[str]]
     number: ClassVar[re.Pattern[str]]

@@ -13,9 +13,6 @@ type Node = str | dict[str, Any]
 type Number = Callable[[int], tuple[int, str]]
 """From a chunk's number to the number of its reference (from 1), and its id."""
 
-_TAGS = "p ul ol li strong em s code pre blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td a"
-TAGS = frozenset((*_TAGS.split(), "cite", "statement", "note"))
-"""All that nodes have."""
 LINKED = ("http://", "https://", "mailto:")
 """What a link may begin with; another one is shown as its text."""
 
@@ -53,7 +50,7 @@ def _plain_block(block: t.Block) -> str:
 
 
 def nodes_of(tree: Iterable[t.Block], number: Number) -> list[Node]:
-    """``tree`` as nodes: strings, and objects with a ``tag`` of ``TAGS`` and ``children``."""
+    """``tree`` as nodes: strings, and objects with a ``tag`` and ``children``."""
     return [_block(block, number) for block in tree]
 
 

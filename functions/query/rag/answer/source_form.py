@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 from urllib.parse import urldefrag
 
 from knowledge.model.values import Hit
@@ -31,7 +32,7 @@ class SourceForm(CitationForm):
     """
 
     draws_on: float | None
-    opens: str = f"({BRACKETS}"
+    opens: ClassVar[str] = f"({BRACKETS}"
 
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         mark = _SOURCE.match(text, start, end)

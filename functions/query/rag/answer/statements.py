@@ -121,7 +121,7 @@ class _Cutter:
             case _:
                 return block
 
-    def _paragraph(self, run: Sequence[t.Inline], lead: Unit | None = None) -> tuple[t.Inline, ...]:
+    def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         if not any(map(str.isalnum, plain(run))):
             place = len(self.units)
             self.apart[place] = (*self.apart.get(place, ()), *cites(run))
@@ -131,8 +131,8 @@ class _Cutter:
         for part in sentences(run):
             words, last = trimmed(part), part[-1]
             between = last if isinstance(last, t.Break) else t.Text("" if words == part else " ")
-            made += [self._unit("sentence", words, lead or colon), between]
-            lead = colon = None
+            made += [self._unit("sentence", words, colon), between]
+            colon = None
         self.intro = self.units[-1]
         return joined(made)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from knowledge.model.values import Hit
 from rag.answer.forms import CitationForm
 from rag.answer.held_addresses import BARE
-from rag.contract.marks import BRACKETS, CLOSE, OPEN, MarkMeaning, NamedSource
+from rag.contract.marks import CLOSE, OPEN, MarkMeaning, NamedSource
 from rag.text.labels import ARROW, make_label, safe
 from rag.text.stems import content_stems
 
@@ -41,8 +41,6 @@ class TitleForm(CitationForm):
 
     min_dice: float
     min_contained: int
-    opens: str = BRACKETS
-    draws_on: float | None = None
 
     def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         """Ticks that pair with others outside of the brackets make code of them."""

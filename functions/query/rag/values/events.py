@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rag.values.answer import Passage, Statement
-from rag.values.chat import OnText
 
 type Stage = Literal["searching", "reading", "writing", "checking"]
 
@@ -53,15 +52,3 @@ class StatementChecked:
 type Event = Status | Reading | Delta | Patch | StatementChecked
 type Listen = Callable[[Event], None]
 """Gets them; what it raises ends the model's call."""
-
-
-def text_alone(on_text: OnText | None) -> Listen | None:
-    """``on_text`` as a listener."""
-    if on_text is None:
-        return None
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Delta):
-            on_text(event.text)
-
-    return listen

@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.answer.markdown import markdown
-from rag.answer.printers import TAGS, Node, nodes_of
+from rag.answer.printers import Node, nodes_of
 from rag.answer.read import Reader, normalised
 from rag.answer.restrict_links import RestrictLinks
 
 READ = Reader()
+_MARKDOWN_TAGS = "p ul ol li strong em s code pre blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td a"
+TAGS = {*_MARKDOWN_TAGS.split(), "cite", "statement", "note"}
+"""All that nodes have."""
 
 
 def shown(text: str) -> str:
