@@ -64,7 +64,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench scale corpora screenshots smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
+.PHONY: help run test test-fast faults nightly evaluate check lint format docs index model setup build invoke bench corpora screenshots smoke lock audit wheel clean needs-function needs-chroma needs-index FORCE
 
 help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
@@ -109,9 +109,6 @@ invoke: $(DEV_DONE) $(LAMBDA_DONE) $(BUILT) ## Run the built function under the 
 
 bench: $(DEV_DONE) $(MODEL_DONE) $(LAMBDA_DONE) $(BUILT) index ## Print the benchmark tables
 	@$(PY) -m bench
-
-scale: $(DEV_DONE) $(LAMBDA_DONE) ## Measure Chroma's own server by size: ARGS='1000 10000 --write'
-	@$(PY) -m scale $(ARGS)
 
 corpora: $(DEV_DONE) ## Measure how much of real folders of documents is read: DIR=where they are, ARGS='--show 5 --write'
 	@test -n '$(DIR)' || { echo "Name the folder of tools/corpora/corpora.toml's repositories: make corpora DIR=../material" >&2; exit 2; }

@@ -1,1 +1,0 @@
-"""What an index on Chroma's own server costs and how fast it answers, by its size."""
