@@ -1,31 +1,30 @@
-"""What the service costs: stated prices times stated usage. docs/cost.md is made of it.
+"""What the service costs: stated prices times stated usage, for the table in docs/cost.md.
 
-``prices.json`` holds the prices, in USD without free tiers, each with its unit, date and page; ``usage.json`` what a
-question takes of everything, measured or assumed. Sums are plain floats in USD.
+``prices.json`` holds the prices, in USD without free tiers, each with its unit, date and page. ``usage.json`` holds
+what a question takes of everything at the default memory, measured or assumed. Sums are plain floats in USD.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ragctl.failures import CommandFailed
 
 type Table = Mapping[str, Any]
-type Architecture = Literal["x86_64", "arm64"]
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "cost.md"
+BEGIN, END = "<!-- ragctl docs -->\n", "<!-- end of ragctl docs -->\n"
 THOUSAND, MILLION, KB_PER_GB, MB_PER_GB = 1_000, 1_000_000, 1024**2, 1024
-DAYS_A_MONTH = 30
 
 
 @cache
 def prices() -> Table:
-    """prices.json.
+    """Return the content of prices.json.
 
     Raises:
         CommandFailed: somebody changed it, and it is not as it should be.
@@ -42,31 +41,13 @@ def prices() -> Table:
 
 @cache
 def usage() -> Table:
-    """usage.json."""
+    """Return the content of usage.json."""
     made: Table = json.loads((HERE / "usage.json").read_text(encoding="utf-8"))
     return made
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """What is deployed.
-
-    ``llm`` tells whether a model writes; ``hits`` (0..1) is the share of questions that the answer cache answers;
-    ``log_days`` is how long logs are kept; ``alarms`` tells whether there are any.
-    """
-
-    profile: str
-    memory_mb: int
-    architecture: Architecture = "x86_64"
-    llm: bool = False
-    hits: float = 0.0
-    store: bool = True
-    log_days: int = 30
-    alarms: bool = False
-
-
 def llm_usd(listed: Table, model: str, *, prompt_tokens: float, completion_tokens: float) -> float:
-    """What so many tokens of ``model`` cost.
+    """Return what so many tokens of ``model`` cost.
 
     Raises:
         CommandFailed: ``listed`` names no price for the model (unknown_model).
@@ -80,45 +61,51 @@ def llm_usd(listed: Table, model: str, *, prompt_tokens: float, completion_token
     return cost / MILLION
 
 
-def per_thousand(listed: Table, used: Table, what: Deployment) -> dict[str, float]:
-    """The cost of 1,000 answered questions by item: function, API, table, logs, LLM.
-
-    A question that is declined costs what one without an LLM does. The function's CPU time grows as its memory falls
-    below that of a full processor, its waiting does not; one processor is all that a request uses.
-    """
-    aws, request, table = _usd(listed), used["request"], used["table"]
-    fresh, cached = 1 - what.hits, what.hits
-    writes = fresh * table["writes"] + cached * table["cachedWrites"]
-    reads = fresh * table["reads"] + cached * table["cachedReads"]
+def per_thousand(listed: Table, used: Table, profile: str | None = None) -> dict[str, float]:
+    """Return the cost of 1,000 answers by item, with the models of ``profile``, or without a model."""
+    aws, times, request, table = _usd(listed), used["function"], used["request"], used["table"]
+    model = used["profiles"][profile] if profile else None
+    wait_ms = times["storeWaitMs"] + (times["checkCpuMs"] + model["llmWaitMs"] if model else 0)
+    gb = times["memoryMb"] / MB_PER_GB
+    restore = aws["restoreGb"] * gb + times["restoreMs"] / THOUSAND * gb * aws["lambdaX86GbSecond"]
     return {
-        "function": _function(aws, used, what),
+        "function": (times["cpuMs"] + wait_ms) * gb * aws["lambdaX86GbSecond"]
+        + times["restoresPer1000"] * restore
+        + THOUSAND / MILLION * aws["lambdaMillionRequests"],
         "API": THOUSAND * (aws["apiMillionRequests"] / MILLION + aws["transferGb"] * request["replyKb"] / KB_PER_GB),
-        "table": THOUSAND / MILLION * (writes * aws["tableMillionWrites"] + reads * aws["tableMillionReads"])
-        if what.store
-        else 0.0,
-        "logs": THOUSAND
-        * (request["logKb"] / KB_PER_GB)
-        * (aws["logsGb"] + aws["logsStoredGbMonth"] * what.log_days / DAYS_A_MONTH),
-        "LLM": THOUSAND * fresh * _answer(listed, used["profiles"][what.profile]["models"]) if what.llm else 0.0,
+        "table": THOUSAND
+        / MILLION
+        * (table["writes"] * aws["tableMillionWrites"] + table["reads"] * aws["tableMillionReads"]),
+        "logs": THOUSAND * (request["logKb"] / KB_PER_GB) * (aws["logsGb"] + aws["logsStoredGbMonth"]),
+        "LLM": THOUSAND * _answer(listed, model["models"]) if model else 0.0,
     }
 
 
-def idle_month(listed: Table, used: Table, what: Deployment) -> dict[str, float]:
-    """The cost of a month of 30 days in which nobody asks, by item."""
+def idle_month(listed: Table, used: Table, *, llm: bool) -> dict[str, float]:
+    """Return the cost of a month of 30 days in which nobody asks, by item; with a model's key where ``llm``."""
     aws, month = _usd(listed), used["month"]
     return {
-        "snapshot": what.memory_mb / MB_PER_GB * month["seconds"] * aws["snapshotGbSecond"],
+        "snapshot": used["function"]["memoryMb"] / MB_PER_GB * month["seconds"] * aws["snapshotGbSecond"],
         "dashboard": month["dashboards"] * aws["dashboardMonth"],
         "artefacts": month["artefactsGb"] * aws["s3GbMonth"],
-        "secret": aws["secretMonth"] if what.llm else 0.0,
-        "alarms": month["alarms"] * aws["alarmMonth"] if what.alarms else 0.0,
+        "secret": aws["secretMonth"] if llm else 0.0,
     }
 
 
-def metrics_month(listed: Table, used: Table) -> float:
-    """What the metrics add to a month in which somebody asks in every hour; less in proportion to the hours."""
-    cost: float = used["month"]["metrics"] * _usd(listed)["metricMonth"]
-    return cost
+def cost_page() -> str:
+    """Return docs/cost.md with its table made anew; the rest of the page is written by hand."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    listed, used = prices(), usage()
+    plain = sum(per_thousand(listed, used).values())
+    idle, idle_llm = (sum(idle_month(listed, used, llm=llm).values()) for llm in (False, True))
+    rows = ["| USD | without a model | with its model |", "|---|---:|---:|"]
+    for profile in used["profiles"]:
+        rows.append(
+            f"| 1,000 questions, {profile} | {plain:.3f} | {sum(per_thousand(listed, used, profile).values()):.3f} |"
+        )
+    rows.append(f"| a month in which nobody asks | {idle:.2f} | {idle_llm:.2f} |")
+    return before + BEGIN + "\n" + "\n".join(rows) + "\n\n" + END + after
 
 
 def _usd(listed: Table) -> dict[str, float]:
@@ -126,29 +113,10 @@ def _usd(listed: Table) -> dict[str, float]:
 
 
 def _answer(listed: Table, models: Table) -> float:
-    """The models' share of one answer, re-ranking included."""
+    """Return what the models cost for one answer, re-ranking included."""
     costs = (
         one["calls"]
         * llm_usd(listed, model, prompt_tokens=one["promptTokens"], completion_tokens=one["completionTokens"])
         for model, one in models.items()
     )
     return float(sum(costs))
-
-
-def _function(aws: Mapping[str, float], used: Table, what: Deployment) -> float:
-    """1,000 invocations: requests, time, and the restores of new environments."""
-    times = used["function"]
-    slower = max(1.0, times["fullVcpuMb"] / what.memory_mb)
-    cpu = times["cpuMs"] + (times["checkCpuMs"] if what.llm else 0)
-    wait = (times["storeWaitMs"] if what.store else 0) + (
-        used["profiles"][what.profile]["llmWaitMs"] if what.llm else 0
-    )
-    fresh = cpu * slower + wait
-    cached = times["cachedCpuMs"] * slower + times["cachedStoreWaitMs"]
-    gb = what.memory_mb / MB_PER_GB
-    gb_second = aws["lambdaX86GbSecond" if what.architecture == "x86_64" else "lambdaArmGbSecond"]
-    restored = times["restoresPer1000"] * (
-        aws["restoreGb"] * gb + times["restoreMs"] * slower / THOUSAND * gb * gb_second
-    )
-    seconds = (1 - what.hits) * fresh + what.hits * cached  # of 1,000 invocations, each in milliseconds
-    return float(seconds * gb * gb_second + restored + THOUSAND / MILLION * aws["lambdaMillionRequests"])

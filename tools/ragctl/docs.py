@@ -1,4 +1,8 @@
-"""Generated documentation: docs/configuration.md from the settings, docs/openapi.json from the schema, docs/cost.md."""
+"""Generated documentation.
+
+docs/configuration.md is made from the settings, docs/openapi.json from the schema, the table of docs/cost.md from
+prices and usage.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from pydantic.fields import FieldInfo
 from rag.config.knobs import EnvironmentSettings
 from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
-from ragctl.cost_page import cost_page
+from ragctl.cost import cost_page
 from ragctl.openapi import openapi
 
 ROOT = Path(__file__).resolve().parents[2]

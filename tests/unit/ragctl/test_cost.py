@@ -1,24 +1,24 @@
-"""ragctl.cost: sums worked out by hand, and the page that is made of them."""
+"""ragctl.cost: sums worked out by hand, and the table that is made of them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 import telemetry
 from rag.config.settings import Settings
 from rag.profiles import PROFILES
-from ragctl import cost_page
-from ragctl.cost import Deployment, idle_month, llm_usd, metrics_month, per_thousand, prices, usage
+from ragctl import cost
+from ragctl.cost import idle_month, llm_usd, per_thousand, prices, usage
 from ragctl.docs import outdated
 from ragctl.failures import CommandFailed
 
 # Round prices and usage, so that every total can be worked out in the head.
 USD = {
     "lambdaX86GbSecond": 0.0001,
-    "lambdaArmGbSecond": 0.00005,
     "lambdaMillionRequests": 1.0,
     "snapshotGbSecond": 0.000001,
     "restoreGb": 0.001,
@@ -26,9 +26,7 @@ USD = {
     "transferGb": 0.5,
     "logsGb": 1.0,
     "logsStoredGbMonth": 0.5,
-    "metricMonth": 0.25,
     "dashboardMonth": 3.0,
-    "alarmMonth": 0.125,
     "tableMillionWrites": 1.0,
     "tableMillionReads": 0.5,
     "secretMonth": 0.5,
@@ -45,16 +43,14 @@ USAGE: dict[str, Any] = {
     "function": {
         "cpuMs": 100,
         "checkCpuMs": 100,
-        "cachedCpuMs": 20,
         "storeWaitMs": 50,
-        "cachedStoreWaitMs": 30,
-        "fullVcpuMb": 2048,
+        "memoryMb": 2048,
         "restoresPer1000": 10,
         "restoreMs": 1000,
     },
     "request": {"logKb": 1024, "replyKb": 2048},
-    "table": {"writes": 20, "reads": 10, "cachedWrites": 10, "cachedReads": 2},
-    "month": {"seconds": 1_000_000, "artefactsGb": 2, "metrics": 10, "dashboards": 1, "alarms": 2},
+    "table": {"writes": 20, "reads": 10},
+    "month": {"seconds": 1_000_000, "artefactsGb": 2, "dashboards": 1},
     "profiles": {
         "gacounts": {
             "llmWaitMs": 1750,
@@ -65,53 +61,35 @@ USAGE: dict[str, Any] = {
         }
     },
 }
-PLAIN = Deployment(profile="gacounts", memory_mb=2048)
 
 
 @pytest.mark.parametrize(
-    ("what", "function"),
+    ("profile", "function"),
     [
         # 150 s x 2 GB x .0001, + 10 restores of 2 GB x .001 and of 1 s x 2 GB x .0001, + .001 for the requests
-        (PLAIN, 0.030 + 0.020 + 0.002 + 0.001),
-        (replace(PLAIN, architecture="arm64"), 0.015 + 0.020 + 0.001 + 0.001),
-        (replace(PLAIN, memory_mb=4096), 0.060 + 0.040 + 0.004 + 0.001),
-        # half the processor: 100 ms become 200, the wait stays; 250 s x 1 GB; a restore takes 2 s of 1 GB
-        (replace(PLAIN, memory_mb=1024), 0.025 + 0.010 + 0.002 + 0.001),
-        (replace(PLAIN, store=False), 0.020 + 0.020 + 0.002 + 0.001),
+        (None, 0.030 + 0.020 + 0.002 + 0.001),
         # 200 ms of processor, 1,800 ms of waiting
-        (replace(PLAIN, llm=True), 0.400 + 0.020 + 0.002 + 0.001),
-        # 500 x 150 ms and 500 x 50 ms
-        (replace(PLAIN, hits=0.5), 0.020 + 0.020 + 0.002 + 0.001),
+        ("gacounts", 0.400 + 0.020 + 0.002 + 0.001),
     ],
 )
-def test_the_function_is_paid_by_memory_and_time(what: Deployment, function: float) -> None:
-    assert per_thousand(PRICES, USAGE, what)["function"] == pytest.approx(function)
+def test_the_function_is_paid_by_memory_and_time(profile: str | None, function: float) -> None:
+    assert per_thousand(PRICES, USAGE, profile)["function"] == pytest.approx(function)
 
 
 def test_the_other_items_by_hand() -> None:
-    nothing_cached = per_thousand(PRICES, USAGE, replace(PLAIN, llm=True))
-    assert nothing_cached["API"] == pytest.approx(0.003 + 1000 * 0.5 * 2 / 1024)
-    assert nothing_cached["table"] == pytest.approx(0.020 + 0.005)
-    assert nothing_cached["logs"] == pytest.approx(1000 / 1024 * 1.5)
+    with_llm = per_thousand(PRICES, USAGE, "gacounts")
+    assert with_llm["API"] == pytest.approx(0.003 + 1000 * 0.5 * 2 / 1024)
+    assert with_llm["table"] == pytest.approx(0.020 + 0.005)
+    assert with_llm["logs"] == pytest.approx(1000 / 1024 * 1.5)
     # .002 + .001 for the large model, half of .0001 + .0001 for the small one
-    assert nothing_cached["LLM"] == pytest.approx(3.1)
-    half = per_thousand(PRICES, USAGE, replace(PLAIN, llm=True, hits=0.5, log_days=60))
-    assert half["table"] == pytest.approx(0.015 + 0.003)
-    assert half["LLM"] == pytest.approx(1.55)
-    assert half["logs"] == pytest.approx(1000 / 1024 * 2)
-    assert half["API"] == nothing_cached["API"]
-    assert (
-        per_thousand(PRICES, USAGE, PLAIN)["LLM"],
-        per_thousand(PRICES, USAGE, replace(PLAIN, store=False))["table"],
-    ) == (0, 0)
+    assert with_llm["LLM"] == pytest.approx(3.1)
+    assert per_thousand(PRICES, USAGE)["LLM"] == 0
 
 
 def test_a_month_in_which_nobody_asks_by_hand() -> None:
-    bare = {"snapshot": 2.0, "dashboard": 3.0, "artefacts": 0.5, "secret": 0.0, "alarms": 0.0}
-    assert idle_month(PRICES, USAGE, PLAIN) == pytest.approx(bare)
-    full = idle_month(PRICES, USAGE, replace(PLAIN, memory_mb=1024, llm=True, alarms=True))
-    assert full == pytest.approx({**bare, "snapshot": 1.0, "secret": 0.5, "alarms": 0.25})
-    assert metrics_month(PRICES, USAGE) == 2.5
+    bare = {"snapshot": 2.0, "dashboard": 3.0, "artefacts": 0.5, "secret": 0.0}
+    assert idle_month(PRICES, USAGE, llm=False) == pytest.approx(bare)
+    assert idle_month(PRICES, USAGE, llm=True) == pytest.approx({**bare, "secret": 0.5})
 
 
 def test_a_model_without_a_price_is_named() -> None:
@@ -146,9 +124,17 @@ def test_the_page_is_what_the_stated_prices_say() -> None:
     assert "docs/cost.md" not in outdated()
 
 
-def test_the_page_begins_with_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_of_the_templates_defaults() -> None:
+    template = Path(__file__).resolve().parents[3] / "infra" / "template.yaml"
+    defaults = {name: each["Default"] for name, each in YAML(typ="rt").load(template)["Parameters"].items()}
+    assert [defaults[name] for name in ("MemorySize", "Architecture", "Store", "LogRetentionDays")] == [
+        usage()["function"]["memoryMb"], "x86_64", "dynamodb", 30,
+    ]  # fmt: skip
+
+
+def test_the_table_follows_the_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     dearer = {**prices()["aws"], "dashboardMonth": {**prices()["aws"]["dashboardMonth"], "usd": 103.0}}
-    before = cost_page.cost_page()
-    monkeypatch.setattr(cost_page, "prices", lambda: {**prices(), "aws": dearer})
-    assert "Nobody asking costs $9.74 a month" in before
-    assert "Nobody asking costs $109.74 a month" in cost_page.cost_page()
+    before = cost.cost_page()
+    monkeypatch.setattr(cost, "prices", lambda: {**prices(), "aws": dearer})
+    assert "nobody asks | 9.74 | 10.14 |" in before
+    assert cost.cost_page() == before.replace("nobody asks | 9.74 | 10.14 |", "nobody asks | 109.74 | 110.14 |")
