@@ -1,6 +1,6 @@
 """Whether right answers look right: doubles for a language model, whose answers are known to be right or not.
 
-``research.doubles`` says what they answer, ``research.oracle`` measures on whole sets.
+``research.doubles`` says what they answer, ``research.oracle`` counts how sure the service is of it.
 """
 
 from __future__ import annotations

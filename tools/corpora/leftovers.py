@@ -6,10 +6,22 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from research.leftovers import leftovers as of_markdown
+from markdown_it import MarkdownIt
 
 from documents.markup.code import Hidden
 
+_TEXT_MARKUP = {
+    "{{": re.compile(r"\{\{"),
+    "{%": re.compile(r"\{%"),
+    "{! {*": re.compile(r"\{!|\{\* "),
+    ":::": re.compile(r"^[ \t>]*:{3,}|^[ \t>]*::+[a-z][\w-]*|^[ \t]*::[ \t]*$", re.MULTILINE),
+    "///": re.compile(r"^[ \t>]*/{3,}", re.MULTILINE),
+    "!!!": re.compile(r"^[ \t>]*(?:!!!|\?\?\?\+?|===)[ \t]", re.MULTILINE),
+    "{.x}": re.compile(r"\{:?[ \t]*[.#][\w-]+[^{}\n]*\}|\{:[^{}\n]*\}"),
+    "<!--": re.compile(r"<!--"),
+}
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
+_PARSER = MarkdownIt("commonmark").enable("table")
 _WIKI = {"[[ ]]": r"!?\[\[[^\[\]\n]+\]\]", "[!x]": r"^> ?\[!\w+\]", "%%": r"%%[^%\n]+%%"}
 _MDX = {"import": r"^(?:import|export)\s.+\bfrom\s+['\"]|^import\s+['\"]", "{/*": r"\{/\*"}
 _MYST = {"(label)=": r"^\([\w-]+\)=\s*$", "{role}": r"\{[\w:.-]+\}(?=\ufdd0)", "{{": r"\{\{"}
@@ -36,7 +48,7 @@ LISTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys((".html", ".htm", ".xhtml", ".epub", ".docx", ".ipynb"), _ENTITIES),
     ".rst": {**_RST, **_ENTITIES},
 }
-"""Of each suffix names and patterns (lines); what Markdown leaves (``research.leftovers``) counts in all of these."""
+"""Of each suffix names and patterns (lines); what Markdown leaves (``_TEXT_MARKUP``, HTML) counts in all of these."""
 _PATTERNS = {
     suffix: {name: re.compile(pattern, re.MULTILINE) for name, pattern in listed.items()}
     for suffix, listed in LISTS.items()
@@ -44,9 +56,14 @@ _PATTERNS = {
 
 
 def leftovers(text: str, path: str) -> list[str]:
-    """The kinds of markup that are left in a chunk of the file ``path``; none for a format without a list."""
+    """Return the kinds of markup that are left in a chunk of the file ``path``; none for a format without a list."""
     listed = _PATTERNS.get(PurePosixPath(path).suffix.lower())
     if listed is None:
         return []
-    prose = Hidden().hide(text)
-    return of_markdown(text) + [name for name, pattern in listed.items() if pattern.search(prose)]
+    hidden = Hidden().hide(text)
+    prose = _HEADING.sub("", re.sub("[\ufdd0-\ufdd1]", "", hidden))
+    found = [name for name, pattern in _TEXT_MARKUP.items() if pattern.search(prose)]
+    tokens = _PARSER.parse(text)
+    inline = (child for token in tokens for child in token.children or ())
+    found += ["html"] * any(token.type in ("html_block", "html_inline") for token in (*tokens, *inline))
+    return found + [name for name, pattern in listed.items() if pattern.search(hidden)]

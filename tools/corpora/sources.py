@@ -13,7 +13,6 @@ from io import BytesIO
 
 from bs4 import BeautifulSoup, Tag
 from lxml import etree
-from research.leftovers import visible
 
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}")
 """A word of two letters or more; of Chinese and Japanese each character, as no blanks part their words."""
@@ -44,6 +43,13 @@ _CODE = re.compile(
 )
 """Ruby in templates; of MDX comments, imports, programs with the texts in them and components without inner text; icons
 and attributes of MkDocs, which no reader sees as words; what Nuxt's components and blocks of code are given."""
+_UNSEEN = re.compile(
+    r"<!--.*?-->|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>"
+    r"|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}"
+    r"|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Tags, templates and addresses in Markdown, as far as patterns can tell."""
 _LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
 _RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)
@@ -109,7 +115,7 @@ def _markdown(data: bytes) -> Source:
 
 
 def _seen(markdown: str) -> str:
-    return unescape(visible(_WIKI.sub(" ", _CODE.sub(" ", markdown))))
+    return unescape(_UNSEEN.sub(" ", _WIKI.sub(" ", _CODE.sub(" ", markdown))))
 
 
 def _rst(data: bytes) -> Source:

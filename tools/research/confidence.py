@@ -1,31 +1,35 @@
-"""Fits the weights of ``rag.answer.confidence.calibrated``, and tells how its chances hold on a corpus it did not see.
+"""Fit the weights of ``rag.answer.confidence.calibrated``.
 
 ``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
-folder ``CACHE`` keeps the indexes (``research.doubles``). Of what passes the gate three regressions are fitted:
+folder ``CACHE`` keeps the indexes. Of what passes the gate three regressions are fitted:
 
 - known: whether the context holds an answer, of a double's right answers against its best units for near misses
 - chosen: whether what was stated is the answer, of the right answers against a double's other ones
 - quoted: whether the extractive engine's quotes are right
 
-A set counts as much as another, and the kinds within it have the shares of ``MIXES``. The table leaves each set out in
-turn; the weights are of all. ``research.oracle`` tells how the shipped ones do. Some three minutes.
+A set counts as much as another, and the kinds within it have the shares of ``MIXES``. Some three minutes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from evaluate.intervals import above
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
+from knowledge.model.manifest import MANIFEST_NAME
+from knowledge.read.documents import read
 from rag.answer.confidence.calibrated import CHOSEN, KNOWN, QUOTED, signals
 from rag.values.answer import Confidence, Proceed
 from rag.values.draft import ConfidenceInput
-from research.doubles import QUOTES, Doubles, Problem, far_problems, public_problems, service_of
-from research.logistic import Floats, calibration_error, logistic, probability
+from rag.wiring import build_application
+from ragctl.options import read_settings
+from research.doubles import QUOTES, Doubles, Problem, has, public_problems
+from research.logistic import Floats, logistic
 
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
 QUESTIONS, FAR = 150, 60
@@ -64,15 +68,22 @@ class Recorder:
 def cases_of(data: Path, cache: Path, name: str) -> Iterator[Case]:
     """Those of a public set."""
     recorder = Recorder()
-    service = service_of(name, data, cache)
+    if not (cache / name / MANIFEST_NAME).exists():
+        documents = [one for one in read([data / name / "corpus.jsonl"]).documents if has(one.doc_id)]
+        ingest(documents, target=cache / name, embedder=MiniLM())
+    service = build_application(read_settings(index=str(cache / name), profile="waypoint"))
     doubles = Doubles(replace(service.pipeline, score=recorder))
-    problems = [*public_problems(data / name, QUESTIONS), *far_problems(data, FAR)]
+    lines = (data / "out_of_scope" / "queries.txt").read_text(encoding="utf-8").splitlines()
+    problems = [
+        *public_problems(data / name, QUESTIONS),
+        *(Problem(text, "far") for text in [*filter(None, lines)][:FAR]),
+    ]
     for problem in problems:
         recorder.values = None
-        for told in doubles.answers(problem):
-            kind = RIGHT if told.right else OTHER if problem.kind == "asked" else problem.kind
-            if recorder.values is not None and _tells(name, problem, told.double):
-                yield Case(kind, told.double == QUOTES, recorder.values)
+        for outcome in doubles.answers(problem):
+            kind = RIGHT if outcome.right else OTHER if problem.kind == "asked" else problem.kind
+            if recorder.values is not None and _tells(name, problem, outcome.double):
+                yield Case(kind, outcome.double == QUOTES, recorder.values)
             recorder.values = None
 
 
@@ -103,31 +114,13 @@ def fit(sets: Sequence[Sequence[Case]], model: str) -> Floats:
     return np.append(found[:-1] / scale, found[-1])
 
 
-def told(cases: Sequence[Case], model: str, weights: Floats) -> str:
-    """AUROC of right answers against the others, calibration error, and shares of a chance of .5 and .75."""
-    rows, right, counts = table(cases, model)
-    chance = probability(np.column_stack([rows, np.ones(len(rows))]) @ weights)
-    good = right > 0
-    shares: list[Callable[[], float]] = [
-        lambda: above(chance[good], chance[~good]),
-        lambda: calibration_error(chance, right, counts),
-        *(lambda at=at: float(np.mean(chance[good] >= at)) for at in (0.5, 0.75)),
-        *(lambda at=at: float(np.mean(chance[~good] >= at)) for at in (0.5, 0.75)),
-    ]
-    return "  ".join(f"{share():9.3f}" for share in shares)
-
-
 def main(data: Path, cache: Path) -> None:
     """Fit and print the weights of each model."""
     sets = {name: list(cases_of(data, cache, name)) for name in SETS}
     for model, shipped in WEIGHTS.items():
         used = [name for name in SETS if model == "quoted" or not name.startswith("covid")]
-        heads = ("AUROC", "ECE", "right>50", "right>75", "wrong>50", "wrong>75")
-        print(f"{model}\n{'left out':16}" + "  ".join(f"{head:>9}" for head in heads))
-        for name in used:
-            print(f"{name:16}" + told(sets[name], model, fit([sets[other] for other in used if other != name], model)))
         weights = fit([sets[name] for name in used], model)
-        print(dict(zip(shipped, weights.round(2).tolist(), strict=True)))
+        print(model, dict(zip(shipped, weights.round(2).tolist(), strict=True)))
 
 
 if __name__ == "__main__":

@@ -26,24 +26,14 @@ import numpy as np
 from evaluate.beir import read_qrels, read_queries
 from evaluate.labelled import LabelledQuestion, names, read_questions
 from evaluate.words import contains, squad_tokens
-from knowledge.build.ingest import ingest
 from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
-from knowledge.embedding import MiniLM
-from knowledge.model.manifest import MANIFEST_NAME
-from knowledge.model.values import Chunk
-from knowledge.read.documents import read
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.values.answer import Answer, Context, Passage
-from rag.values.chat import Completion, Deadline
+from rag.values.answer import Answer, Chunk, Completion, Context, Deadline, Passage, Question
 from rag.values.draft import Draft
-from rag.values.question import Question
-from rag.wiring import Application, build_application
 from rag.write.extractive import ExtractiveWriter
 from rag.write.runs import HEADING_SHARE, units_of
-from ragctl.options import read_settings
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 LACKS = 8
 """One in so many documents of a public set is left out of its index."""
 LONG = 40
@@ -83,8 +73,8 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What became of an answer to ``problem``; ``double`` is ``"quotes"`` for the extractive engine's."""
+class Outcome:
+    """The outcome of an answer to ``problem``; ``double`` is ``"quotes"`` for the extractive engine's."""
 
     problem: Problem
     double: str
@@ -98,17 +88,19 @@ class Doubles:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = replace(pipeline, cache=None, conversation=None, learn=None, rerank=None, feedback=None)
 
-    def answers(self, problem: Problem) -> Iterator[Told]:
+    def answers(self, problem: Problem) -> Iterator[Outcome]:
         """Those of all doubles and of the extractive engine; none where the gate declines."""
         draft = self.draft(problem)
         if draft.context is None:
             return
         pieces = list(pieces_of(draft.context))
         for double, piece in _chosen(problem, pieces, draft.context):
-            yield Told(problem, double, double == "right", self.answer(draft, piece.text, piece.passage))
+            yield Outcome(problem, double, double == "right", self.answer(draft, piece.text, piece.passage))
         made = ExtractiveWriter()(draft.question, draft.context, deadline=self._ledger().deadline)
         if made.quotes:
-            yield Told(problem, QUOTES, _quotes_right(problem, made, pieces, draft.context), self._finish(draft, made))
+            yield Outcome(
+                problem, QUOTES, _quotes_right(problem, made, pieces, draft.context), self._finish(draft, made)
+            )
 
     def draft(self, problem: Problem) -> Draft:
         """The context of its question; none where the gate declines."""
@@ -232,22 +224,5 @@ def _says(wanted: LabelledQuestion, piece: Piece) -> bool:
     return bool(expected & names(piece.passage.hit.chunk)) and contains(piece.said, wanted.answer)
 
 
-def far_problems(data: Path, count: int) -> Iterator[Problem]:
-    """Questions about something else altogether."""
-    lines = (data / "out_of_scope" / "queries.txt").read_text(encoding="utf-8").splitlines()
-    return (Problem(text, "far") for text in [line for line in lines if line][:count])
-
-
 def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-
-
-def service_of(name: str, data: Path, cache: Path) -> Application:
-    """The service over a sample, in its own profile, or over a public set; ``cache`` keeps its index."""
-    sample = SAMPLES / name
-    if not (cache / name / MANIFEST_NAME).exists():
-        documents = read([sample if sample.exists() else data / name / "corpus.jsonl"]).documents
-        kept = [document for document in documents if sample.exists() or has(document.doc_id)]
-        ingest(kept, target=cache / name, embedder=MiniLM())
-    profile = name if sample.exists() else "waypoint"
-    return build_application(read_settings(index=str(cache / name), profile=profile))

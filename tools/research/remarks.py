@@ -1,9 +1,8 @@
-"""Makes ``remarks.npy``, the vectors of labelled utterances, and counts what is taken for a remark.
+"""Write ``remarks.npy``, the vectors of labelled utterances.
 
-``python -m research.remarks CLINC.json HWU DATA [MORE.jsonl ...] [--write]``. CLINC.json is ``data/data_full.json`` of
-github.com/clinc/oos-eval (Larson et al., 2019, CC BY 3.0). HWU is a checkout of github.com/xliuhw/NLU-Evaluation-Data
-(Liu et al., 2019, CC BY 4.0), of which the annotated test sets are read. DATA holds ``<set>/queries.jsonl``; a line of
-MORE.jsonl is a question (``text``). No utterance is part of this repository.
+``python -m research.remarks CLINC.json HWU``. CLINC.json is ``data/data_full.json`` of github.com/clinc/oos-eval
+(Larson et al., 2019, CC BY 3.0). HWU is a checkout of github.com/xliuhw/NLU-Evaluation-Data (Liu et al., 2019, CC BY
+4.0), of which the annotated test sets are read. No utterance is part of this repository.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ import json
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
-from rag.ask.admit.remarks import KINDS, Utterances
+from rag.ask.admit.remarks import KINDS
 from rag.values.stored import quantise
 from rag.wiring.remarks import PLACE
 
@@ -42,13 +40,13 @@ SAME_REMARK, SAME_QUESTION = 0.9, 0.8
 NEAR_A_REMARK = 0.5
 """Questions that are nearer to no remark are never the nearest of one."""
 TRAINING = 0.8
-"""Share of HWU64's utterances that the vectors are made of; CLINC-150 says it itself."""
+"""Share of HWU64's utterances that the vectors are made of; the others are left for judging them."""
 
 type Labelled = list[tuple[str, str]]
 
 
 def read_hwu(folder: Path) -> dict[str, list[str]]:
-    """HWU64's utterances by intent."""
+    """Return HWU64's utterances by intent."""
     found: dict[str, set[str]] = defaultdict(set)
     for place in folder.glob("**/testset/annotated/*/*.json"):
         rows = json.loads(place.read_text(encoding="utf-8"))["test_data_annotation"]
@@ -56,17 +54,13 @@ def read_hwu(folder: Path) -> dict[str, list[str]]:
     return {intent: sorted(texts) for intent, texts in sorted(found.items())}
 
 
-def read_sets(clinc: Path, hwu: Path) -> tuple[Labelled, Labelled]:
-    """Utterances with their intents: what the vectors are made of, and what they are judged by."""
-    splits = json.loads(clinc.read_text(encoding="utf-8"))
-    training = [(text, intent) for text, intent in splits["train"]]
-    judged = [(text, intent) for text, intent in (*splits["val"], *splits["test"])]
+def read_training(clinc: Path, hwu: Path) -> Labelled:
+    """Return the utterances that the vectors are made of, with their intents."""
+    training = [(text, intent) for text, intent in json.loads(clinc.read_text(encoding="utf-8"))["train"]]
     for intent, texts in read_hwu(hwu).items():
         random.Random(intent).shuffle(texts)  # noqa: S311 - a seeded choice
-        cut = int(TRAINING * len(texts))
-        training += [(text, intent) for text in texts[:cut]]
-        judged += [(text, intent) for text in texts[cut:]]
-    return training, judged
+        training += [(text, intent) for text in texts[: int(TRAINING * len(texts))]]
+    return training
 
 
 def different(vectors: NDArray[np.float32], most: float) -> list[int]:
@@ -93,37 +87,5 @@ def vectors_of(model: MiniLM, training: Labelled) -> NDArray[np.int8]:
     ).astype(np.int8)
 
 
-def count(model: MiniLM, known: Utterances, judged: Labelled, sets: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    """Lines: how many of each kind are told, and how many questions are taken for remarks."""
-    for kind in KINDS[1:]:
-        texts = [text for text, intent in judged if REMARKS.get(intent) == kind]
-        told = [known.kind(vector) for vector in model.embed(texts)]
-        yield f"{kind}: {told.count(kind)} of {len(texts)} told, {told.count(KINDS[0])} taken for a question"
-    others = [text for text, intent in judged if intent not in REMARKS and intent not in NEITHER]
-    for name, asked in {"other intents": others, **sets}.items():
-        taken = [text for text in asked if known.kind(model.embed([text])[0]) != KINDS[0]]
-        yield f"{name}: {len(taken)} of {len(asked)} questions taken for a remark"
-
-
-def main(clinc: Path, hwu: Path, data: Path, *more: Path, write: bool) -> None:
-    """Print the counts, after making the vectors anew where they are to be written."""
-    model = MiniLM(threads=2)
-    training, judged = read_sets(clinc, hwu)
-    if write:
-        np.save(PLACE, vectors_of(model, training))
-    stored = np.load(PLACE)
-    print(f"{len(stored)} vectors, {stored.nbytes} bytes")
-    places = (*sorted(data.glob("*/queries.jsonl")), *more)
-    sets = {
-        place.parent.name if place.stem == "queries" else place.stem: [
-            str(row.get("text") or row["question"])
-            for row in map(json.loads, place.read_text(encoding="utf-8").splitlines())
-        ]
-        for place in places
-    }
-    print(*count(model, Utterances.of(stored), judged, sets), sep="\n")
-
-
 if __name__ == "__main__":
-    paths = [Path(argument) for argument in sys.argv[1:] if argument != "--write"]
-    main(*paths, write="--write" in sys.argv)
+    np.save(PLACE, vectors_of(MiniLM(threads=2), read_training(*map(Path, sys.argv[1:]))))
