@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bench.paths import ROOT
+from knowledge.build.ingest import ingest
+from knowledge.embedding import MiniLM
+from knowledge.model.values import Document
+from knowledge.open.anywhere import AnyIndex
+from knowledge.read.documents import read
 
-if TYPE_CHECKING:
-    from knowledge.model.values import Document
-    from knowledge.open.anywhere import AnyIndex
-
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / ".index" / "bench"
+"""Indexes that take minutes to make: kept, and brought up to date."""
 DOCS = ROOT.parent / "shared" / "data" / "docs_aws"
 PAGES = 1_367
 """Of 1,572: those cut to 10,000 chunks."""
@@ -20,9 +22,7 @@ QUESTIONS = 200
 
 
 def pages() -> Sequence[Document]:
-    """The same pages at each call; none where the documentation is not beside the repository."""
-    from knowledge.read.documents import read
-
+    """Return the same pages at each call; none where the documentation is not beside the repository."""
     if not DOCS.is_dir():
         return ()
     documents = list(read([DOCS]).documents)
@@ -31,16 +31,13 @@ def pages() -> Sequence[Document]:
 
 
 def build(documents: Sequence[Document], folder: Path) -> Path:
-    """The index of ``documents`` in ``folder``; only what changed since the last time is worked out."""
-    from knowledge.build.ingest import ingest
-    from knowledge.embedding import MiniLM
-
+    """Bring the index of ``documents`` in ``folder`` up to date, and return ``folder``."""
     ingest(documents, target=folder, embedder=MiniLM(threads=2))
     return folder
 
 
 def questions_about(index: AnyIndex) -> list[str]:
-    """A question about each of some sections, in the words of its heading."""
+    """Return a question about each of some sections, in the words of its heading."""
     headed = [chunk for chunk in index.iter_chunks() if chunk.section]
     chosen = random.Random(2).sample(headed, min(QUESTIONS, len(headed)))  # noqa: S311
     return [f"What is {chunk.section.split(' > ')[-1]} and how do I use it?" for chunk in chosen]

@@ -9,25 +9,24 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.tables import table
+from knowledge.build.ingest import ingest
+from knowledge.build.plan import Previous, plan
+from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
+from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import MiniLM
+from knowledge.model.values import Document
 from ragctl.ingest_request import IngestRequest
 from ragctl.options import cores
 from ragctl.sources import gather, run_documents
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Document
 
 PAGES = 200
 """Of 1,572, chosen at random: about 1,400 chunks."""
 
 
 def ingesting(docs: Path) -> str:
-    """The table for a sample of the Markdown files below ``docs``, whose texts the model then reads alone."""
-    from knowledge.build.ingest import ingest
-    from knowledge.embedding import MiniLM
-
+    """Return the table for a sample of the Markdown files below ``docs``, whose texts the model then reads alone."""
     model = MiniLM()
     with tempfile.TemporaryDirectory() as name:
         folder = _sample(docs, Path(name) / "docs")
@@ -54,11 +53,7 @@ def ingesting(docs: Path) -> str:
 
 
 def _texts(documents: Sequence[Document]) -> list[str]:
-    """What is embedded of ``documents``."""
-    from knowledge.build.plan import Previous, plan
-    from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-    from knowledge.cut.embedding_text import embed_text
-
+    """Return what is embedded of ``documents``."""
     planned = plan(documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=run_documents)
     return [embed_text(chunk.title, chunk.text) for chunk in planned.chunks]
 
@@ -73,7 +68,7 @@ def _sample(docs: Path, folder: Path) -> Path:
 
 
 def _seconds(work: Callable[[str], object], texts: Sequence[str]) -> float:
-    """How long it takes with as many threads as an ingest has."""
+    """Return how long it takes with as many threads as an ingest has."""
     started = time.perf_counter()
     with ThreadPoolExecutor(cores()) as pool:
         for _ in pool.map(work, texts):

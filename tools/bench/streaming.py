@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, cast
@@ -24,17 +23,13 @@ FIRST_S, PAUSE_S = 0.3, 0.02
 PIECES = [f"answer {number} " for number in range(16)]
 
 
-@dataclass
 class _Dripping(ThreadingHTTPServer):
     """A model that streams ``PIECES``; ``first`` has when each answer's first piece left, on this process's clock."""
 
-    first: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Drip)
+        self.first: list[float] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    __hash__ = object.__hash__
 
 
 class _Drip(BaseHTTPRequestHandler):
@@ -63,7 +58,7 @@ class _Drip(BaseHTTPRequestHandler):
 
 
 def streaming(index: Path, questions: Sequence[str]) -> str:
-    """The table: ``questions`` to the local server on ``index``, each as server-sent events and as JSON."""
+    """Return the table: ``questions`` to the local server on ``index``, each as server-sent events and as JSON."""
     model = _Dripping()
     late, shown, whole = [], [], []
     with _served(index, f"http://127.0.0.1:{model.server_port}/v1") as address:
@@ -89,7 +84,7 @@ def streaming(index: Path, questions: Sequence[str]) -> str:
 
 @contextmanager
 def _served(index: Path, model: str) -> Iterator[str]:
-    """``ragctl serve`` with ``model`` as its LLM; gives host:port."""
+    """Run ``ragctl serve`` with ``model`` as its LLM, and yield host:port."""
     program = [str(Path(sys.executable).with_name("ragctl")), "serve", "--port", "0", "--json", "--index", str(index)]
     environment = {**os.environ, "LLM_BASE_URL": model, "LLM_MODEL": "double"}
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as server:
@@ -103,7 +98,7 @@ def _served(index: Path, model: str) -> Iterator[str]:
 
 
 def _first_delta(address: str, question: str) -> tuple[float | None, float]:
-    """When the first delta was here (None without one), and when all of it was."""
+    """Return when the first delta was here (None without one), and when all of it was."""
     connection = http.client.HTTPConnection(address, timeout=60)
     headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
     connection.request("POST", "/api/query", json.dumps({"query": question}), headers)

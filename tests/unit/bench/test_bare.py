@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from bench.bare import LOCKS, bare_function
+from bench.coldstart import LOCKS, bare_function
 
 
 class Installer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.ratios import EMBEDDING, RETRIEVAL, report
+from bench.timing import EMBEDDING, RETRIEVAL, report
 
 
 def test_times_are_told_in_those_of_embedding_the_question() -> None:
