@@ -4,7 +4,7 @@
 
 ``FOLDER`` holds the repositories under their names, and below ``built`` the built sites. A folder that the list does
 not name is measured as it is: ``python -m corpora FOLDER DOCUMENTS``. ``--show`` prints so many chunks with leftovers,
-lost words, wrong titles and links; ``--chunks`` so many chunks to read.
+lost words, wrong titles and links.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.paths import KEPT, ROOT
+from bench.corpus import ROOT
 from bench.tables import table
 
 from corpora.measure import Corpus, Row, drawn, measure
@@ -25,8 +25,11 @@ from corpora.measure import Corpus, Row, drawn, measure
 LIST = Path(__file__).with_name("corpora.toml")
 PAGE = ROOT / "docs" / "ingest.md"
 BEGIN, END = "<!-- make corpora -->", "<!-- end of make corpora -->"
-HEAD = ("documents of", "kind", "documents", "chunks", "failed", "passed over", "words kept %", "of", "leftovers %")
-FIGURES = KEPT.parent / "corpora"
+HEAD = (
+    *("documents of", "kind", "documents", "chunks", "failed", "passed over", "words kept %", "of", "leftovers %"),
+    *("titles right", "links met", "links and titles against"),
+)
+FIGURES = ROOT / ".index" / "corpora"
 
 
 def corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
@@ -80,19 +83,12 @@ def shown(row: Row, many: int) -> Iterator[str]:
         yield f"{'=' * 30} {chunk.path} {kinds}\n{chunk.text}"
 
 
-def written(page: Path, tables: str) -> None:
-    """Put ``tables`` between the markers of ``page``."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-
-
 def main() -> int:
     """Measure, print, and with ``--write`` put the table into docs/ingest.md."""
     reads = argparse.ArgumentParser(prog="python -m corpora")
     reads.add_argument("folder", type=Path)
     reads.add_argument("names", nargs="*")
     reads.add_argument("--show", type=int, default=0)
-    reads.add_argument("--chunks", type=int, default=0)
     reads.add_argument("--write", action="store_true")
     given = reads.parse_args()
     FIGURES.mkdir(parents=True, exist_ok=True)
@@ -102,12 +98,11 @@ def main() -> int:
         print(" | ".join(cells(row, kind)), flush=True)
         if given.show:
             print(*shown(row, given.show), sep="\n", flush=True)
-        for chunk in drawn(row.chunks, given.chunks):
-            print(f"{'-' * 30} {chunk.path} | {chunk.title} | {chunk.section}\n{chunk.text}")
     if given.write:
         rows = sorted(json.loads(path.read_bytes()) for path in FIGURES.glob("*.json"))
-        head = (*HEAD, "titles right", "links met", "links and titles against")
-        written(PAGE, table(head, sorted(rows, key=lambda cells: (cells[1], cells[0]))))
+        text = table(HEAD, sorted(rows, key=lambda cells: (cells[1], cells[0])))
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0
 
 

@@ -11,9 +11,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
-from corpora.built import Built, read_page, seen_of
 from corpora.leftovers import leftovers
-from corpora.sources import Source, read, words
+from corpora.sources import Source, page, read, words
 from knowledge.build.plan import Previous, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
@@ -27,6 +26,29 @@ _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1|`[^`\n]*`", re.DOTALL | 
 TITLES, LINKS = 20, 30
 REPOSITORY = "https://github.com/owner/name/blob/main"
 SITE = "https://site.example"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The HTML files below ``folder``, by the path of the address that a server gives them (no slash at the end)."""
+
+    folder: Path
+    files: dict[str, Path]
+
+    @classmethod
+    def of(cls, folder: Path) -> Built:
+        """All pages of the built site in ``folder``."""
+        files: dict[str, Path] = {}
+        for file in sorted(folder.rglob("*.html")):
+            path = file.relative_to(folder).as_posix()
+            for name in (path, path.removesuffix(".html"), path.removesuffix("index.html")):
+                files.setdefault(name.strip("/"), file)
+        return cls(folder, files)
+
+    def page(self, url: str, base: str) -> Path | None:
+        """The file behind an address below ``base``; ``None`` where the site has no such page."""
+        path = urlsplit(url).path.removeprefix(urlsplit(base).path.rstrip("/"))
+        return self.files.get(unquote(path).strip("/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,12 +160,17 @@ def _sources(
         if built is None:
             source = read(data, formats[document.doc_id])
         elif found := built.page(document.url, corpus.base):
-            shown = read_page(found)
+            shown = page(found.read_bytes())
             source = Source(seen_of(data, shown), shown.titles[1:])  # of a generator's <title> a part is the site's
         else:
             source = None
         if source is not None:
             yield document, source
+
+
+def seen_of(source: bytes, built: Source) -> Counter[str]:
+    """Return the words of a built page that stand in its source too: what a reader sees, less what the build adds."""
+    return words(source.decode("utf-8", errors="replace")) & built.words
 
 
 def _meets(corpus: Corpus, built: Built | None) -> Callable[[Document], bool]:

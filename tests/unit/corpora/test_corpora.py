@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from corpora.built import Built, read_page, seen_of
 from corpora.leftovers import leftovers
-from corpora.measure import same
+from corpora.measure import Built, same, seen_of
+from corpora.sources import page as read_page
 from corpora.sources import read
 
 
@@ -55,7 +55,7 @@ def test_a_built_page_is_found_by_address_and_tells_what_a_reader_sees(tmp_path:
 
     assert page == tmp_path / "a" / "index.html"
     assert built.page("https://x.test/docs/b", "https://x.test/docs") is None
-    assert dict(seen_of(b"# Fees {#no}\n\nPay", read_page(page))) == {"fees": 1, "pay": 1}
+    assert dict(seen_of(b"# Fees {#no}\n\nPay", read_page(page.read_bytes()))) == {"fees": 1, "pay": 1}
 
 
 def test_titles_are_the_same_but_for_marks() -> None:
