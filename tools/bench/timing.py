@@ -21,7 +21,9 @@ from rag.config.settings import Settings, load
 from rag.find.refine.min_score import MinScore
 from rag.find.retrieve.dense import DenseRetriever, l2_scale
 from rag.ledger import Ledger
-from rag.values.answer import Completion, Context, Deadline, Question, SearchQuery
+from rag.values.answer import Context
+from rag.values.chat import Completion, Deadline
+from rag.values.question import Question, SearchQuery
 from rag.wiring import Application, build_application
 from rag.wiring.live_index import LiveIndex
 

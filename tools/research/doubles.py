@@ -27,10 +27,13 @@ from evaluate.beir import read_qrels, read_queries
 from evaluate.labelled import LabelledQuestion, names, read_questions
 from evaluate.words import contains, squad_tokens
 from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.model.values import Chunk
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.values.answer import Answer, Chunk, Completion, Context, Deadline, Passage, Question
+from rag.values.answer import Answer, Context, Passage
+from rag.values.chat import Completion, Deadline
 from rag.values.draft import Draft
+from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
 from rag.write.runs import HEADING_SHARE, units_of
 
