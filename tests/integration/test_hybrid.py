@@ -4,7 +4,9 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,12 @@ def opened(folder: Path) -> Index:
     return open_index(folder, embedder=EMBEDDER)
 
 
+@pytest.fixture
+def index(folder: Path) -> Iterator[Index]:
+    with closing(opened(folder)) as index:
+        yield index
+
+
 def ask(index: Index, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
 
@@ -66,9 +74,8 @@ def record_anew(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
 @pytest.mark.parametrize("text", ["tariff number35", "What of the customs rule, harbour?", "nothing known", "the"])
 def test_candidates_are_the_best_of_both_sides_with_both_scores(
-    folder: Path, text: str, where: dict[str, object] | None
+    index: Index, text: str, where: dict[str, object] | None
 ) -> None:
-    index = opened(folder)
     chunks = list(index.iter_chunks())
     vectors = EMBEDDER.embed([embed_text(chunk.title, chunk.text) for chunk in chunks])
     cosines = vectors @ EMBEDDER.embed([text])[0]
@@ -93,11 +100,9 @@ def test_candidates_are_the_best_of_both_sides_with_both_scores(
         assert not [score for score in others if score > max(least, best[-1]) + 1e-4]
     assert (found.dense.mean, found.dense.std) == pytest.approx((cosines.mean(), cosines.std()), abs=BYTE_A_NUMBER)
     assert (found.bm25.mean, found.bm25.std) == pytest.approx((bm25.mean(), bm25.std()), abs=1e-5)
-    index.close()
 
 
-def test_a_rare_word_is_found_that_the_vectors_miss(folder: Path) -> None:
-    index = opened(folder)
+def test_a_rare_word_is_found_that_the_vectors_miss(index: Index) -> None:
     away = -EMBEDDER.embed(["Document 37"])[0]  # the nearest chunks are any but that one
 
     found = index.candidates("number37", away, k=3)
@@ -108,34 +113,25 @@ def test_a_rare_word_is_found_that_the_vectors_miss(folder: Path) -> None:
     assert found.dense.values[best] < 0
     assert np.count_nonzero(found.bm25.values) == 1
     assert len(found) == 4
-    index.close()
 
 
-def test_chunks_are_fetched_in_the_order_asked_for(folder: Path) -> None:
-    index = opened(folder)
-
+def test_chunks_are_fetched_in_the_order_asked_for(index: Index) -> None:
     assert [chunk.number for chunk in index.fetch([40, 7, 13])] == [40, 7, 13]
     assert index.fetch([]) == ()
     with pytest.raises(SearchFailed, match="id_99"):
         index.fetch([1, 99])
-    index.close()
 
 
-def test_a_filter_that_admits_nothing_finds_nothing(folder: Path) -> None:
-    index = opened(folder)
-
+def test_a_filter_that_admits_nothing_finds_nothing(index: Index) -> None:
     assert len(ask(index, "tariff rule", where={"category": "none"})) == 0
-    index.close()
 
 
-def test_threads_get_what_one_gets(folder: Path) -> None:
-    index = opened(folder)
+def test_threads_get_what_one_gets(index: Index) -> None:
     texts = [f"{WORDS[n % 8]} rule number{n}" for n in range(60)]
     expected = [ask(index, text, k=3).numbers.tolist() for text in texts]
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda text: ask(index, text, k=3).numbers.tolist(), texts * 3)) == expected * 3
-    index.close()
 
 
 @pytest.mark.parametrize("texts", [["One chunk only."], ["!", "?"], ["Same words."] * 3])

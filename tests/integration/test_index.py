@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,12 @@ def opened(folder: Path | str, **options: Any) -> Index:
     return open_index(folder, embedder=EMBEDDER, **options)
 
 
+@pytest.fixture
+def index(folder: Path) -> Iterator[Index]:
+    with closing(opened(folder)) as index:
+        yield index
+
+
 def ask(index: AnyIndex, text: str, k: int = 3, **options: Any) -> list[int]:
     return [hit.chunk.number for hit in index.nearest(EMBEDDER.embed([text])[0], k=k, **options)]
 
@@ -68,8 +76,7 @@ def data_file(folder: Path, pattern: str) -> Path:
 # Searching
 
 
-def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(folder: Path) -> None:
-    index = opened(folder)
+def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: Index) -> None:
     question = EMBEDDER.embed(["Document 9\n## About\n\nThe customs number9 rule."])[0]
 
     hit = index.nearest(question, k=1, with_vectors=True)[0]
@@ -86,11 +93,9 @@ def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(folder: P
     assert hit.vector == pytest.approx(question, abs=1e-6)
     assert (index.documents, index.chunks) == (20, 20)
     assert index.fields["rate"] == "float"
-    index.close()
 
 
-def test_scores_are_the_cosines_and_come_best_first(folder: Path) -> None:
-    index = opened(folder)
+def test_scores_are_the_cosines_and_come_best_first(index: Index) -> None:
     question = EMBEDDER.embed(["customs permit rule 7"])[0]
     texts = {c.number: EMBEDDER.embed([f"{c.title}\n{c.text}"])[0] @ question for c in index.iter_chunks()}
 
@@ -100,7 +105,6 @@ def test_scores_are_the_cosines_and_come_best_first(folder: Path) -> None:
         h.chunk.number for h in sorted(hits, key=lambda h: (-h.score, h.chunk.number))
     ]
     assert {hit.chunk.number: hit.score for hit in hits} == pytest.approx(texts, abs=1e-5)
-    index.close()
 
 
 def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
@@ -125,11 +129,8 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
         ({"jurisdiction": {"$ne": "SG"}}, set(range(1, 21))),
     ],
 )
-def test_filters_hold(folder: Path, where: dict[str, object], numbers: set[int]) -> None:
-    index = opened(folder)
-
+def test_filters_hold(index: Index, where: dict[str, object], numbers: set[int]) -> None:
     assert set(ask(index, "rule", k=50, where=where)) == numbers
-    index.close()
 
 
 def test_a_filter_that_leaves_few_of_many_finds_them(tmp_path: Path) -> None:
@@ -141,31 +142,22 @@ def test_a_filter_that_leaves_few_of_many_finds_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", [{"a": 1, "b": 2}, {"a": {"$nonsense": 1}}, {"a": {"$in": []}}])
-def test_a_malformed_filter_is_a_failed_search(folder: Path, where: dict[str, object]) -> None:
-    index = opened(folder)
-
+def test_a_malformed_filter_is_a_failed_search(index: Index, where: dict[str, object]) -> None:
     with pytest.raises(SearchFailed):
         ask(index, "rule", where=where)
-    index.close()
 
 
 @pytest.mark.parametrize("vector", [np.full(384, np.nan, np.float32), np.ones(3, np.float32)])
 def test_an_unusable_question_vector_is_a_failed_search(
-    folder: Path, vector: np.ndarray[tuple[int], np.dtype[np.float32]]
+    index: Index, vector: np.ndarray[tuple[int], np.dtype[np.float32]]
 ) -> None:
-    index = opened(folder)
-
     with pytest.raises(SearchFailed):
         index.nearest(vector, k=1)
-    index.close()
 
 
-def test_chunks_are_found_by_number(folder: Path) -> None:
-    index = opened(folder)
-
+def test_chunks_are_found_by_number(index: Index) -> None:
     assert [chunk.number for chunk in index.iter_chunks()] == list(range(1, 21))
     assert [number for number in (-1, 0, 1, 20, 21) if index.chunk(number)] == [1, 20]
-    index.close()
 
 
 def test_a_closed_index_fails_and_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
@@ -223,8 +215,7 @@ def test_an_index_opens_by_uri_and_through_a_symlink(
         index.close()
 
 
-def test_an_open_index_outlives_its_source(folder: Path) -> None:
-    index = opened(folder)
+def test_an_open_index_outlives_its_source(folder: Path, index: Index) -> None:
     for n in range(1, 3):  # the second ingest removes the data folder that is open
         ingest(documents(20 - n), target=folder, embedder=EMBEDDER)
 
@@ -232,7 +223,6 @@ def test_an_open_index_outlives_its_source(folder: Path) -> None:
     chunk = index.chunk(20)
     assert chunk is not None
     assert chunk.text.endswith("number19 rule.")
-    index.close()
 
 
 COPIED = """
