@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import chroma_server
 import pytest
 import real_model
+from command_line import Run, runner
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -21,6 +22,11 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of this machine are called directly, whatever it sets for others."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import real_model
-from command_line import Run, runner
+from command_line import Run
 from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
@@ -37,11 +37,6 @@ ANSWERED = {
 }
 SLOPPY = "i want my money again"
 FAR = ["how do i reset the router", "What is the population of Chile?", "write a haiku about spring", "play some jazz"]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, runner
+from command_line import Run
 from fakes_embedding import HashingEmbedder
 
 from evaluate.retrieval import score
@@ -29,11 +29,6 @@ QUERIES = {
 }
 QRELS = [("q1", "permits", 1), ("q2", "errors", 2), ("q3", "reefers", 1), ("nothing", "permits", 0), ("gone", "x", 1)]
 MODES = ("dense", "bm25", "hybrid", "late")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, runner
+from command_line import Run
 from fakes_llm import LlmServer, error, reply
 
 from evaluate import run as asking
@@ -35,9 +35,9 @@ QUESTIONS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, home: Path) -> Run:
     monkeypatch.chdir(home)
-    return runner(monkeypatch, capsys)
+    return run
 
 
 @pytest.fixture(scope="module")

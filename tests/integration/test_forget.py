@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 import real_model
-from command_line import Run, runner
+from command_line import Run
 from functional.harness import IN_SCOPE, Api, starting
 from store_contract import SESSION
 
 pytestmark = pytest.mark.slow
 
 COMMENT = "The comment of one person"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, runner
+from command_line import Run
 from damages import damages
 from fakes_embedding import HashingEmbedder
 from manifests import of_format_1, read_body
@@ -160,17 +160,16 @@ def test_what_cannot_be_removed_leaves_the_index(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Each command as in a shell of its own, in ``tmp_path``: what one has chosen is not there for the next."""
     monkeypatch.chdir(tmp_path)
-    inner = runner(monkeypatch, capsys)
 
-    def run(*arguments: object) -> Any:
+    def run_alone(*arguments: object) -> Any:
         monkeypatch.setenv("RAG_PROFILE", "")
         monkeypatch.setenv("INDEX_URI", "")
-        return inner(*arguments)
+        return run(*arguments)
 
-    return run
+    return run_alone
 
 
 @pytest.fixture

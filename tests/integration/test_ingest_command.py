@@ -13,13 +13,18 @@ from command_line import Run, runner
 from web_server import Answer, WebServer, html
 
 from ragctl import watching
+from ragctl.failures import INTERRUPTED, CommandFailed
 from ragctl.processes import in_processes
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def run(command: Run) -> Run:
     """Runs a command with ``--json``, whose exit status is to be ``status``; what it prints."""
-    command = runner(monkeypatch, capsys)
 
     def run(*arguments: object, status: int = 0) -> Any:
         found = command(*arguments, "--json")
@@ -103,10 +108,7 @@ def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, doc
     assert run("ingest", docs, "--index", index)["unchanged"] == 1
 
 
-def test_the_summary_says_what_was_kept(
-    docs: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = runner(monkeypatch, capsys)
+def test_the_summary_says_what_was_kept(command: Run, docs: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(docs)
     command("ingest", "a.md", "b.md", "--index", index)
     (docs / "a.md").write_text(" \n", encoding="utf-8")
@@ -191,12 +193,7 @@ def test_an_option_that_is_given_takes_the_place_of_what_is_remembered(run: Run,
 
 
 def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
-    run: Run,
-    docs: Path,
-    tmp_path: Path,
-    index: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run, command: Run, docs: Path, tmp_path: Path, index: Path
 ) -> None:
     write(tmp_path / "more", {"c.rst": "Cranes\n======\n\nText.", "d.xyz": "x", "e.xyz": "x"})
     repository = "https://github.com/o/r/blob/main/docs"
@@ -204,7 +201,7 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     told = run("ingest", f"{docs}={repository}", tmp_path / "more", "--base-url", "https://c.example", "--index", index)
 
     assert told["links"] == [f"{repository}/a.md", f"{repository}/b.md", "https://c.example/c.rst"]
-    _, _, said = runner(monkeypatch, capsys)("ingest", tmp_path / "more", "--index", index, "--allow-removals")
+    _, _, said = command("ingest", tmp_path / "more", "--index", index, "--allow-removals")
     assert f"No longer: --base-url https://c.example --base-url {docs}={repository}" in said
     alone = run("ingest", tmp_path / "more", "--index", index)
     assert alone["warnings"] == [
@@ -221,6 +218,15 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
 
 def test_without_a_path_and_without_an_index_the_command_says_what_it_wants(run: Run, index: Path) -> None:
     assert "name a folder, a file or an address" in run("ingest", "--index", index, status=2)["error"]
+
+
+def test_a_folder_of_other_files_is_told_what_it_holds(command: Run, tmp_path: Path, index: Path) -> None:
+    write(tmp_path / "docs", {"slides.key": "x"})
+
+    status, _, said = command("ingest", tmp_path / "docs", "--index", index)
+
+    assert status == 1
+    assert said.endswith("no text in any of them. Passed over: 1 .key\n")
 
 
 @pytest.mark.parametrize(
@@ -250,11 +256,49 @@ def test_seconds_are_told_by_phase(run: Run, docs: Path, index: Path) -> None:
     assert sum(done["phases"].values()) <= done["seconds"] + 0.01
 
 
+def test_addresses_alone_cannot_be_watched(run: Run, index: Path) -> None:
+    refused = run("ingest", "https://docs.example.com/", "--watch", "--index", index, status=2)
+
+    assert "only folders and files can be watched" in refused["error"]
+
+
+class Stop(Exception):
+    """Ends a watch that would go on for ever."""
+
+
+def test_a_change_during_the_first_run_is_met(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("old", encoding="utf-8")
+    seen: list[str] = []
+
+    def again() -> None:
+        seen.append(page.read_text(encoding="utf-8"))
+        if seen[-1] == "new":
+            raise Stop
+        page.write_text("new", encoding="utf-8")
+
+    with pytest.raises(Stop):
+        watching.watch([tmp_path], again)
+
+    assert seen == ["old", "new"]
+
+
+def test_an_interrupted_run_ends_the_watch(tmp_path: Path) -> None:
+    def again() -> None:
+        raise CommandFailed("Interrupted", code="interrupted", exit_status=INTERRUPTED)
+
+    with pytest.raises(CommandFailed):
+        watching.watch([tmp_path], again)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="none"):
+        watching.watch([tmp_path / "none"], lambda: None)
+
+
 def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
     docs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ragctl.failures import CommandFailed
-
     monkeypatch.setattr("watchfiles.watch", lambda *_, **__: iter([{1}, {2}]))
     calls: list[int] = []
 

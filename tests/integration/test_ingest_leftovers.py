@@ -11,11 +11,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from command_line import runner
+from command_line import Run
 from fakes_embedding import HashingEmbedder
 from local_server import serving
 
@@ -41,8 +40,7 @@ from test_ingest_leftovers import documents
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexNotWritten
 
-size = int(sys.argv[3])
-resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 try:
     ingest(documents("new"), target=Path(sys.argv[2]), embedder=HashingEmbedder())
 except IndexNotWritten as exc:
@@ -112,10 +110,9 @@ def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
         ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
 
 
-@pytest.mark.parametrize("size", [1_000_000])
-def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path, size: int) -> None:
+def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path) -> None:
     path = json.dumps([str(Path(__file__).parent), *sys.path])
-    command = [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(tmp_path / "index"), str(size)]
+    command = [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(tmp_path / "index")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -124,20 +121,19 @@ def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path, size: int) ->
 
 
 def test_the_command_tells_a_full_disk_in_one_sentence_with_a_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("# Fees\n\nThe fee is 40 dollars.")
     monkeypatch.setattr(write, "write_vectors", refuse_like_numpy)
 
-    found: Any = runner(monkeypatch, capsys)("ingest", tmp_path / "a.md", "--index", tmp_path / "index", "--json")
+    status, out, _ = run("ingest", tmp_path / "a.md", "--index", tmp_path / "index", "--json")
 
-    assert found[0] == 1
-    assert json.loads(found[1])["code"] == "index_not_written"
-    assert str(tmp_path / "index") in json.loads(found[1])["error"]
+    assert (status, json.loads(out)["code"]) == (1, "index_not_written")
+    assert str(tmp_path / "index") in json.loads(out)["error"]
 
 
 def test_the_next_ingest_removes_what_a_killed_one_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("# Fees\n\nThe fee is 40 dollars.")
     place = tmp_path / "tmp"
@@ -154,7 +150,7 @@ def test_the_next_ingest_removes_what_a_killed_one_left(
     assert len(list(place.iterdir())) == 2
 
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    runner(monkeypatch, capsys)(*arguments, "--json")
+    run(*arguments, "--json")
 
     assert [path.name for path in place.iterdir()] == ["index-of-somebody"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import real_model
-from command_line import Run, runner
+from command_line import Run
 from fakes_embedding import HashingEmbedder
 from published import STACK, Deployed, deployed
 
@@ -30,9 +30,6 @@ OPENING = (
 )
 RETURNS = "# Returns\n\nGoods are taken back within thirty days, with the receipt. The money is paid within a week.\n"
 QUESTION = '{"question": "When does the shop open?", "answer": "nine", "expected": ["opening.md"]}\n'
-
-
-run = pytest.fixture(runner)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import real_model
 from chroma_server import ChromaServer, new_name
-from command_line import Run, runner
+from command_line import Run
 from published import STACK, Deployed, deployed
 
 from knowledge.engines.server.address import ServerAddress
@@ -22,8 +22,6 @@ pytestmark = pytest.mark.slow
 
 OPENING = "# Opening hours\n\nThe shop opens at nine in the morning. It closes at six, and on Sundays it stays shut.\n"
 RETURNS = "# Returns\n\nGoods are taken back within thirty days, with the receipt. The money is paid within a week.\n"
-
-run = pytest.fixture(runner)
 
 
 @pytest.fixture

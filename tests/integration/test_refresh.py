@@ -18,7 +18,7 @@ import pytest
 import real_model
 import yaml
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
-from command_line import Run, runner
+from command_line import Run
 from published import STACK, Deployed, deployed
 
 from emulator.template import read_template
@@ -79,11 +79,6 @@ class Project:
         argv = subprocess.run(shell, env=variables, capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
         self.meanwhile()
         return self._run(*argv)
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture
