@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 ROWS: Mapping[str, tuple[str, ...]] = {
     "an ingest is killed": ("integration/test_ingest_kill.py",),
-    "a read or a write of an ingest fails": ("integration/test_ingest_disk.py::test_every_call_fails_once",),
-    "the power fails during an ingest": ("integration/test_ingest_power.py",),
+    "a read or a write of an ingest fails": ("integration/test_ingest_faults.py::test_every_call_fails_once",),
+    "the power fails during an ingest": ("integration/test_ingest_faults.py::test_the_power_fails_at_any_moment",),
     "an index is damaged": (
         "integration/test_index_facts.py::test_no_damaged_manifest_opens_and_an_ingest_repairs_each",
         "integration/test_index.py::test_a_damaged_file_is_named",
@@ -16,7 +16,9 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         "unit/knowledge/model/test_manifest.py::test_every_truncation_is_damage",
     ),
     "an index is swapped under load": ("integration/test_swap_under_load.py",),
-    "two, four, eight writers": ("integration/test_writers.py",),
+    "two, four, eight writers": (
+        "integration/test_ingest_faults.py::test_writers_at_the_same_time_leave_one_whole_index",
+    ),
     "ingest, publish, swap, vote, forget, ask in any order": ("integration/test_any_order.py",),
     "files are emptied": (
         "integration/test_ingest_command.py::test_what_is_empty_now_keeps_what_it_held_until_told_otherwise",
@@ -28,7 +30,10 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "AWS throttles, refuses, is late": (
         "integration/test_dynamodb_stores.py",
         "functional/test_gacounts_outages.py",
-        "integration/test_clocks.py",
+        "integration/test_cold_table.py::test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ",
+        "integration/test_cold_table.py::test_a_process_asks_again_for_an_answer_of_the_future_after_a_minute",
+        "integration/test_cold_table.py::test_after_a_clock_is_set_back_an_answer_is_asked_for_again",
+        "integration/test_cold_table.py::test_no_turn_is_lost_between_clocks_and_their_order_is_that_of_the_clocks",
         "integration/test_secrets.py::test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s",
         "integration/test_secrets.py::test_a_clock_that_is_set_back_keeps_no_key_for_longer",
         "integration/test_secrets.py::test_while_no_new_key_can_be_read_the_one_of_before_serves",

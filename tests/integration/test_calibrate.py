@@ -1,9 +1,11 @@
-"""ragctl calibrate on a small index with the real embedding model."""
+"""The bar of small indexes, with the real embedding model: as ragctl calibrate fits it, and as ingest measures it."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
 
+from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
+from knowledge.model.values import Document, Evidence, View
+from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from rag.values.chat import Deadline
 from rag.values.question import Question
@@ -36,7 +41,24 @@ ANSWERED = {
     "Workshop": ["when do tours of the workshop start"],
 }
 SLOPPY = "i want my money again"
-FAR = ["how do i reset the router", "What is the population of Chile?", "write a haiku about spring", "play some jazz"]
+FAR = [
+    "how do i reset the router",
+    "What is the population of Chile?",
+    "write a haiku about spring",
+    "play some jazz",
+    "Who won the chess championship in 1972?",
+    "my tomatoes have black spots",
+    "is aspirin good for a fever",
+    "how do i merge two branches in git",
+    "Tell me about the French revolution.",
+    "what is the boiling point of nitrogen",
+    "how do i file a patent",
+    "which visa do i need for Japan",
+    "translate hello into Italian",
+    "why is my electricity bill so high",
+    "what are the rules of cricket",
+    "how do i calm a crying baby",
+]
 
 
 @pytest.fixture
@@ -71,7 +93,7 @@ def asked(tmp_path: Path) -> Path:
         {"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts
     ]
     lines += [{"question": SLOPPY, "expected": "Returns"}]
-    lines += [{"question": text, "answerable": False} for text in FAR]
+    lines += [{"question": text, "answerable": False} for text in FAR[:4]]
     return questions(tmp_path / "asked.jsonl", lines)
 
 
@@ -93,7 +115,7 @@ def test_a_question_that_was_refused_is_answered_afterwards_by_a_service_that_wa
         return service.pipeline.run(Question(text=text), deadline=Deadline.after(60, service.pipeline.clock)).refused
 
     before = manifest(index)
-    assert [refused(SLOPPY), *map(refused, FAR)] == [True] * 5
+    assert [refused(SLOPPY), *map(refused, FAR[:4])] == [True] * 5
 
     told = run("calibrate", "--questions", asked, "--threshold-for", "false-refusals", "--index", index, "--json")
 
@@ -130,7 +152,7 @@ def test_without_being_asked_to_it_changes_nothing_that_is_no_better(run: Run, i
 
 
 def test_an_index_without_a_good_threshold_is_told(run: Run, index: Path, tmp_path: Path) -> None:
-    strange = [{"question": text, "expected": "Returns"} for text in FAR]
+    strange = [{"question": text, "expected": "Returns"} for text in FAR[:4]]
     known = [{"question": text, "expected": title} for title, texts in ANSWERED.items() for text in texts]
     missing = [{"question": f"do {title.lower()} cost more on Sundays", "answerable": False} for title in PAGES]
     asked = questions(tmp_path / "asked.jsonl", known + strange + missing)
@@ -285,3 +307,56 @@ def test_an_index_that_has_no_bar_is_told(run: Run, index: Path) -> None:
 )
 def test_options_that_do_not_go_together(run: Run, index: Path, arguments: tuple[str, ...]) -> None:
     assert run("calibrate", *arguments, "--index", index)[0] == 2
+
+
+# Indexes of one to ten chunks: the bar that ingest measures
+
+
+def documents(count: int) -> list[Document]:
+    return [
+        Document(doc_id=title, title=title, text=text, digest=text, path=f"{title}.txt")
+        for title, text in list(PAGES.items())[:count]
+    ]
+
+
+def opened(folder: Path) -> AbstractContextManager[Index]:
+    return closing(open_index(folder, embedder=real_model.model()))
+
+
+def evidence(index: Index, question: str) -> Evidence:
+    found = index.search([View(question)], k=3).evidence
+    assert found is not None
+    return found
+
+
+def passes(index: Index, question: str) -> bool:
+    found = evidence(index, question)
+    return found.bar is not None and found.score >= found.bar
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_a_small_index_answers_what_it_holds_and_little_else(tmp_path: Path, count: int) -> None:
+    ingest(documents(count), target=tmp_path, embedder=real_model.model())
+    with opened(tmp_path) as index:
+        asked = [question for title in list(PAGES)[:count] for question in ANSWERED[title]]
+
+        assert [question for question in asked if not passes(index, question)] == []
+        assert sum(passes(index, question) for question in FAR) <= 2
+
+
+def test_an_index_of_another_recipe_is_measured_anew_and_nothing_is_embedded(tmp_path: Path) -> None:
+    ingest(documents(3), target=tmp_path, embedder=real_model.model())
+    with opened(tmp_path) as index:
+        assert index.manifest is not None
+        bar = evidence(index, "new sole price").bar
+        older = replace(index.manifest, calibration={"recipe": 0})
+    write.switch(tmp_path, older)
+
+    with opened(tmp_path) as index:
+        assert evidence(index, "new sole price").bar is None  # it opens, and says that it was not measured
+
+    summary = ingest(documents(3), target=tmp_path, embedder=real_model.model())
+    assert (summary.embedded, summary.unchanged) == (0, 3)
+    with opened(tmp_path) as index:
+        assert evidence(index, "new sole price").bar == pytest.approx(bar, abs=1e-4)
+    assert json.loads((tmp_path / "manifest.json").read_text())["calibration"]["questions"] == 34

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,10 @@ from typing import Any
 
 import pytest
 from fakes_llm import LlmServer, error, reply
+from filelock import FileLock
+from functional.harness import SETTINGS
 
+from knowledge import embedding
 from ragctl import cli
 
 DOCUMENTS = {
@@ -31,19 +35,6 @@ DOCUMENTS = {
 }
 IN_SCOPE = "Do I need a permit for importing plants?"
 OUT_OF_SCOPE = "Who won the football world cup in 2018?"
-OURS = (
-    "LLM_",
-    "RAG_",
-    "RAGCTL_",
-    "INDEX_",
-    "CHROMA_",
-    "RETRIEVAL_",
-    "RELEVANCE_",
-    "MAX_",
-    "EMBED_",
-    "STORE_",
-    "TABLE_",
-)
 
 type Run = Callable[..., tuple[int, str, str]]
 
@@ -69,7 +60,7 @@ def index(knowledge_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command in this process: (exit status, stdout, stderr)."""
-    for name in [*(name for name in os.environ if name.startswith(OURS)), "INDEX_URI", "RAG_PROFILE"]:
+    for name in [*(name for name in os.environ if name.startswith(SETTINGS)), "INDEX_URI", "RAG_PROFILE"]:
         monkeypatch.setenv(name, "")
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:
@@ -134,8 +125,6 @@ def test_ingest_of_nothing_fails_and_leaves_the_index_alone(run: Run, knowledge_
 
 
 def test_a_second_writer_says_so(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
-    from filelock import FileLock
-
     (tmp_path / "i").mkdir()
     with FileLock(tmp_path / "i" / ".lock"):
         refused = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"), status=1)
@@ -147,15 +136,13 @@ def test_a_second_writer_says_so(run: Run, knowledge_base: Path, tmp_path: Path)
 def test_an_interrupted_ingest_leaves_the_index_alone(
     run: Run, knowledge_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from knowledge.embedding import MiniLM
-
     run("ingest", knowledge_base / "01_regulatory", "--index", tmp_path / "i")
     before = (tmp_path / "i" / "manifest.json").read_bytes()
 
-    def interrupted(self: MiniLM, texts: object) -> object:
+    def interrupted(self: embedding.MiniLM, texts: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(MiniLM, "embed", interrupted)
+    monkeypatch.setattr(embedding.MiniLM, "embed", interrupted)
     status, out, err = run("ingest", knowledge_base, "--index", tmp_path / "i")
 
     assert (status, out, err) == (130, "", "Error: Interrupted; the index is as it was\n")
@@ -366,10 +353,6 @@ def test_doctor_notices_an_llm_that_cannot_be_reached(run: Run, index: Path, mon
 def test_doctor_notices_a_model_that_was_altered(
     run: Run, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shutil
-
-    from knowledge import embedding
-
     copy = Path(shutil.copytree(embedding.DEFAULT_MODEL_DIR, tmp_path / "model"))
     graph = copy / embedding.GRAPH_FILE
     content = bytearray(graph.read_bytes())
@@ -395,15 +378,10 @@ def test_a_wrong_setting_is_a_sentence(run: Run, index: Path, monkeypatch: pytes
 
 def ragctl(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """The installed program, as a user starts it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     program = Path(sys.executable).with_name("ragctl")
     return subprocess.run(
-        [program, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**clean, **variables},
-        timeout=600,
-        check=False,
+        [program, *map(str, arguments)], env={**clean, **variables}, capture_output=True, text=True, check=False
     )
 
 

@@ -1,22 +1,33 @@
-"""A table over TLS in fresh environments: what a first question costs, and whom the client trusts.
+"""One table for many environments: what a first question costs, whom the client trusts, and clocks that differ.
 
-Counted, not timed: bundles parsed and connections opened, which are the cost.
+The cost is counted, not timed: bundles parsed and connections opened.
 """
 
 from __future__ import annotations
 
 import ssl
+import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from fakes_dynamodb import EmptyTable, empty_table, prompt
+from fakes import FakeClock
+from fakes_dynamodb import empty_table, prompt
+from moto import mock_aws
+from store_contract import KEY, SESSION, START, make_answer, make_turn
 
+from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
+from rag.adapters.dynamodb.memory import DynamoDbMemory
+from rag.adapters.dynamodb.store import DynamoDbStore
+from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.layered_cache import MAX_AGE_S, LayeredCache
 from rag.config.settings import Settings, load
 from rag.errors import StoreOutOfReach
 from rag.wiring.stores import OpenStores, build_stores
@@ -24,6 +35,8 @@ from rag.wiring.stores import OpenStores, build_stores
 pytestmark = pytest.mark.slow
 
 ENVIRONMENTS = 20
+HOUR_S = 3600
+REGION = "eu-central-1"
 
 
 class Authority:
@@ -68,12 +81,16 @@ class Authority:
         return made.public_bytes(serialization.Encoding.PEM)
 
 
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, REGION)
+
+
 @pytest.fixture
 def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     """The authority that the client is told to trust."""
     authority = Authority(tmp_path / "ours")
-    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "eu-central-1")
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.bundle))
     return authority
 
@@ -92,8 +109,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-def before_a_snapshot(table: EmptyTable) -> OpenStores:
-    made = build_stores(load(Settings, {"TABLE_NAME": "rag", "TABLE_ENDPOINT": table.url, "STORE_WAIT_S": "60"}))
+def before_a_snapshot(url: str) -> OpenStores:
+    made = build_stores(load(Settings, {"TABLE_NAME": "rag", "TABLE_ENDPOINT": url, "STORE_WAIT_S": "60"}))
     assert made is not None
     made.warm()
     return made
@@ -103,7 +120,7 @@ def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connect
     ours: Authority, parsed: list[object]
 ) -> None:
     with empty_table(prompt, tls=ours.server("localhost")) as table:
-        made = before_a_snapshot(table)
+        made = before_a_snapshot(table.url)
         assert (parsed, table.connections) == ([str(ours.bundle)], 0)
         for restored in range(1, ENVIRONMENTS + 1):
             made.renew()
@@ -119,8 +136,86 @@ def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connect
 def test_a_certificate_that_is_not_the_table_s_is_refused(ours: Authority, tmp_path: Path, fault: str) -> None:
     shown = Authority(tmp_path / "theirs").server("localhost") if "authority" in fault else ours.server("example.org")
     with empty_table(prompt, tls=shown) as table:
-        made = before_a_snapshot(table)
+        made = before_a_snapshot(table.url)
         made.renew()
         with pytest.raises(StoreOutOfReach):
             made.stores.memory.recall("s" * 22, limit=5)
         assert table.calls == []
+
+
+def test_a_renewed_table_keeps_its_client() -> None:
+    made = before_a_snapshot("http://127.0.0.1:9")
+    assert isinstance(made.store, DynamoDbStore)
+    assert "boto3" in sys.modules
+    client = made.store.table._client
+    before = client._client()
+    made.renew()
+    assert client._client() is before
+
+
+# Processes whose clocks differ by an hour
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now=START)
+
+
+@pytest.fixture
+def table(clock: FakeClock) -> Iterator[DynamoDbTable]:
+    with mock_aws():
+        boto3.client("dynamodb", region_name=REGION).create_table(
+            TableName="table",
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
+        )
+        yield DynamoDbTable("table", region=REGION, clock=clock)
+
+
+@pytest.fixture
+def ahead(table: DynamoDbTable) -> DynamoDbTable:
+    """The same table for a process whose clock is an hour ahead."""
+    return DynamoDbTable("table", region=REGION, clock=FakeClock(now=START + HOUR_S))
+
+
+def test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ(
+    table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
+) -> None:
+    DynamoDbAnswerCache(table).put(KEY, make_answer(), ttl_s=60)
+    assert DynamoDbAnswerCache(ahead).get(KEY) is None
+    DynamoDbAnswerCache(ahead).put(KEY, make_answer(), ttl_s=60)
+    clock.now = START + HOUR_S + 60
+    assert DynamoDbAnswerCache(table).get(KEY)
+    clock.now += 1
+    assert DynamoDbAnswerCache(table).get(KEY) is None
+
+
+def test_a_process_asks_again_for_an_answer_of_the_future_after_a_minute(
+    table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
+) -> None:
+    """So that one that was evicted elsewhere is gone here too."""
+    cache = LayeredCache(DynamoDbAnswerCache(table), clock=clock)
+    DynamoDbAnswerCache(ahead).put(KEY, make_answer(), ttl_s=HOUR_S)
+    assert cache.get(KEY)
+    DynamoDbAnswerCache(ahead).evict(KEY)
+    assert cache.get(KEY)
+    clock.now += MAX_AGE_S
+    assert cache.get(KEY) is None
+
+
+def test_after_a_clock_is_set_back_an_answer_is_asked_for_again(table: DynamoDbTable, clock: FakeClock) -> None:
+    cache = LayeredCache(DynamoDbAnswerCache(table), clock=clock)
+    cache.put(KEY, make_answer(), ttl_s=HOUR_S)
+    DynamoDbAnswerCache(table).evict(KEY)
+    clock.now -= HOUR_S
+    assert cache.get(KEY) is None
+
+
+def test_no_turn_is_lost_between_clocks_and_their_order_is_that_of_the_clocks(
+    table: DynamoDbTable, ahead: DynamoDbTable
+) -> None:
+    DynamoDbMemory(ahead).remember(SESSION, make_turn(HOUR_S))
+    DynamoDbMemory(table).remember(SESSION, make_turn(1))
+    for one in (table, ahead):
+        assert DynamoDbMemory(one).recall(SESSION, limit=5) == (make_turn(1), make_turn(HOUR_S))

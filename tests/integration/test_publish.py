@@ -1,4 +1,7 @@
-"""``ragctl publish`` against moto as a server; what moto leaves out is stated in tests/fakes_cloudformation.py."""
+"""``ragctl publish`` against moto as a server; what moto leaves out is stated in tests/fakes_cloudformation.py.
+
+At the end: to Chroma's own server, where a version stands beside the one that answers.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,15 @@ from typing import Any
 
 import pytest
 import real_model
+from chroma_server import ChromaServer, new_name
 from command_line import Run
 from fakes_embedding import HashingEmbedder
 from published import STACK, Deployed, deployed
 
 from knowledge.build.ingest import ingest
+from knowledge.engines.server.address import ServerAddress
+from knowledge.engines.server.connection import Connection
+from knowledge.engines.server.database import Database
 from knowledge.open.source import read_manifest
 from knowledge.read.documents import read
 from publish.archive import content_key, pack_index
@@ -29,7 +36,7 @@ OPENING = (
     "# Opening hours\n\nThe shop opens at nine in the morning. It closes at six, and on Sundays it stays closed.\n"
 )
 RETURNS = "# Returns\n\nGoods are taken back within thirty days, with the receipt. The money is paid within a week.\n"
-QUESTION = '{"question": "When does the shop open?", "answer": "nine", "expected": ["opening.md"]}\n'
+WRONG = '{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n'
 
 
 @pytest.fixture
@@ -38,8 +45,9 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "opening.md").write_text(OPENING, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    at_once = Patience(seconds=60, pause_s=0)
-    monkeypatch.setattr("publish.publisher.Waits", lambda: Waits(at_once, Patience(seconds=0, pause_s=0)))
+    at_once = Waits(Patience(seconds=60, pause_s=0), Patience(seconds=0, pause_s=0))
+    for place in ("publish.publisher.Waits", "publish.served.Waits"):
+        monkeypatch.setattr(place, lambda: at_once)
     with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
         yield made
 
@@ -120,9 +128,7 @@ def test_a_version_that_cannot_answer_is_refused_and_the_old_one_stays(run: Run,
 def test_what_is_not_as_it_should_be_reaches_nobody(
     run: Run, stack: Deployed, tmp_path: Path, arguments: tuple[str, ...], code: str, sentence: str
 ) -> None:
-    (tmp_path / "q.jsonl").write_text(
-        '{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n', encoding="utf-8"
-    )
+    (tmp_path / "q.jsonl").write_text(WRONG, encoding="utf-8")
     status, out, _ = run("publish", *arguments, "--stack", STACK, "--json")
     assert (status, json.loads(out)["code"]) == (1, code)
     assert json.loads(out)["error"].startswith(sentence)
@@ -163,3 +169,49 @@ def test_a_key_is_of_all_that_answers_depend_on_and_of_nothing_else(tmp_path: Pa
     assert content_key(replace(manifest, made=replace(manifest.made, tables={"acronyms.json": "x"}))) != keys[0]
     packed = [(tmp_path / name, pack_index(once, tmp_path / name))[0].read_bytes() for name in ("a.zip", "b.zip")]
     assert packed[0] == packed[1]
+
+
+# To Chroma's own server
+
+
+@pytest.fixture
+def database(run: Run, chroma: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """What is published to, as its operator sees it."""
+    name = new_name()
+    monkeypatch.setenv("CHROMA_COLLECTION", name)
+    connection = Connection(ServerAddress.parse(chroma.uri))
+    yield Database(connection, name)
+    connection.close()
+
+
+def test_a_version_is_written_beside_and_switched_to_and_the_former_is_a_command_away(
+    run: Run, stack: Deployed, chroma: ChromaServer, database: Database, tmp_path: Path
+) -> None:
+    first = run("publish", "docs", "--stack", STACK, "--index", chroma.uri, "--json")
+    assert (first["published"], first["documents"], first["former"]) == (True, 1, "")
+    assert stack.serves() == first["version"] == database.current()[0]
+    [update] = stack.formation.updates
+    assert {one["ParameterKey"] for one in update["Parameters"] if not one.get("UsePreviousValue")} == {"IndexUri"}
+
+    # The stack's own server is where the next one goes; what did not change is not embedded again.
+    (tmp_path / "docs" / "returns.md").write_text(RETURNS, encoding="utf-8")
+    second = run("publish", "docs", "--stack", STACK, "--json")
+    assert (second["documents"], second["ingest"]["added"], second["former"]) == (2, 1, first["version"])
+    assert stack.serves() == second["version"]
+    assert set(database.versions()) == {first["version"], second["version"]}
+
+    back = run("publish", "--stack", STACK, "--version", first["version"], "--json")
+    assert back["published"] is True
+    assert stack.serves() == first["version"]
+
+
+def test_what_fails_its_golden_questions_reaches_nobody(
+    run: Run, stack: Deployed, chroma: ChromaServer, database: Database, tmp_path: Path
+) -> None:
+    first = run("publish", "docs", "--stack", STACK, "--index", chroma.uri, "--json")
+    (tmp_path / "docs" / "opening.md").write_text(RETURNS, encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text(WRONG, encoding="utf-8")
+    asked = ("--questions", "q.jsonl", "--fail-under", "right=1")
+    status, out, _ = run("publish", "docs", "--stack", STACK, *asked, "--json")
+    assert (status, json.loads(out)["code"]) == (1, "below_limit")
+    assert stack.serves() == first["version"] == database.current()[0]

@@ -1,4 +1,4 @@
-"""The LLM's key in Secrets Manager: read through Powertools, kept for a while, and never told to anybody."""
+"""The LLM's and the embedder's key in Secrets Manager: read through Powertools, kept a while, and never told."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
@@ -32,8 +30,10 @@ from rag.adapters import secrets
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable
+from ragctl import cli
 
 NAME = "rag/llm-key"
+EMBED_SECRET = "rag/embedder-key"
 KEY = "sk-live-secret-0123456789"
 NEW_KEY = "sk-live-rotated-9876543210"
 QUESTION = "How long does an import permit take?"
@@ -81,11 +81,10 @@ def out_of_reach() -> None:
     raise EndpointConnectionError(endpoint_url="https://secretsmanager.example")
 
 
-@dataclass
 class Wall:
-    """A wall clock that can be put forward."""
+    """The clock by which keys age, which can be put forward."""
 
-    ahead: float = 0.0
+    ahead = 0.0
 
     def time(self) -> float:
         return time.time() + self.ahead
@@ -93,9 +92,8 @@ class Wall:
 
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    """The clock by which keys age."""
     clock = Wall()
-    monkeypatch.setattr(secrets, "time", SimpleNamespace(time=clock.time))
+    monkeypatch.setattr(secrets, "time", clock)
     return clock
 
 
@@ -432,32 +430,84 @@ def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
     assert KEY not in api.output
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, json.dumps({"WRONG": KEY})],
-    ids=["missing", "another field"],
-)
+@pytest.mark.parametrize("value", ["", json.dumps({"WRONG": KEY})], ids=["missing", "another field"])
 def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(
-    start: Start, manager: boto3.client, value: str | bytes | None
+    start: Start, manager: boto3.client, value: str
 ) -> None:
-    if value is not None:
-        manager.create_secret(Name=NAME, **{"SecretBinary" if isinstance(value, bytes) else "SecretString": value})
+    if value:
+        manager.create_secret(Name=NAME, SecretString=value)
     with LlmServer([reply("never asked")]) as server:
         api = with_secret(start, server, POWERTOOLS_LOG_LEVEL="DEBUG")
         result = api.ask(QUESTION)
         assert server.requests == []
-    assert (result.status, result.json) == (
-        503,
-        {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"},
-    )
+    assert result.status == 503
+    assert result.json == {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
     [line] = [line for line in result.logs if line["level"] == "ERROR"]
     assert "The secret with the LLM's key" in line["exception"]
     assert KEY not in api.output
     assert NAME not in result.text
 
 
-def test_with_the_extractive_fallback_a_missing_secret_degrades(start: Start, manager: boto3.client) -> None:
-    with LlmServer([reply("never asked")]) as server:
-        result = with_secret(start, server, LLM_FALLBACK="extractive").ask(QUESTION)
-    assert result.status == 200
-    assert result.json["metadata"]["degraded"] is True
+# --- the embedder's, beside or without the LLM's
+
+
+@pytest.fixture
+def both_secrets(manager: boto3.client) -> boto3.client:
+    """Secrets Manager with a secret of each."""
+    manager.create_secret(Name=NAME, SecretString="sk-llm")
+    manager.create_secret(Name=EMBED_SECRET, SecretString="sk-embed")
+    return manager
+
+
+@pytest.mark.parametrize(
+    ("variables", "key"),
+    [
+        ({}, ""),
+        ({"LLM_API_KEY": "llm"}, "llm"),
+        ({"LLM_API_KEY": "llm", "LLM_SECRET_NAME": NAME}, "sk-llm"),
+        ({"LLM_SECRET_NAME": NAME, "EMBED_API_KEY": "own"}, "own"),
+        ({"LLM_SECRET_NAME": NAME, "EMBED_API_KEY": "own", "EMBED_SECRET_NAME": EMBED_SECRET}, "sk-embed"),
+        ({"EMBED_SECRET_NAME": EMBED_SECRET}, "sk-embed"),
+    ],
+)
+def test_where_the_embedders_key_comes_from(both_secrets: boto3.client, variables: dict[str, str], key: str) -> None:
+    assert secrets.embedder_key(load(Settings, variables))() == key
+
+
+def test_one_secret_may_hold_both_keys(both_secrets: boto3.client) -> None:
+    both = json.dumps({"LLM_API_KEY": "sk-l", "EMBED_API_KEY": "sk-e"})
+    both_secrets.create_secret(Name="rag/keys", SecretString=both)
+    settings = load(Settings, {"LLM_SECRET_NAME": "rag/keys", "EMBED_SECRET_NAME": "rag/keys"})
+
+    assert (secrets.llm_key(settings)(), secrets.embedder_key(settings)()) == ("sk-l", "sk-e")
+
+
+def test_what_is_wrong_with_its_secret_is_said_of_the_embedder(both_secrets: boto3.client) -> None:
+    both_secrets.put_secret_value(SecretId=EMBED_SECRET, SecretString=json.dumps({"LLM_API_KEY": "sk-l"}))
+
+    with pytest.raises(LlmUnavailable, match=r"^The secret with the embedder's key is JSON without 'EMBED_API_KEY'$"):
+        secrets.embedder_key(load(Settings, {"EMBED_SECRET_NAME": EMBED_SECRET}))()
+
+
+@pytest.mark.parametrize("with_llm", [True, False], ids=["beside the LLM's", "without an LLM"])
+def test_each_server_sees_its_own_key(
+    both_secrets: boto3.client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_llm: bool
+) -> None:
+    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
+    with (
+        LlmServer([reply("It is 90 dollars. [Fees]")]) as llm,
+        LlmServer([error(500)], embed=[]) as embedder,
+        starting(tmp_path / "index") as start,
+    ):
+        place = {"EMBED_MODEL": "house-embedding", "EMBED_BASE_URL": embedder.url, "EMBED_SECRET_NAME": EMBED_SECRET}
+        for name, value in place.items():
+            monkeypatch.setenv(name, value)
+        assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
+
+        writer = {"LLM_BASE_URL": llm.url, "LLM_SECRET_NAME": NAME} if with_llm else {}
+        body = start(**place, **writer, RELEVANCE_THRESHOLD="-1").ask("How much is demurrage for each day?").json
+
+        keys = [{call.headers["authorization"] for call in calls} for calls in (llm.requests, embedder.embed_requests)]
+    assert keys == [{"Bearer sk-llm"} if with_llm else set(), {"Bearer sk-embed"}]
+    assert "90 dollars" in body["answer"]
+    assert body["metadata"]["model"] == ("served-model" if with_llm else "extractive")

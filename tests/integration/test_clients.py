@@ -1,26 +1,40 @@
-"""The official openai client and LangChain against the local server, which streams while the model writes."""
+"""Official clients against the local server: OpenAI's and LangChain's, while the model writes, and MCP's.
+
+MCP's is asked over HTTP and over stdin and stdout, in both revisions.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
 import json
+import os
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import openai
 import permits
 import pytest
 from fakes_llm import Exchange, LlmServer, drip
+from functional.harness import SETTINGS
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
-from local_server import Server, serving
+from local_server import PROGRAM, Server, serving
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
 
 pytestmark = pytest.mark.slow
 
 QUESTION = permits.QUESTION
+ASKED: Any = [{"role": "user", "content": QUESTION}]
+EVENTS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
 WAIT_S = 60
+MODES = ("2026-07-28", "legacy", "auto")
+ELSEWHERE = "Who won the football world cup in 2018?"
 
 
 @pytest.fixture(scope="module")
@@ -34,20 +48,23 @@ def server(index: Path) -> Iterator[Server]:
         yield server
 
 
+def client_of(server: Server) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
+
+
 @pytest.fixture
 def client(server: Server) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
+    return client_of(server)
 
 
 def test_openais_client_asks_streams_and_lists(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["waypoint", "waypoint-sources"]
-    asked = [{"role": "user", "content": QUESTION}]
-    plain = client.chat.completions.create(model="waypoint", messages=asked)  # type: ignore[arg-type]
+    plain = client.chat.completions.create(model="waypoint", messages=ASKED)
     assert plain.choices[0].message.content is not None
     assert "25 dollars" in plain.choices[0].message.content
     assert plain.model_extra is not None
     assert plain.model_extra["refused"] is False
-    stream = client.chat.completions.create(model="waypoint", messages=asked, stream=True)  # type: ignore[arg-type]
+    stream = client.chat.completions.create(model="waypoint", messages=ASKED, stream=True)
     chunks = list(stream)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == plain.choices[0].message.content  # type: ignore[attr-defined]
     assert chunks[-1].model_extra["confidence"]["level"] in {"High", "Medium", "Low"}  # type: ignore[attr-defined]
@@ -56,8 +73,7 @@ def test_openais_client_asks_streams_and_lists(client: openai.OpenAI) -> None:
 def test_openais_asynchronous_client_asks(server: Server) -> None:
     async def ask() -> str | None:
         async with openai.AsyncOpenAI(base_url=f"http://{server.address}/v1", api_key="x") as client:
-            asked = [{"role": "user", "content": QUESTION}]
-            told = await client.chat.completions.create(model="waypoint", messages=asked)  # type: ignore[arg-type]
+            told = await client.chat.completions.create(model="waypoint", messages=ASKED)
             return told.choices[0].message.content
 
     assert "25 dollars" in (asyncio.run(ask()) or "")
@@ -94,9 +110,8 @@ def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:
         LlmServer([drip("The licence costs", ended=False)]) as llm,
         serving(index, LLM_BASE_URL=llm.url) as server,
     ):
-        client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
-        asked = [{"role": "user", "content": QUESTION}]
-        stream = client.chat.completions.create(model="x", messages=asked, stream=True)  # type: ignore[arg-type]
+        client = client_of(server)
+        stream = client.chat.completions.create(model="x", messages=ASKED, stream=True)
         told = [choice.delta.content or "" for chunk in stream for choice in chunk.choices]  # type: ignore[union-attr]
     assert "".join(told).startswith("The licence costs")
 
@@ -106,10 +121,9 @@ def test_a_stream_that_fails_before_its_first_text_is_an_error(index: Path) -> N
         LlmServer([drip(ended=False)]) as llm,
         serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
     ):
-        client = openai.OpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0)
-        asked = [{"role": "user", "content": QUESTION}]
+        client = client_of(server)
         with pytest.raises(openai.APIError, match="LLM request failed"):
-            list(client.chat.completions.create(model="x", messages=asked, stream=True))  # type: ignore[arg-type]
+            list(client.chat.completions.create(model="x", messages=ASKED, stream=True))
 
 
 def test_langchain_asks_streams_and_goes_on(server: Server) -> None:
@@ -132,7 +146,7 @@ def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
         response = connection.getresponse()
         assert response.getheader("Transfer-Encoding") == "chunked"
-        assert b"event: sources\n" in until(response, b"event: delta\n")
+        assert b"event: sources\n" in lines_before(response, b"event: delta\n")
         assert json.loads(response.readline().removeprefix(b"data: ")) == {"text": "The licence costs 25"}
         go_on.set()
         assert b"event: answer" in response.read()
@@ -151,7 +165,7 @@ def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
     with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
         connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
-        until(connection.getresponse(), b"event: delta\n")
+        lines_before(connection.getresponse(), b"event: delta\n")
         connection.close()
         assert ended.wait(WAIT_S)
 
@@ -162,9 +176,85 @@ def test_another_name_for_this_machine_is_refused(server: Server) -> None:
     assert server.request("GET", "/api/health", None, Host="localhost:3000")[0] == 200
 
 
-def until(response: http.client.HTTPResponse, line: bytes) -> list[bytes]:
+def lines_before(response: http.client.HTTPResponse, line: bytes) -> list[bytes]:
     """The lines before ``line``, which is read too."""
     return list(iter(response.readline, line))
 
 
-EVENTS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+# The Model Context Protocol
+
+
+@pytest.fixture(params=["http", "stdio"])
+def connect(request: pytest.FixtureRequest, server: Server, index: Path) -> Callable[[str], Any]:
+    """Makes a client of the given mode."""
+
+    def make(mode: str) -> Any:
+        if request.param == "http":
+            return Client(f"http://{server.address}/mcp", mode=mode)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+        started = StdioServerParameters(command=str(PROGRAM), args=["mcp", "--index", str(index)], env=clean)
+        return Client(stdio_client(started, errlog=sys.stderr), mode=mode)
+
+    return make
+
+
+def run[T](work: Callable[[], Awaitable[T]]) -> T:
+    return asyncio.run(asyncio.wait_for(work(), 120))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_asks_searches_and_reads(connect: Callable[[str], Any], mode: str) -> None:
+    async def work() -> None:
+        async with connect(mode) as client:
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools] == ["ask", "search"]
+            answered = await client.call_tool("ask", {"question": QUESTION})
+            assert answered.is_error is not True
+            told = answered.structured_content
+            assert told["refused"] is False
+            assert told["answer"] in answered.content[0].text
+            chunk = told["citations"][0]["chunkId"]
+            read = await client.read_resource(f"chunk://{chunk}")
+            assert told["citations"][0]["fullTitle"] in read.contents[0].text
+            found = await client.call_tool("search", {"query": QUESTION, "k": 2})
+            assert len(found.structured_content["passages"]) == 2
+            assert found.structured_content["passages"][0]["id"] == chunk
+            templates = (await client.list_resource_templates()).resource_templates
+            assert [template.uri_template for template in templates] == ["chunk://{id}", "document://{id}"]
+            told_of: list[str | None] = []
+
+            async def heard(_: float, __: float | None, message: str | None) -> None:
+                told_of.append(message)
+
+            await client.call_tool("ask", {"question": QUESTION}, progress_callback=heard)
+            assert told_of[:2] == ["searching", "reading"]
+            document = (await client.list_resources()).resources[0]
+            assert (await client.read_resource(document.uri)).contents[0].text.startswith("# ")
+            [prompt] = (await client.list_prompts()).prompts
+            asked = await client.get_prompt(prompt.name, {"question": QUESTION})
+            assert QUESTION in asked.messages[0].content.text
+
+    run(work)
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_what_the_documents_do_not_hold_is_declined_and_what_is_wrong_is_told(
+    connect: Callable[[str], Any], mode: str
+) -> None:
+    async def work() -> None:
+        async with connect(mode) as client:
+            declined = await client.call_tool("ask", {"question": ELSEWHERE})
+            assert (declined.is_error, declined.structured_content["refused"]) == (False, True)
+            empty = await client.call_tool("ask", {"question": " "})
+            assert (empty.is_error, empty.content[0].text) == (True, "Query cannot be empty")
+            wrong = await client.call_tool("search", {"query": "x", "k": 99})
+            assert (wrong.is_error, wrong.content[0].text) == (
+                True,
+                "Wrong arguments. k is missing or wrong: How many passages, 1 to 50.",
+            )
+            with pytest.raises(MCPError, match="no such tool"):
+                await client.call_tool("delete", {})
+            with pytest.raises(MCPError, match="no such chunk"):
+                await client.read_resource("chunk://id_999999")
+
+    run(work)
