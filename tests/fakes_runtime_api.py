@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import IO, Any, Self
 
 TIMEOUT_S = 60.0
@@ -64,24 +63,17 @@ class RuntimeApiDouble:
         self._events = list(events)
         self._headers = dict(headers or {})
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._changed = threading.Condition()
         self.requests: list[Recorded] = []
         self.connections = 0
 
-    @property
-    def address(self) -> str:
-        """host:port."""
-        host, port = self._listener.getsockname()
-        return f"{host}:{port}"
-
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._listener.close()
 
     def request(self, ending: str) -> Recorded:

@@ -1,28 +1,159 @@
-"""A deployed stack to publish to: moto as a server, the stand-in for CloudFormation, and a gateway for the health."""
+"""A deployed stack to publish to: moto as a server, a stand-in for CloudFormation, and a gateway for the health.
+
+The stand-in does what moto's CloudFormation and Lambda leave out of a publication. moto takes the update (the previous
+template, the parameters, the resources that it knows). What is stated here, after AWS's documentation, and tried in no
+account: the update is under way for a look or two; each resource has its events, with the update's token; a version
+rehearses, which is here the real opening of the index in the zip and the real rehearsal; where that raises, the
+version's event says CREATE_FAILED, the parameters are those of before, and the status ends as
+UPDATE_ROLLBACK_COMPLETE.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import urllib.request
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
 import real_model
-from deployed import REGION, Front, serving
-from fakes_cloudformation import PARAMETERS, Formation, small_template
+from deployed import REGION, Front, Json, serving
 from moto.server import ThreadedMotoServer
 
+from knowledge.engines.server.address import ServerAddress
 from knowledge.open.index import open_index
+from knowledge.open.place import read_manifest
 from rag.config.settings import Settings, load
 from rag.wiring import build_application
 from rag.wiring.rehearsal import rehearse
 
 STACK = "published"
+PARAMETERS = {
+    "IndexKey": "",
+    "IndexUri": "",
+    "Profile": "house",
+    "EmbedModel": "",
+    "IndexSource": "layer",
+    "Revision": "",
+}
+UNDER_WAY = 2
+"""So many times the status is asked for before the update is over."""
+
+
+def small_template(url: str, key_id: str) -> str:
+    """A stack with those parameters, resources and outputs of infra/template.yaml that publishing knows."""
+    layer = {
+        "LayerName": "published-index",
+        "Content": {"S3Bucket": {"Ref": "IndexBucket"}, "S3Key": {"Ref": "IndexKey"}},
+        "CompatibleRuntimes": ["python3.13"],
+    }
+    bucket = {"VersioningConfiguration": {"Status": "Enabled"}}
+    outputs = {
+        "ApiUrl": url,
+        "ApiKeyId": key_id,
+        "QueryFunctionAlias": "arn:aws:lambda:eu-central-1:123456789012:function:published-query:live",
+        "QueryLogGroup": "/aws/lambda/published-query",
+        "IndexBucket": {"Ref": "IndexBucket"},
+    }
+    body = {
+        "Parameters": {name: {"Type": "String", "Default": value} for name, value in PARAMETERS.items()},
+        "Conditions": {"IsPublished": {"Fn::Not": [{"Fn::Equals": [{"Ref": "IndexKey"}, ""]}]}},
+        "Resources": {
+            "IndexBucket": {"Type": "AWS::S3::Bucket", "Properties": bucket},
+            "PublishedIndexLayer": {
+                "Type": "AWS::Lambda::LayerVersion",
+                "Condition": "IsPublished",
+                "Properties": layer,
+            },
+        },
+        "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+    }
+    return json.dumps(body)
+
+
+@dataclass
+class Formation:
+    """In front of moto's client ``real``. ``rehearse`` raises where the index in a folder cannot answer."""
+
+    real: Any
+    s3: Any
+    bucket: str
+    place: Path
+    rehearse: Callable[[Path], object]
+    updates: list[Json] = field(default_factory=list)
+    events: list[Json] = field(default_factory=list)
+    status: list[str] = field(default_factory=list)
+
+    def describe_stacks(self, **asked: Any) -> Json:
+        """moto's answer, with the status of the update that is under way."""
+        told: Json = self.real.describe_stacks(**asked)
+        if self.status:
+            told["Stacks"][0]["StackStatus"] = self.status.pop(0) if len(self.status) > 1 else self.status[0]
+        return told
+
+    def update_stack(self, **asked: Any) -> Json:
+        """moto's update, and then what CloudFormation does with the function."""
+        self.updates.append(asked)
+        former = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        told: Json = self.real.update_stack(**asked)
+        now = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        token = asked["ClientRequestToken"]
+        for kind in ("LayerVersion", "Function"):
+            self._event(token, kind, "UPDATE_IN_PROGRESS")
+        try:
+            if not now["IndexUri"]:  # what is on a server is not rehearsed before the snapshot
+                self.rehearse(self.unpacked(now["IndexKey"]))
+        except Exception as error:  # noqa: BLE001 - whatever a hook raises makes the version fail
+            said = (
+                f"Resource handler returned message: Error: Runtime exited before the snapshot ({type(error).__name__})"
+            )
+            self._event(token, "Version", "CREATE_FAILED", said)
+            self._event(token, "Function", "UPDATE_FAILED", "Resource update cancelled")
+            kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in former.items()]
+            self.real.update_stack(StackName=asked["StackName"], UsePreviousTemplate=True, Parameters=kept)
+            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + [
+                "UPDATE_ROLLBACK_IN_PROGRESS",
+                "UPDATE_ROLLBACK_COMPLETE",
+            ]
+        else:
+            self._event(token, "Version", "CREATE_IN_PROGRESS")
+            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + ["UPDATE_COMPLETE"]
+        return told
+
+    def get_paginator(self, _: str) -> Any:
+        """Of the events, the newest first."""
+        return SimpleNamespace(paginate=lambda **_: iter([{"StackEvents": self.events[::-1]}]))
+
+    def unpacked(self, key: str) -> Path:
+        """The index in a version's zip, as a layer has it below /opt; moto has stored the layer already."""
+        body = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
+        folder = self.place / key.replace("/", "-")
+        with zipfile.ZipFile(io.BytesIO(body)) as packed:
+            packed.extractall(folder)
+        return folder / "index"
+
+    def answering(self) -> Mapping[str, Any]:
+        """What GET /api/health shows of the version that the stack names."""
+        now = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        if uri := now["IndexUri"]:
+            return {"status": "ok", "index": {"version": ServerAddress.parse(uri).version}}
+        key = now["IndexKey"]
+        manifest = read_manifest(self.unpacked(key)) if key else None
+        return {"status": "ok", "index": {"version": manifest.version if manifest else "built"}}
+
+    def _parameters(self) -> Iterator[Json]:
+        yield from self.real.describe_stacks()["Stacks"][0]["Parameters"]
+
+    def _event(self, token: str, kind: str, status: str, reason: str = "") -> None:
+        event = {"ClientRequestToken": token, "ResourceType": f"AWS::Lambda::{kind}", "ResourceStatus": status}
+        self.events.append({**event, **({"ResourceStatusReason": reason} if reason else {})})
 
 
 @dataclass(frozen=True)

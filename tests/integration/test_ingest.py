@@ -1,7 +1,11 @@
-"""Ingest against a real Chroma on a real disk: incremental, exact, one writer at a time."""
+"""Ingest against a real Chroma on a real disk: incremental, exact, one writer at a time.
+
+An index of which little changed is changed in a copy, and answers as one that is made anew.
+"""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,17 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes_embedding import HashingEmbedder
+from fakes_embedding import HashingEmbedder, ReadingEmbedder
 
+from knowledge.build import update
 from knowledge.build.embed import EMBED_BATCH_TEXTS
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
+from knowledge.build.remove import remove
 from knowledge.build.summary import Summary
 from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
+from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
-from knowledge.model.values import Document, Embedder, Reading, Scalar
+from knowledge.model.manifest import Manifest
+from knowledge.model.values import Document, Embedder, Reading, Scalar, View
 from knowledge.open.index import open_index
+from knowledge.open.source import read_manifest, verify
 
 
 def document(name: str, *sections: str, **extra: Scalar) -> Document:
@@ -356,34 +365,6 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path) -> Non
 # Nothing is lost by accident
 
 
-def test_what_could_not_be_read_stays_searchable_under_its_numbers(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    before = contents(tmp_path)
-
-    summary = run(tmp_path, DOCUMENTS[:1], lost=["tariffs.md", "zones.md"])
-
-    assert contents(tmp_path) == before
-    assert (counts(summary), summary.kept, summary.embedded) == ((0, 0, 0, 3), 2, 0)
-
-
-def test_a_run_that_would_remove_too_much_changes_nothing(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    before = snapshot(tmp_path)
-
-    with pytest.raises(RemovalsRefused, match=r"remove 2 of the 3 documents .*tariffs.md.*--allow-removals"):
-        run(tmp_path, DOCUMENTS[:1], max_removed_share=0.5)
-
-    assert snapshot(tmp_path) == before
-    assert counts(run(tmp_path, DOCUMENTS[:2], max_removed_share=0.5)) == (0, 0, 1, 2)
-
-
-def test_documents_that_moved_are_not_taken_for_removed(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    moved = [replace(d, doc_id=f"new/{d.doc_id}", path=f"new/{d.path}", digest=f"new{d.digest}") for d in DOCUMENTS]
-
-    assert counts(run(tmp_path, moved, max_removed_share=0.3)) == (3, 0, 3, 0)
-
-
 def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
     notice = "## Notice\n\nAll of this is for information only."
     pages = [replace(page, text=f"{page.text}\n\n{notice}", digest=f"{page.digest} and notice") for page in DOCUMENTS]
@@ -391,18 +372,6 @@ def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
 
     with pytest.raises(RemovalsRefused, match="remove 2 of the 3 documents"):
         run(tmp_path, pages[:1], max_removed_share=0.5)
-
-
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    before = snapshot(tmp_path)
-
-    summary = run(tmp_path, [*DOCUMENTS[:2], document("fees", "port")], dry_run=True)
-
-    assert (counts(summary), summary.documents, summary.chunks) == ((1, 0, 1, 2), 3, 5)
-    assert snapshot(tmp_path) == before
-    assert not run(tmp_path / "none", DOCUMENTS, dry_run=True).version
-    assert not (tmp_path / "none").exists()
 
 
 class Choking(MiniLM):
@@ -424,3 +393,109 @@ def test_what_the_model_cannot_read_is_one_documents_trouble(tmp_path: Path) -> 
     assert [failure.path for failure in summary.failed] == ["a.md", "c.md"]
     assert summary.failed[0].error == "cannot be embedded (at 'xyzzy'): unexpected RuntimeError: no such shape"
     assert (summary.kept, counts(summary)) == (1, (0, 1, 0, 1))
+
+
+# A little change
+
+
+WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker", "quay", "crane", "pilot"]
+ASKED = ["harbour customs rule 7", "the crane of the pilot", "new rules by night", "number12 invoice", "whales"]
+
+
+def rule(number: int, said: str = "", **extra: str) -> Document:
+    first, second = WORDS[number % 11], WORDS[number % 7]
+    text = f"## On {first}\n\nThe {first} rule is number{number} of the {second}.{said}\n\n## Fees\n\nOf {second}."
+    return Document(doc_id=f"d{number}", title=f"Rule {number}", text=text, digest=repr((text, extra)),
+                    path=f"d{number}.md", extra=extra)  # fmt: skip
+
+
+BEFORE = [rule(number) for number in range(20)]  # fewer chunks than candidates: of equal ones no other is left out
+AFTER = [
+    *(replace(BEFORE[0], doc_id="copy", path="copy.md", digest="copy"), rule(99, " New rules apply by night.")),
+    *(rule(3, " New rules apply by day."), rule(4, year="2026"), replace(BEFORE[7], title="Other", digest="7")),
+    *(one for number, one in enumerate(BEFORE) if number not in {3, 4, 7, 8}),
+]
+
+
+def update_with(target: Path, documents: list[Document], share: float, embedder: Embedder | None = None) -> Summary:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(update, "UPDATE_SHARE", share)
+        return ingest(documents, target=target, embedder=embedder or ReadingEmbedder())
+
+
+def manifest_of(target: Path) -> Manifest:
+    found = read_manifest(target)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """The same index twice."""
+    update_with(tmp_path / "updated", BEFORE, 0)
+    shutil.copytree(tmp_path / "updated", tmp_path / "anew")
+    return tmp_path / "updated", tmp_path / "anew"
+
+
+def assert_same_answers(updated: Path, anew: Path) -> None:
+    embedder = ReadingEmbedder()
+    one, other = (open_index(folder, embedder=embedder) for folder in (updated, anew))
+    assert list(one.iter_chunks()) == list(other.iter_chunks())
+    assert one.fields == other.fields
+    for text in ASKED:
+        vector = embedder.embed([text])[0]
+        for where in (None, {"year": "2026"}):
+            near, also = (index.nearest(vector, k=30, where=where, with_vectors=True) for index in (one, other))
+            assert [hit.score for hit in near] == pytest.approx([hit.score for hit in also], abs=1e-6)
+        now, made = (index.search([View(text)], k=10) for index in (one, other))
+        assert [hit.chunk.number for hit in now.hits] == [hit.chunk.number for hit in made.hits]
+        assert [hit.parts for hit in now.hits] == [pytest.approx(hit.parts, abs=1e-5) for hit in made.hits]
+    one.close()
+    other.close()
+
+
+def test_what_changed_is_put_into_a_copy_that_answers_as_one_made_anew(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    updated, anew = two
+    before = manifest_of(updated)
+    made = update_with(anew, AFTER, 0)
+    embedder = ReadingEmbedder()
+
+    monkeypatch.setattr(Collection, "create", lambda *_: pytest.fail("made anew"))
+    now = update_with(updated, AFTER, 1, embedder)
+
+    assert (now.added, now.changed, now.removed, now.unchanged) == (2, 3, 1, 16)
+    assert (now.version, now.chunks) == (made.version, made.chunks)
+    assert len(set(embedder.texts)) < 20
+    assert_same_answers(updated, anew)
+    manifest = manifest_of(updated)
+    assert manifest.calibration == before.calibration
+    assert manifest_of(anew).calibration != before.calibration
+    assert (manifest.updated, manifest_of(anew).updated) == (12, 0)
+    verify(updated / manifest.data, manifest.files)  # to ask questions wrote nothing
+    verify(updated / before.data, before.files)
+
+
+def test_removals_alone_are_on_disk_too(two: tuple[Path, Path]) -> None:
+    updated, anew = two
+    update_with(anew, BEFORE[2:], 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(update, "UPDATE_SHARE", 1)
+        remove(updated, doc_ids={"d0", "d1"}, embedder=ReadingEmbedder())
+
+    assert_same_answers(updated, anew)
+    manifest = manifest_of(updated)
+    assert manifest.updated == 4
+    verify(updated / manifest.data, manifest.files)
+
+
+def test_changes_add_up_until_all_is_made_anew(two: tuple[Path, Path]) -> None:
+    target, _ = two
+    counts = []
+    for generation in range(1, 4):
+        update_with(target, [rule(0, f" Again {generation}."), *BEFORE[1:]], 0.12)
+        counts.append(manifest_of(target).updated)
+
+    assert counts == [2, 4, 0]

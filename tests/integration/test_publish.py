@@ -1,4 +1,4 @@
-"""``ragctl publish`` against moto as a server; what moto leaves out is stated in tests/fakes_cloudformation.py.
+"""``ragctl publish`` against moto as a server; what moto leaves out is stated in tests/published.py.
 
 At the end: to Chroma's own server, where a version stands beside the one that answers.
 """

@@ -42,12 +42,6 @@ def running(index: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def served(index: Path) -> Iterator[Server]:
-    with serving(index) as server:
-        yield server
-
-
 def test_it_answers_over_http_and_ctrl_c_ends_it_cleanly(index: Path) -> None:
     with serving(index) as server:
         status, body = server.ask(QUESTION)
@@ -259,32 +253,32 @@ def slow_clients(server: Server, begin: bytes, then: bytes, *, buffer: int = 0) 
     ],
     ids=["headers", "body", "chunks", "nothing"],
 )
-def test_clients_who_ask_slowly_stop_nobody_else(served: Server, begin: bytes, then: bytes) -> None:
-    with slow_clients(served, begin, then):
-        assert served.request("GET", "/api/health")[0] == 200
-        status, body = served.ask(QUESTION)
+def test_clients_who_ask_slowly_stop_nobody_else(running: Server, begin: bytes, then: bytes) -> None:
+    with slow_clients(running, begin, then):
+        assert running.request("GET", "/api/health")[0] == 200
+        status, body = running.ask(QUESTION)
         assert (status, body["citations"][0]["title"]) == (200, "Import Permits")
 
 
-def test_many_who_ask_at_once_get_each_their_own_answer(served: Server) -> None:
+def test_many_who_ask_at_once_get_each_their_own_answer(running: Server) -> None:
     questions = [QUESTION, "Which office gives a permit?", "What is the weather?", ""] * 10
-    alone = {question: served.ask(question)[1].get("answer") for question in set(questions)}
+    alone = {question: running.ask(question)[1].get("answer") for question in set(questions)}
     with ThreadPoolExecutor(max_workers=8) as pool:
-        answers = list(pool.map(lambda question: served.ask(question)[1].get("answer"), questions))
+        answers = list(pool.map(lambda question: running.ask(question)[1].get("answer"), questions))
     assert answers == [alone[question] for question in questions]
     assert len(set(answers)) >= 3
 
 
-def test_clients_who_take_their_answer_slowly_stop_nobody_else(served: Server) -> None:
+def test_clients_who_take_their_answer_slowly_stop_nobody_else(running: Server) -> None:
     begin = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with slow_clients(served, begin, b"", buffer=2048) as clients:
-        assert served.request("GET", "/api/health")[0] == 200
-        assert served.ask(QUESTION)[0] == 200
+    with slow_clients(running, begin, b"", buffer=2048) as clients:
+        assert running.request("GET", "/api/health")[0] == 200
+        assert running.ask(QUESTION)[0] == 200
         assert clients[0].recv(15) == b"HTTP/1.1 200 OK"
 
 
-def test_a_request_that_comes_in_pieces_is_served_whole(served: Server) -> None:
-    host, _, port = served.address.rpartition(":")
+def test_a_request_that_comes_in_pieces_is_served_whole(running: Server) -> None:
+    host, _, port = running.address.rpartition(":")
     text = json.dumps({"query": QUESTION}).encode()
     with socket.create_connection((host, int(port)), timeout=STOP_S) as client:
         client.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(text))

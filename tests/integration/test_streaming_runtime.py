@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -63,6 +63,13 @@ def running(double: RuntimeApiDouble, handler: str) -> Iterator[list[int | BaseE
     assert not thread.is_alive()
 
 
+def answered(handler: str, *events: Any, headers: Mapping[str, str] | None = None) -> RuntimeApiDouble:
+    """A double that has handed out ``events``, and has what came back."""
+    with RuntimeApiDouble(events, headers=headers) as double, running(double, handler):
+        pass
+    return double
+
+
 def streamed(context: Context) -> StreamedResponse:
     """Where the response goes, of an event of API Gateway's."""
     assert context.response_stream
@@ -100,8 +107,7 @@ def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., st
         "body": base64.b64encode(body).decode(),
         "isBase64Encoded": True,
     }
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(lambda event, context: returned)):
-        pass
+    double = answered(handled(lambda event, context: returned), GATEWAY)
     response = double.request("/response")
     prelude, *rest = response.chunks
     assert json.loads(prelude.removesuffix(b"\0" * 8)) == {
@@ -120,8 +126,7 @@ def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Call
         stream.write(b"")  # an empty chunk would end the body
         stream.write(b"x" * 4096)
 
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
-        address = double.address
+    double = answered(handled(handler), GATEWAY)
     head = (
         b"POST /2018-06-01/runtime/invocation/request-1/response HTTP/1.1\r\n"
         b"Host: %b\r\n"
@@ -130,7 +135,7 @@ def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Call
         b"Transfer-Encoding: chunked\r\n"
         b"Trailer: Lambda-Runtime-Function-Error-Type\r\n"
         b"Trailer: Lambda-Runtime-Function-Error-Body\r\n\r\n"
-    ) % address.encode()
+    ) % double.address.encode()
     body = b"%x\r\n%b\r\n" % (len(PRELUDE), PRELUDE) + b"9\r\ndata: a\n\n\r\n1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n"
     assert bytes(double.request("/response").wire) == head + body
 
@@ -144,8 +149,7 @@ def test_who_does_not_read_streams_gets_the_result_as_json(handled: Callable[...
         assert context.response_stream is None
         return {"statusCode": 200, "body": "ä"}
 
-    with RuntimeApiDouble([event]) as double, running(double, handled(handler)):
-        pass
+    double = answered(handled(handler), event)
     response = double.request("/response")
     assert json.loads(response.body) == {"statusCode": 200, "body": "ä"}
     assert response.headers["content-type"] == "application/json"
@@ -157,11 +161,9 @@ def test_a_header_that_http_cannot_carry_is_an_error_before_anything_is_sent(
     handled: Callable[..., str], header: dict[str, str]
 ) -> None:
     opening = handled(lambda event, context: context.response_stream.open(200, header))
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, opening):
-        pass
+    double = answered(opening, GATEWAY)
     returned = handled(lambda event, context: {"statusCode": 200, "multiValueHeaders": {"X-Name": [*header.values()]}})
-    with RuntimeApiDouble([GATEWAY]) as other, running(other, returned):
-        pass
+    other = answered(returned, GATEWAY)
     for one in (double, other):
         assert json.loads(one.request("request-1/error").body)["errorType"] == "ValueError"
         assert not [asked for asked in one.requests if asked.line.endswith("/response HTTP/1.1")]
@@ -192,8 +194,7 @@ def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., 
     def handler(event: Any, context: Context) -> None:
         raise ValueError("no such thing")
 
-    with RuntimeApiDouble([GATEWAY, GATEWAY]) as double, running(double, handled(handler)):
-        pass
+    double = answered(handled(handler), GATEWAY, GATEWAY)
     failed = double.request("/runtime/invocation/request-1/error")
     told = json.loads(failed.body)
     assert (told["errorType"], told["errorMessage"]) == ("ValueError", "no such thing")
@@ -207,8 +208,7 @@ def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[...,
         streamed(context).write(b"half")
         raise ValueError("broke off")
 
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
-        pass
+    double = answered(handled(handler), GATEWAY)
     response = double.request("/response")
     assert response.chunks == [PRELUDE, b"half"]
     assert response.trailers["lambda-runtime-function-error-type"] == "ValueError"
@@ -278,9 +278,7 @@ def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
         left.append(context.get_remaining_time_in_millis())
         return {}
 
-    past = {"Lambda-Runtime-Deadline-Ms": "1"}
-    with RuntimeApiDouble([{}], headers=past) as double, running(double, handled(handler)):
-        pass
+    answered(handled(handler), {}, headers={"Lambda-Runtime-Deadline-Ms": "1"})
     assert left == [0]
 
 
@@ -346,6 +344,5 @@ def test_one_who_writes_to_nobody_is_told(handled: Callable[..., str]) -> None:
         except ClientGone:
             gone.append(True)
 
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
-        pass
+    answered(handled(handler), GATEWAY)
     assert gone == [True]
