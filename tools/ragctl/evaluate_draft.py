@@ -14,8 +14,7 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     Raises:
         CommandFailed: the file is there, cannot be written, or the documents give no question.
     """
-    from evaluate.drafting import drafter
-    from evaluate.drafts import drafted, spread_evenly
+    from evaluate.drafting import drafted, drafter, spread_evenly
     from ragctl.evaluate_questions import quiet_service
 
     if out.exists():

@@ -16,9 +16,9 @@ from ragctl.failures import INTERRUPTED, CommandFailed, describe
 from ragctl.options import read_settings
 
 if TYPE_CHECKING:
-    from evaluate.compare import Change
+    from evaluate.figures import Change
     from evaluate.judge import JudgedQuestion
-    from evaluate.record import Report
+    from evaluate.report import Report
     from rag.wiring.application import Application
     from ragctl.cost import Table
 
@@ -48,9 +48,9 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken
-    from evaluate.record import as_json as record
-    from evaluate.record import read_old
+    from evaluate.figures import broken
+    from evaluate.report import as_json as record
+    from evaluate.report import read_old
 
     limits = _limits(fail_under)
     questions = _drawn(read_questions(path), limit, seed)
@@ -63,7 +63,7 @@ def measure_questions(
     missed = broken(limits, report.figures)
     body = record(report, changes) if as_json else {}
     if not as_json:
-        from evaluate.table import tables
+        from evaluate.report import tables
 
         show(*tables(report, changes))
     if missed:
@@ -79,7 +79,7 @@ def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | Non
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken
+    from evaluate.figures import broken
 
     limits = _limits(fail_under)
     questions = read_questions(path)
@@ -109,9 +109,8 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
     from evaluate.errors import Interrupted
     from evaluate.figures import label_notes, measure
     from evaluate.judge import judge
-    from evaluate.place import place_of
-    from evaluate.record import Report
-    from evaluate.run import ask_all, asker
+    from evaluate.report import Report
+    from evaluate.run import ask_all, asker, place_of
     from ragctl.cost import prices
 
     kept = place_of(service)
@@ -157,7 +156,7 @@ def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) 
 
 
 def _limits(fail_under: Sequence[str]) -> Mapping[str, float]:
-    from evaluate.floors import parse_limits
+    from evaluate.figures import parse_limits
 
     try:
         return parse_limits(fail_under)
@@ -176,7 +175,7 @@ def _drawn(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) 
 
 
 def _changes(report: Report, values: dict[str, float], judged: Sequence[JudgedQuestion]) -> list[Change]:
-    from evaluate.compare import compare
+    from evaluate.figures import compare
 
     return compare(report.figures, report.judged, values, judged, seed=report.seed)
 
