@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragctl.failures import INTERRUPTED, CommandFailed
-from ragctl.watching import watch
+from ragctl.ingest import watch
 
 
 class Stop(Exception):

@@ -10,8 +10,7 @@ import typer
 
 from evaluate.metrics import LIMITED
 from ragctl.evaluate_corpus import measure_corpus
-from ragctl.evaluate_draft import make_questions
-from ragctl.evaluate_questions import FAIL_UNDER, measure_questions
+from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
 from ragctl.modes import Mode
 from ragctl.options import Json, Profile
 

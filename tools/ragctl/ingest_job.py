@@ -6,21 +6,42 @@ import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ragctl.console import emit_json, note, progress
 from ragctl.failures import INTERRUPTED, CommandFailed
-from ragctl.ingest_request import IngestRequest
+from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.kept_readings import READINGS_NAME
-from ragctl.languages import unserved
-from ragctl.report import counts, failures, print_problems, print_report, report
+from ragctl.places import builder, work_folder
+from ragctl.report import counts, failures, print_problems, print_report, report, unserved
 from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
-from ragctl.tables import read_tables
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
     from knowledge.read.documents import Reading
     from rag.config.settings import Settings
+
+
+def read_tables(asked: IngestRequest) -> dict[str, str]:
+    """The text of each table by its name: the option's, with the ending of the file (``acronyms.csv``).
+
+    Raises:
+        ConfigurationError: a table cannot be read, or not be used; the message names the file or the entry.
+    """
+    from rag.wiring.tables import read_table
+
+    named = {"acronyms": asked.acronyms, "filters": asked.filters}
+    places = {option: Path(name) if name else _beside(asked.paths, f"{option}.json") for option, name in named.items()}
+    return dict(read_table(option, place) for option, place in places.items() if place)
+
+
+def _beside(paths: tuple[str, ...], name: str) -> Path | None:
+    """The file called ``name`` in one of the given folders, or beside a given file; the first that there is."""
+    local = [Path(path) for path in paths if not is_address(path)]
+    folders = [path if path.is_dir() else path.parent for path in local]
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
 
 MAX_REMOVED_SHARE = 0.3
 """A run that would remove a larger share of the documents has to be told that it may."""
@@ -81,8 +102,6 @@ class IngestJob:
 
         It is on the index's own disk: a temporary folder may be in memory.
         """
-        from ragctl.places import work_folder
-
         target = work_folder(self.settings).absolute()
         beside = next(place for place in (target, *target.parents) if place.is_dir())
         return tempfile.TemporaryFile(dir=None if self.dry_run else beside)
@@ -94,7 +113,6 @@ class IngestJob:
         from knowledge.open.scratch import Scratch
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents
-        from ragctl.places import builder, work_folder
 
         target, build = work_folder(self.settings), builder(self.settings, switch=self.switch)
         started = time.perf_counter()

@@ -14,8 +14,7 @@ from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed
 from ragctl.ingest_request import IngestRequest
 from ragctl.options import Json
-from ragctl.publish_build import IndexBuild
-from ragctl.publish_server import go_back, publish_at, server_of
+from ragctl.publish_build import IndexBuild, go_back, publish_at, server_of
 
 if TYPE_CHECKING:
     from publish.stack import Target

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from smoke.stack import Stack
-from smoke.values import Check, Failed, Skipped
+from smoke.stack import Check, Failed, Skipped, Stack
 
 NAMESPACE = "RagService"
 """Of the metrics, where the function's environment names no other."""

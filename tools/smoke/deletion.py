@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smoke.stack import Aws, Stack
+from smoke.stack import Aws, Check, Failed, Skipped, Stack
 from smoke.update import Run, gone, read_layer
-from smoke.values import Check, Failed, Skipped
 
 STAYS = (
     "the role of API Gateway's logs and the account's setting that names it (AccessLogs=setup)",
