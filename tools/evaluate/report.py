@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from pathlib import Path
@@ -97,13 +97,11 @@ def read_old(path: Path) -> tuple[dict[str, float], list[JudgedQuestion]]:
         sentence = f"{path} is not what ragctl evaluate --questions --json prints"
         raise UnusableFile(sentence) from exc
     try:
-        return values, [_judged(row) for row in body["perQuestion"]]
+        names = {field.name: _camel(field.name) for field in fields(JudgedQuestion)}
+        rows = body["perQuestion"]
+        return values, [JudgedQuestion(**{name: row[key] for name, key in names.items()}) for row in rows]
     except (KeyError, TypeError):
         return values, []
-
-
-def _judged(row: Mapping[str, Any]) -> JudgedQuestion:
-    return JudgedQuestion(**{field.name: row[_camel(field.name)] for field in fields(JudgedQuestion)})
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
@@ -157,18 +155,15 @@ def tables(report: Report, changes: Sequence[Change]) -> Iterator[RenderableType
         for number, one in enumerate(cases, start=1):
             yield Text.assemble(f"{number:2}. ", (one.question, "bold"))
             yield Padding(Text.assemble((wrong(one), "red"), f" (confidence {one.score:.0f})"), INDENT, expand=False)
-            if expected := _expected(one):
-                yield Padding(Text(f"expected {expected}", style="dim"), INDENT, expand=False)
+            expected = [repr(one.gold)] if one.gold else []
+            expected += [f"in {', '.join(one.expected)}"] if one.expected else []
+            if expected:
+                yield Padding(Text(f"expected {' '.join(expected)}", style="dim"), INDENT, expand=False)
             yield Padding(Text(f"it said: {beginning(one.said)}", style="dim"), INDENT, expand=False)
     if report.notes:
         yield NewLine()
         for sentence in report.notes:
             yield Text.assemble(("Note: ", "yellow"), sentence)
-
-
-def _expected(one: JudgedQuestion) -> str:
-    parts = [repr(one.gold) if one.gold else "", f"in {', '.join(one.expected)}" if one.expected else ""]
-    return " ".join(part for part in parts if part)
 
 
 def _figures(figures: Sequence[Figure]) -> Table:

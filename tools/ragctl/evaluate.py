@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -112,7 +111,7 @@ def evaluate(
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
     heads = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
-    _one_kind(_given(heads), kinds)
+    _one_kind({name for name, value in heads.items() if value is not None}, kinds)
     drawn_by = seed or 0
     if questions is not None:
         measure_questions(
@@ -138,10 +137,6 @@ def evaluate(
     else:
         missing = [name for name, value in judged.items() if value is None]
         raise typer.BadParameter(f"--corpus, --queries and --qrels go together; not given: {', '.join(missing)}")
-
-
-def _given(options: Mapping[str, object]) -> set[str]:
-    return {name for name, value in options.items() if value is not None}
 
 
 def _one_kind(chosen: set[str], kinds: dict[str, dict[str, object]]) -> None:

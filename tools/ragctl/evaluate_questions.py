@@ -121,9 +121,14 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
     kept = place_of(service)
     if fresh:
         kept.unlink(missing_ok=True)
+
+    def code_of(error: Exception) -> str:
+        problem = describe(error)
+        return problem.code if problem else ""
+
     try:
         with progress("Asking") as on_progress:
-            told = ask_all([one.question for one in questions], asker(service, _code_of), kept, on_progress=on_progress)
+            told = ask_all([one.question for one in questions], asker(service, code_of), kept, on_progress=on_progress)
     except Interrupted as exc:
         raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
     if all(one.failed for one in told):
@@ -146,11 +151,6 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
         judged=judged,
         notes=list(_notes(service, questions, judged)),
     )
-
-
-def _code_of(error: Exception) -> str:
-    problem = describe(error)
-    return problem.code if problem else ""
 
 
 def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

@@ -31,16 +31,15 @@ def read_tables(asked: IngestRequest) -> dict[str, str]:
     """
     from rag.wiring.tables import read_table
 
-    named = {"acronyms": asked.acronyms, "filters": asked.filters}
-    places = {option: Path(name) if name else _beside(asked.paths, f"{option}.json") for option, name in named.items()}
-    return dict(read_table(option, place) for option, place in places.items() if place)
-
-
-def _beside(paths: tuple[str, ...], name: str) -> Path | None:
-    """The file called ``name`` in one of the given folders, or beside a given file; the first that there is."""
-    local = [Path(path) for path in paths if not is_address(path)]
+    local = [Path(path) for path in asked.paths if not is_address(path)]
     folders = [path if path.is_dir() else path.parent for path in local]
-    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+    tables = {}
+    for option, named in {"acronyms": asked.acronyms, "filters": asked.filters}.items():
+        beside = [folder / f"{option}.json" for folder in folders if (folder / f"{option}.json").is_file()]
+        for place in [Path(named)] if named else beside[:1]:
+            name, text = read_table(option, place)
+            tables[name] = text
+    return tables
 
 
 MAX_REMOVED_SHARE = 0.3
