@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from knowledge.model.errors import IndexMissing
 from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
 from knowledge.open.source import CHROMA_FOLDER, read_manifest, verify
-from publish.errors import PublishFailed, code_of, told_of_aws
+from publish.errors import PublishFailed, aws_errors, code_of
 from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
 from publish.versions import Facts, key_of
 from smoke.stack import Patience
@@ -109,7 +109,7 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
         folder = place / "index"
         if target.key:
             tell(f"fetching {target.key}")
-            with told_of_aws():
+            with aws_errors():
                 folder = target.bucket.fetch(target.key, place)
         report = build(folder)
         manifest = read_manifest(folder)
@@ -119,7 +119,7 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
         key = key_of(pack_index(folder, archive))
         if key != target.key:
             tell(f"putting {key} into the bucket")
-            with told_of_aws():
+            with aws_errors():
                 target.bucket.put(key, archive, facts)
     return switch(target, key, facts, tell, waits, report=report)
 
@@ -144,7 +144,7 @@ def switch(
     target.check_ready()
     waits = waits or Waits()
     tell("telling the stack")
-    with told_of_aws():
+    with aws_errors():
         token = target.update("IndexKey", key)
         target.wait(token, tell, waits.update)
         target.check_health(facts.version, waits.health)

@@ -16,7 +16,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from publish.errors import PublishFailed, code_of, told_of_aws
+from publish.errors import PublishFailed, aws_errors, code_of
 from publish.stack import Tell
 
 type Listing = Mapping[str, str]
@@ -206,7 +206,7 @@ class Refresh:
             if not listing:
                 sentence = f"The bucket {self.documents.name} holds no documents; nothing is published"
                 raise PublishFailed(sentence, code="bucket_empty")
-            with told_of_aws():
+            with aws_errors():
                 unsafe = self.documents.mirror(listing, self.folder, self._mirrored)
             self._mirrored.clear()
             self._mirrored.update(listing)

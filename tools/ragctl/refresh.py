@@ -16,7 +16,7 @@ from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed, describe
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import Region, StackName, open_stack, told_of_publishing
+from ragctl.publish import Region, StackName, open_stack, publishing_errors
 from ragctl.publish_build import IndexBuild, publish_at, server_of
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def refresh(
             f"{folder} is not empty, and would hold what the bucket does not", param_hint="--folder"
         )
     mirror = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory(prefix="ragctl-documents-")
-    with told_of_publishing(), mirror as name:
-        from publish.errors import told_of_aws
+    with publishing_errors(), mirror as name:
+        from publish.errors import aws_errors
         from publish.refresh import DocumentBucket, Refresh, ReportStore
 
         place = Path(name)
@@ -82,7 +82,7 @@ def refresh(
             failure=_failure,
             tell=note,
         )
-        with told_of_aws():
+        with aws_errors():
             rounds = job.run(always=always)
     told = [asdict(one) for one in rounds]
     if rounds and rounds[-1].outcome == "failed":
@@ -94,12 +94,12 @@ def refresh(
 
 
 def _publish_once(target: Target, asked: IngestRequest, fail_under: str) -> Mapping[str, Any]:
-    from publish.errors import told_of_aws
+    from publish.errors import aws_errors
     from publish.publisher import publish
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:
         questions = Path(temporary) / "questions.jsonl"
-        with told_of_aws():
+        with aws_errors():
             there = target.bucket.download(QUESTIONS_KEY, questions)
         build = IndexBuild(
             asked,
