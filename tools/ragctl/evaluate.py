@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -111,7 +112,7 @@ def evaluate(
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
     heads = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
-    _one_kind({name for name, value in heads.items() if value is not None}, kinds)
+    _one_kind(heads, kinds)
     drawn_by = seed or 0
     if questions is not None:
         measure_questions(
@@ -139,8 +140,9 @@ def evaluate(
         raise typer.BadParameter(f"--corpus, --queries and --qrels go together; not given: {', '.join(missing)}")
 
 
-def _one_kind(chosen: set[str], kinds: dict[str, dict[str, object]]) -> None:
-    """One of the three kinds of measurement is asked for, and no option of another."""
+def _one_kind(heads: Mapping[str, object], kinds: Mapping[str, Mapping[str, object]]) -> None:
+    """Refuse everything but one of the three kinds of measurement, without an option of another."""
+    chosen = {name for name, value in heads.items() if value is not None}
     if not chosen:
         raise typer.BadParameter("give --questions, or --make-questions and --out, or --corpus, --queries and --qrels")
     if len(chosen) > 1:

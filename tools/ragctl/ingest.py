@@ -122,14 +122,18 @@ def ingest(
     check_request(asked)
     job = IngestJob(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
-        local = [Path(path) for path in asked.paths if not is_address(path)]
-        if not local:
-            raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-        watch_files(local, job.run, index=work_folder(settings))
+        watch_files(_local_paths(asked), job.run, index=work_folder(settings))
     else:
         done = job.run()
         if done.emptied or (done.failed and (strict or not done.read)):
             raise typer.Exit(FAILED)
+
+
+def _local_paths(asked: IngestRequest) -> list[Path]:
+    local = [Path(path) for path in asked.paths if not is_address(path)]
+    if not local:
+        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
+    return local
 
 
 def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
