@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from rag.adapters.sqlite.database import SqliteDatabase, counting_votes
+from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.store_format import (
     clip_comment,
     clip_question,
@@ -25,6 +25,7 @@ from rag.values.stored import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -194,7 +195,13 @@ class SqliteFeedback:
         )
         given = {"vote": vote, "voter": voter, "now": self._database.clock()}
         connection.execute(f"DELETE FROM counting_votes WHERE {theirs}", given)  # noqa: S608 - ours
-        connection.execute(f"INSERT INTO counting_votes {counting_votes(f'{theirs} AND expires_at > :now')}", given)
+        connection.execute(
+            "INSERT INTO counting_votes SELECT chunk, response_at, vote, helpful, at, expires_at FROM"  # noqa: S608 - ours
+            " (SELECT *, row_number() OVER (PARTITION BY chunk, voter ORDER BY at DESC, id DESC) AS place"
+            f" FROM vote_chunks JOIN votes ON vote = id WHERE helpful IS NOT NULL AND {theirs} AND expires_at > :now)"
+            f" WHERE place <= {MAX_VOTES_PER_VOTER}",
+            given,
+        )
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""
