@@ -138,7 +138,7 @@ def check_manifest(settings: Settings) -> str:
             return "none: a Chroma folder that was made elsewhere"
         said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
         held = Counter(chunk.doc_id for chunk in index.iter_chunks())
-        words = f"BM25 of {index.lexical.vocabulary_size} terms" if index.lexical else "no BM25: ragctl ingest adds it"
+        words = f"BM25 of {index.lexical.vocabulary_size} terms"
     differing = sorted(doc_id for doc_id in said.keys() | held.keys() if said.get(doc_id) != held.get(doc_id))
     if differing:
         raise CheckFailed(f"disagrees with the collection about {', '.join(differing[:3])}. Run: ragctl ingest PATH")

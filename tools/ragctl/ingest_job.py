@@ -106,9 +106,8 @@ class IngestJob:
         return tempfile.TemporaryFile(dir=None if self.dry_run else beside)
 
     def _ingest(self, texts: IO[bytes]) -> tuple[Reading, Summary, float]:
-        from knowledge.build.plan import RECIPE
         from knowledge.model.errors import SourceUnreadable
-        from knowledge.model.manifest import SEED_RECIPE
+        from knowledge.model.manifest import RECIPE, SEED_RECIPE
         from knowledge.open.scratch import Scratch
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents

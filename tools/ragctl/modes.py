@@ -30,7 +30,7 @@ def searcher(mode: Mode, index: AnyIndex, *, profile: str) -> Search:
     """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
 
     Raises:
-        IndexMismatch: ``mode`` needs BM25 and the index has none.
+        IndexMismatch: ``mode`` needs what the index has not: token vectors, or BM25 as a table.
     """
     from knowledge.cut.embedding_text import question_text
     from knowledge.model.values import View
@@ -50,9 +50,7 @@ def searcher(mode: Mode, index: AnyIndex, *, profile: str) -> Search:
 
 def usual(index: AnyIndex) -> Mode:
     """The best way to search that ``index`` allows."""
-    if index.late:
-        return Mode.late
-    return Mode.dense if index.lexical is None else Mode.hybrid
+    return Mode.late if index.late else Mode.hybrid
 
 
 def words_met(index: AnyIndex, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
