@@ -47,14 +47,7 @@ if TYPE_CHECKING:
     from knowledge.search.passage import ChunkView
 
 
-def open_served(
-    uri: str,
-    *,
-    embedder: Embedder,
-    collection: str,
-    token: Callable[[], str] = str,
-    scratch: Path | None = None,
-) -> ServedIndex:
+def open_served(uri: str, *, embedder: Embedder, collection: str, token: Callable[[], str] = str) -> ServedIndex:
     """Open the index called ``collection`` on the server ``uri`` for questions embedded by ``embedder``.
 
     Raises:
@@ -70,7 +63,7 @@ def open_served(
         database = Database(connection, collection)
         version = version_at(database, address)
         try:
-            folder = Scratch(scratch)
+            folder = Scratch()
         except OSError as exc:
             raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
         undo.callback(folder.close)

@@ -19,7 +19,6 @@ from knowledge.model.manifest import FileRecord, Manifest
 from knowledge.open.place import folder_of as folder_of
 from knowledge.open.place import manifest_bytes
 from knowledge.open.place import read_manifest as read_manifest
-from knowledge.open.scratch import SCRATCH_PREFIX as SCRATCH_PREFIX
 from knowledge.open.scratch import Scratch
 
 CHROMA_FOLDER = "chroma"
