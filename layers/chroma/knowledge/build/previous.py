@@ -18,7 +18,7 @@ from knowledge.build.write import Settings
 from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
-from knowledge.model.manifest import DATA_NAME, MANIFEST_NAME, RECIPE, Manifest, loads
+from knowledge.model.manifest import DATA_NAME, MANIFEST_NAME, Manifest, loads
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import prepare, verify
 from knowledge.open.texts import TextStore
@@ -74,9 +74,7 @@ def _unusable(text: str) -> OldIndex:
     return OldIndex(next_number=max([1, *numbers]), data=data[1] if data else None)
 
 
-def settings_now(
-    embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int = RECIPE
-) -> Settings:
+def settings_now(embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int) -> Settings:
     """What this program would make an index with."""
     has_tokens = isinstance(embedder, TokenEmbedder)
     return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, has_tokens)

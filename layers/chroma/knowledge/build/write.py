@@ -67,7 +67,7 @@ def write_index(
     settings: Settings,
     made: Provenance,
     before: Manifest | None,
-    update: Update | None = None,
+    update: Update | None,
 ) -> Manifest:
     """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps.
 
@@ -127,7 +127,7 @@ def write_data(
     embedded: ChunkEmbeddings,
     collection: str,
     embedder: Embedder,
-    update: Update | None = None,
+    update: Update | None,
 ) -> IndexRecords:
     """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25, a matrix and the tokens.
 
