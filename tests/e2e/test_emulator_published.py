@@ -16,7 +16,7 @@ from emulator.session import Session, built
 from knowledge.build.ingest import ingest
 from knowledge.open.source import read_manifest
 from knowledge.read.documents import read
-from publish.archive import pack_index
+from publish.publisher import pack_index
 
 pytestmark = [pytest.mark.build, pytest.mark.slow]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import AbstractContextManager, closing
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from filelock import FileLock
 from manifests import read_body, write_body
 from shop import PAGES
 
-from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
-from knowledge.model.values import Document, Evidence, View
+from knowledge.model.values import Document, View
 from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from rag.values.chat import Deadline
@@ -312,51 +310,21 @@ def test_options_that_do_not_go_together(run: Run, index: Path, arguments: tuple
 # Indexes of one to ten chunks: the bar that ingest measures
 
 
-def documents(count: int) -> list[Document]:
-    return [
-        Document(doc_id=title, title=title, text=text, digest=text, path=f"{title}.txt")
-        for title, text in list(PAGES.items())[:count]
-    ]
-
-
-def opened(folder: Path) -> AbstractContextManager[Index]:
-    return closing(open_index(folder, embedder=real_model.model()))
-
-
-def evidence(index: Index, question: str) -> Evidence:
+def passes(index: Index, question: str) -> bool:
     found = index.search([View(question)], k=3).evidence
     assert found is not None
-    return found
-
-
-def passes(index: Index, question: str) -> bool:
-    found = evidence(index, question)
     return found.bar is not None and found.score >= found.bar
 
 
 @pytest.mark.parametrize("count", [1, 3, 10])
 def test_a_small_index_answers_what_it_holds_and_little_else(tmp_path: Path, count: int) -> None:
-    ingest(documents(count), target=tmp_path, embedder=real_model.model())
-    with opened(tmp_path) as index:
+    documents = [
+        Document(doc_id=title, title=title, text=text, digest=text, path=f"{title}.txt")
+        for title, text in list(PAGES.items())[:count]
+    ]
+    ingest(documents, target=tmp_path, embedder=real_model.model())
+    with closing(open_index(tmp_path, embedder=real_model.model())) as index:
         asked = [question for title in list(PAGES)[:count] for question in ANSWERED[title]]
 
         assert [question for question in asked if not passes(index, question)] == []
         assert sum(passes(index, question) for question in FAR) <= 2
-
-
-def test_an_index_of_another_recipe_is_measured_anew_and_nothing_is_embedded(tmp_path: Path) -> None:
-    ingest(documents(3), target=tmp_path, embedder=real_model.model())
-    with opened(tmp_path) as index:
-        assert index.manifest is not None
-        bar = evidence(index, "new sole price").bar
-        older = replace(index.manifest, calibration={"recipe": 0})
-    write.switch(tmp_path, older)
-
-    with opened(tmp_path) as index:
-        assert evidence(index, "new sole price").bar is None  # it opens, and says that it was not measured
-
-    summary = ingest(documents(3), target=tmp_path, embedder=real_model.model())
-    assert (summary.embedded, summary.unchanged) == (0, 3)
-    with opened(tmp_path) as index:
-        assert evidence(index, "new sole price").bar == pytest.approx(bar, abs=1e-4)
-    assert json.loads((tmp_path / "manifest.json").read_text())["calibration"]["questions"] == 34

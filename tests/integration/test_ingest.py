@@ -26,7 +26,7 @@ from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
 from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
-from knowledge.model.manifest import Manifest
+from knowledge.model.manifest import FORMAT, Manifest
 from knowledge.model.values import Document, Embedder, Reading, Scalar, View
 from knowledge.open.index import open_index
 from knowledge.open.source import read_manifest, verify
@@ -177,7 +177,7 @@ def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path, 
     if harm == "truncated manifest":
         manifest.write_text(text[: text.index('"files"')])
     elif harm == "older format":
-        manifest.write_text(text.replace('"format": 2', '"format": 0'))
+        manifest.write_text(text.replace(f'"format": {FORMAT}', '"format": 0'))
     elif harm == "missing file":
         database.unlink()
     else:

@@ -12,8 +12,8 @@ import pytest
 from command_line import Run, runner
 from web_server import Answer, WebServer, html
 
-from ragctl import watching
 from ragctl.failures import INTERRUPTED, CommandFailed
+from ragctl.ingest import watch_files
 from ragctl.processes import in_processes
 
 
@@ -278,7 +278,7 @@ def test_a_change_during_the_first_run_is_met(tmp_path: Path) -> None:
         page.write_text("new", encoding="utf-8")
 
     with pytest.raises(Stop):
-        watching.watch([tmp_path], again)
+        watch_files([tmp_path], again)
 
     assert seen == ["old", "new"]
 
@@ -288,12 +288,12 @@ def test_an_interrupted_run_ends_the_watch(tmp_path: Path) -> None:
         raise CommandFailed("Interrupted", code="interrupted", exit_status=INTERRUPTED)
 
     with pytest.raises(CommandFailed):
-        watching.watch([tmp_path], again)
+        watch_files([tmp_path], again)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none"):
-        watching.watch([tmp_path / "none"], lambda: None)
+        watch_files([tmp_path / "none"], lambda: None)
 
 
 def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
@@ -307,7 +307,7 @@ def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
         if len(calls) == 2:
             raise CommandFailed("Nothing to index", code="source_unreadable")
 
-    watching.watch([docs], again)
+    watch_files([docs], again)
 
     assert len(calls) == 3
     assert "Error: Nothing to index" in capsys.readouterr().err

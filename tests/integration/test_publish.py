@@ -26,9 +26,8 @@ from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import Database
 from knowledge.open.source import read_manifest
 from knowledge.read.documents import read
-from publish.archive import content_key, pack_index
-from publish.publisher import Waits
-from smoke.values import Patience
+from publish.publisher import Waits, content_key, pack_index
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 

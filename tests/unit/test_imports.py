@@ -49,7 +49,7 @@ AWS = {"boto3", "botocore", "aws_lambda_powertools"}
 READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
 """The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
-"""Of other modules 250."""
+"""Of other modules 500."""
 
 
 @cache
@@ -190,7 +190,7 @@ def _reads_environment(node: ast.AST) -> bool:
 def test_modules_are_small_and_say_what_they_are_for() -> None:
     wrong = []
     for name in [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")]:
-        if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 250):
+        if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 500):
             wrong.append(f"{name} is too long")
         if not ast.get_docstring(tree(name)):
             wrong.append(f"{name} has no docstring")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator import __main__ as program
-from emulator.errors import FunctionFailed, NotBuilt
+from emulator.rie import FunctionFailed, NotBuilt
 from emulator.session import built
 from rag.profiles import PROFILES
 

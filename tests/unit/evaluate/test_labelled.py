@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluate.drafts import Draft
+from evaluate.drafting import Draft
 from evaluate.errors import UnusableFile
 from evaluate.labelled import LabelledQuestion, read_questions
 

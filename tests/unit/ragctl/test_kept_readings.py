@@ -10,7 +10,7 @@ from knowledge.read.loading import Entry, Loading, Outcome, load
 from knowledge.read.readers import Reader
 from knowledge.read.walk import FoundFile
 from ragctl.kept_readings import KeptReadings, Watched
-from ragctl.pages import Pages
+from ragctl.readers import Pages
 
 
 def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from knowledge.model.values import Document
-from ragctl.languages import sentence, unserved
+from ragctl.report import sentence, unserved
 
 GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer krank ist, meldet sich."
 ENGLISH = "The leave is asked for in the portal, and it will be granted by the management."

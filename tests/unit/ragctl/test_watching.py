@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.watching import of_documents
+from ragctl.ingest import of_documents
 
 
 @pytest.mark.parametrize(

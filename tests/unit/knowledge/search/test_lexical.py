@@ -54,14 +54,6 @@ def test_terms(text: str, terms: list[str]) -> None:
     assert Terms(STOPWORDS_EN)(text) == terms
 
 
-def test_an_older_index_is_read_as_it_was_made(tmp_path: Path) -> None:
-    lexical, record = built(tmp_path, ["第3章 ที่"])
-    older = Lexical(tmp_path, {**record, "recipe": 3})
-
-    assert lexical.terms("第3章 ที่") == ["第", "3", "章", "ที่"]
-    assert older.terms("第3章 ที่") == ["第3章"]
-
-
 @pytest.mark.parametrize(
     ("texts", "latin"),
     [(TEXTS, True), (["员工请假", "VPN 申请"], False), (["Почта", "Vị trí này"], True), (["12"], True)],

@@ -94,6 +94,6 @@ def test_without_the_file_nothing_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(IndexDamaged, match="words"):
         Words(tmp_path, lexical, WHOLE.__contains__)
     (tmp_path / WORDS_NAME).unlink()
-    old = Words(tmp_path, lexical, WHOLE.__contains__)
-    assert old.unknown("GC-999 llama") == ()
-    assert old.respelt("pirce") == "pirce"
+    silent = Words(tmp_path, lexical, WHOLE.__contains__)
+    assert silent.unknown("GC-999 llama") == ()
+    assert silent.respelt("pirce") == "pirce"
