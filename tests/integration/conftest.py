@@ -8,6 +8,8 @@ import chroma_server
 import pytest
 import real_model
 from command_line import Run, runner
+from fakes import FakeClock
+from store_contract import START
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,6 +24,12 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of this machine are called directly, whatever it sets for others."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """That of the stores."""
+    return FakeClock(now=START)
 
 
 @pytest.fixture

@@ -157,11 +157,6 @@ def test_a_renewed_table_keeps_its_client() -> None:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(now=START)
-
-
-@pytest.fixture
 def table(clock: FakeClock) -> Iterator[DynamoDbTable]:
     with mock_aws():
         boto3.client("dynamodb", region_name=REGION).create_table(

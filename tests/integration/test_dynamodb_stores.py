@@ -168,11 +168,6 @@ def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(now=START)
-
-
-@pytest.fixture
 def sleeps() -> list[float]:
     """The pauses that the table made, instead of making them."""
     return []

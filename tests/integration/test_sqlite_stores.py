@@ -65,11 +65,6 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(now=START)
-
-
-@pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "store.sqlite3"
 
