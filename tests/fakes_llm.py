@@ -28,6 +28,7 @@ type Step = Callable[["Exchange"], None]
 
 USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
 MODEL = "served-model"
+TOO_LATE_S, TRICKLE = 600.0, 60_000
 SERVER_ERROR_TEXT = "vendor says: upstream trouble at rack 7"
 
 
@@ -232,11 +233,6 @@ def html(status: int = 200) -> Step:
     return raw(status, b"<!doctype html><title>Sign in to the network</title>", kind="text/html")
 
 
-def empty_choices() -> Step:
-    """A completion without a choice."""
-    return json_body({**completion("x"), "choices": []})
-
-
 def cut() -> Step:
     """Half a completion, then the connection ends."""
 
@@ -259,28 +255,28 @@ def reset() -> Step:
     return step
 
 
-def hang(seconds: float = 600.0) -> Step:
-    """Say nothing for ``seconds`` (less when the server closes), then answer after all."""
+def hang() -> Step:
+    """Say nothing for ten minutes (less when the server closes), then answer after all."""
 
     def step(exchange: Exchange) -> None:
-        exchange.closing.wait(seconds)
+        exchange.closing.wait(TOO_LATE_S)
         reply("too late")(exchange)
 
     return step
 
 
-def trickle(*, every_s: float = 0.01, seconds: float = 600.0, in_headers: bool = False) -> Step:
-    """A valid completion that drips for ``seconds``, a byte every ``every_s``: in the body, or in the headers."""
+def trickle(*, in_headers: bool = False) -> Step:
+    """A valid completion that drips for ten minutes, a byte every 10 ms: in the body, or in the headers."""
 
     def step(exchange: Exchange) -> None:
         body = json.dumps(completion("slowly but surely")).encode()
-        pad = b" " * max(0, int(seconds / every_s) - len(body))
-        drops, rest = (b"x" * int(seconds / every_s), body) if in_headers else (pad + body, b"")
+        pad = b" " * max(0, TRICKLE - len(body))
+        drops, rest = (b"x" * TRICKLE, body) if in_headers else (pad + body, b"")
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(rest or drops)}\r\n".encode()
         out = exchange.handler.wfile
         out.write(head + (b"X-Drip: " if in_headers else b"\r\n"))
         for drop in drops:
-            if exchange.closing.wait(every_s):
+            if exchange.closing.wait(TOO_LATE_S / TRICKLE):
                 break
             out.write(bytes([drop]))
         out.write(b"\r\n\r\n" + rest if in_headers else b"")

@@ -32,6 +32,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"question": "When does demurrage begin?", "expected": ["nowhere.md"], "answer": "five free days"},
     {"question": "Who won the world cup in 1974?", "answerable": False},
 ]
+CORRECTED = [QUESTIONS[0], QUESTIONS[1] | {"answer": "14 days"}, *QUESTIONS[2:]]
 
 
 @pytest.fixture
@@ -46,10 +47,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in DOCUMENTS.items():
         (folder / "docs").mkdir(exist_ok=True)
         (folder / "docs" / name).write_text(text, encoding="utf-8")
-    assert (
-        cli.run(["ingest", str(folder / "docs"), "--profile", "waypoint", "--index", str(folder / "index"), "--json"])
-        == 0
-    )
+    paths = [str(folder / "docs"), "--index", str(folder / "index")]
+    assert cli.run(["ingest", *paths, "--profile", "waypoint", "--json"]) == 0
     return folder / "index"
 
 
@@ -125,9 +124,7 @@ def test_people_read_plain_names_first(run: Run) -> None:
 def test_a_second_run_asks_nobody_and_a_corrected_label_counts_at_once(run: Run, home: Path, asked: list[str]) -> None:
     first = run(*OWN, "--json")
     assert len(asked) == 5
-    write(
-        home / "q.jsonl", [one | ({"answer": "14 days"} if one.get("answer") == "90 days" else {}) for one in QUESTIONS]
-    )
+    write(home / "q.jsonl", CORRECTED)
 
     second = run(*OWN, "--json")
 
@@ -258,9 +255,7 @@ def test_limits_that_are_not_kept_fail_by_name_and_still_tell_all(run: Run) -> N
 
 def test_two_runs_are_compared(run: Run, home: Path) -> None:
     (home / "old.json").write_text(json.dumps(run(*OWN, "--json")), encoding="utf-8")
-    write(
-        home / "q.jsonl", [one | ({"answer": "14 days"} if one.get("answer") == "90 days" else {}) for one in QUESTIONS]
-    )
+    write(home / "q.jsonl", CORRECTED)
 
     right = run(*OWN, "--compare", "old.json", "--json")["comparison"]["right"]
 

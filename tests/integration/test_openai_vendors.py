@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes_chat import Connect, connecting
-from fakes_llm import Exchange, LlmServer, Step, empty_choices, error, html, json_body, raw, reply
+from fakes_llm import Exchange, LlmServer, Step, completion, error, html, json_body, raw, reply
 
 from rag.errors import LlmUnavailable
 from rag.values.chat import Deadline, Message, Usage
@@ -175,7 +175,7 @@ def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat_of: Connect, body
 
 NO_COMPLETION = {
     "a page": html(),
-    "no choices": empty_choices(),
+    "no choices": json_body({**completion("x"), "choices": []}),
     "blank": reply(" \n"),
     "filtered": reply("", finish_reason="content_filter"),
     "nothing": raw(200, b""),

@@ -302,22 +302,16 @@ def test_a_busy_port_is_a_sentence(index: Path) -> None:
     assert json.loads(with_json)["code"] == "port_in_use"
 
 
-def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path) -> None:
-    process = start("--port", "0", "--index", str(index), MAX_CONTEXT_TOKENS="plenty")
-    out, err = process.communicate(timeout=STOP_S)
-
-    assert (process.returncode, out) == (1, "")
-    assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
-
-
-def test_a_store_that_others_may_read_ends_the_server_with_a_sentence(index: Path, tmp_path: Path) -> None:
+def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path, tmp_path: Path) -> None:
     place = tmp_path / "s.sqlite"
     place.touch()
     place.chmod(0o644)
-    process = start("--port", "0", "--index", str(index), STORE_PATH=str(place))
-    out, err = process.communicate(timeout=STOP_S)
+    told = {}
+    for name, value in {"MAX_CONTEXT_TOKENS": "plenty", "STORE_PATH": str(place)}.items():
+        process = start("--port", "0", "--index", str(index), **{name: value})
+        out, told[name] = process.communicate(timeout=STOP_S)
+        assert (process.returncode, out) == (1, "")
+        assert "Traceback" not in told[name]
 
-    assert (process.returncode, out) == (1, "")
-    assert "Traceback" not in err
-    assert err.endswith(f" Run: chmod 600 {place}\n")
+    assert told["MAX_CONTEXT_TOKENS"].splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
+    assert told["STORE_PATH"].endswith(f" Run: chmod 600 {place}\n"), "which others may read"

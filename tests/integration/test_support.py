@@ -1,17 +1,25 @@
-"""Statements held against a small real index, made with the real model."""
+"""Small indexes made with the real model: statements are held against one, and copies of a note take one place."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
-from real_model import model
+import real_model
 
 from knowledge.build.ingest import ingest
 from knowledge.model.claims import Claim
 from knowledge.model.values import Document
+from knowledge.open.handle import IndexHandle
 from knowledge.open.index import Index, open_index
+from knowledge.read.documents import read
 from knowledge.search.support import PARTIAL, SUPPORTED
+from rag.find.refine.mmr import Mmr
+from rag.find.retrieve.hybrid import HybridRetriever
+from rag.profiles.clockify import Knobs
+from rag.values.question import Question, SearchQuery
+from rag.wiring.live_index import LiveIndex
 
 TEXTS = {
     "keeping": "Import papers must be kept for five years after the permit is approved. "
@@ -30,8 +38,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         Document(doc_id=name, title=name.title(), text=text, digest=text, path=f"{name}.md")
         for name, text in TEXTS.items()
     ]
-    ingest(documents, target=target, embedder=model())
-    opened = open_index(target, embedder=model())
+    ingest(documents, target=target, embedder=real_model.model())
+    opened = open_index(target, embedder=real_model.model())
     yield opened
     opened.close()
 
@@ -103,3 +111,46 @@ def test_the_words_that_bear_a_statement_out_are_told(index: Index) -> None:
     assert (bearing.number, bearing.chance >= SUPPORTED) == (keeping, True)
     (chunk,) = index.fetch([keeping])
     assert "Marlin Freight keeps copies in Singapore" in chunk.text[bearing.start : bearing.end]
+
+
+# Near-duplicates: MMR at Clockify's own numbers leaves room for the section that answers
+
+
+COPIES = 8
+NOTE = (
+    "## Starting a timer\n\nOpen Tracker, type what you are working on, pick a project, and press the green Start "
+    "button to start the timer. This is copy {} of the note."
+)
+
+
+@pytest.fixture(scope="module")
+def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriever]:
+    copies = [
+        Document(doc_id=f"note{n}", title=f"Release notes {n}", text=NOTE.format(n), digest=str(n), path=f"note{n}.md")
+        for n in range(1, COPIES + 1)
+    ]
+    target = shutil.copytree(
+        real_model.sample_index("clockify", tmp_path_factory), tmp_path_factory.mktemp("copies") / "index"
+    )
+    documents = read([real_model.SAMPLES / "clockify"]).documents
+    ingest([*documents, *copies], target=target, embedder=real_model.model())
+    handle = IndexHandle(lambda: open_index(target, embedder=real_model.model()))
+    yield HybridRetriever(LiveIndex(handle))
+    handle.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    ["How do I start a timer?", "start timer", "Which button starts the timer and how do I stop it?"],
+)
+def test_copies_of_one_note_take_one_place(retrieve: HybridRetriever, text: str) -> None:
+    knobs = Knobs()
+    found = retrieve(SearchQuery(text=text, top_k=knobs.top_k)).hits
+    assert sum(hit.chunk.doc_id.startswith("note") for hit in found) == COPIES
+
+    kept = Mmr(knobs.mmr_lambda, knobs.pack_top)(found, Question(text=text)).hits
+
+    assert len(kept) == knobs.pack_top
+    assert sum(hit.chunk.doc_id.startswith("note") for hit in kept) == 1
+    assert "Starting and stopping a timer" in {hit.chunk.section for hit in kept}
