@@ -152,22 +152,17 @@ class AnswerCacheContract:
 class MemoryContract:
     """Wants the fixtures ``memory`` (with the default TTL) and ``clock``."""
 
-    def test_turns_come_back_oldest_first(self, memory: Memory) -> None:
-        turns = [make_turn(number, sources=("https://example.org/a",), asked="And?" * number) for number in range(3)]
-        for turn in turns:
-            memory.remember(SESSION, turn)
-        assert memory.recall(SESSION, limit=10) == tuple(turns)
-
     def test_the_limit_keeps_the_latest(self, memory: Memory) -> None:
         for number in range(5):
             memory.remember(SESSION, make_turn(number))
         assert memory.recall(SESSION, limit=2) == (make_turn(3), make_turn(4))
         assert memory.recall(SESSION, limit=0) == ()
 
-    def test_the_moment_decides_the_order_not_the_arrival(self, memory: Memory) -> None:
+    def test_turns_come_back_oldest_first_and_the_moment_decides_the_order(self, memory: Memory) -> None:
+        turns = [make_turn(number, sources=("https://example.org/a",), asked="And?" * number) for number in range(3)]
         for number in (2, 0, 1):
-            memory.remember(SESSION, make_turn(number))
-        assert memory.recall(SESSION, limit=3) == (make_turn(0), make_turn(1), make_turn(2))
+            memory.remember(SESSION, turns[number])
+        assert memory.recall(SESSION, limit=10) == tuple(turns)
 
     def test_turns_of_one_moment_are_all_there_in_the_order_of_arrival(self, memory: Memory) -> None:
         turns = [make_turn(question=f"Question {number}?") for number in range(12)]
@@ -289,15 +284,15 @@ class FeedbackContract:
         assert feedback.votes_on(["id_1"], since=0) == {}
         assert feedback.votes_on([], since=0) == {}
 
-    def test_a_session_s_last_vote_on_a_response_counts(self, feedback: FeedbackStore) -> None:
-        for moment, helpful in enumerate([True, False, False, True, False]):
+    @pytest.mark.parametrize(
+        "votes", [[(True, 0), (False, 1), (False, 2), (True, 3), (False, 4)], [(False, 0), (True, 0)]]
+    )
+    def test_a_session_s_last_vote_on_a_response_counts(
+        self, feedback: FeedbackStore, votes: list[tuple[bool, int]]
+    ) -> None:
+        for helpful, moment in votes:
             feedback.vote(make_response(), voter=SESSION, helpful=helpful, at=START + moment)
-        assert outline(feedback, "id_1") == [(False, SESSION, START + 4)]
-
-    def test_of_two_votes_at_one_moment_the_later_call_counts(self, feedback: FeedbackStore) -> None:
-        feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
-        feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
-        assert outline(feedback, "id_1") == [(True, SESSION, START)]
+        assert outline(feedback, "id_1") == [(votes[-1][0], SESSION, START + votes[-1][1])]
 
     def test_a_withdrawn_vote_is_gone_and_can_be_given_again(self, feedback: FeedbackStore) -> None:
         feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)

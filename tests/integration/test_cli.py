@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from fakes_llm import LlmServer, error, reply
-from filelock import FileLock
 from functional.harness import SETTINGS
 
 from knowledge import embedding
@@ -121,15 +120,6 @@ def test_ingest_of_nothing_fails_and_leaves_the_index_alone(run: Run, knowledge_
 
     assert failed["code"] == missing["code"] == "source_unreadable"
     assert (tmp_path / "i" / "manifest.json").read_bytes() == before
-
-
-def test_a_second_writer_says_so(run: Run, knowledge_base: Path, tmp_path: Path) -> None:
-    (tmp_path / "i").mkdir()
-    with FileLock(tmp_path / "i" / ".lock"):
-        refused = json_of(run("ingest", knowledge_base, "--index", tmp_path / "i", "--json"), status=1)
-
-    assert refused["code"] == "index_locked"
-    assert "Another process is writing" in refused["error"]
 
 
 def test_an_interrupted_ingest_leaves_the_index_alone(

@@ -216,10 +216,6 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     )
 
 
-def test_without_a_path_and_without_an_index_the_command_says_what_it_wants(run: Run, index: Path) -> None:
-    assert "name a folder, a file or an address" in run("ingest", "--index", index, status=2)["error"]
-
-
 def test_a_folder_of_other_files_is_told_what_it_holds(command: Run, tmp_path: Path, index: Path) -> None:
     write(tmp_path / "docs", {"slides.key": "x"})
 
@@ -229,17 +225,23 @@ def test_a_folder_of_other_files_is_told_what_it_holds(command: Run, tmp_path: P
     assert said.endswith("no text in any of them. Passed over: 1 .key\n")
 
 
+ADDRESSES = ["example.com", "htp://x", "https://docs example.com", "https:/docs.example.com", "http://["]
+
+
 @pytest.mark.parametrize(
-    "url", ["example.com", "htp://x", "https://docs example.com", "https:/docs.example.com", "http://["]
+    ("arguments", "said"),
+    [
+        ((), "name a folder, a file or an address"),
+        (("https://docs.example.com/", "--watch"), "only folders and files can be watched"),
+        (("docs", "--exclude", "!"), "'!'"),
+        *((("docs", "--base-url", url), repr(url)) for url in ADDRESSES),
+    ],
 )
-def test_a_base_address_that_is_none_is_bad_usage(run: Run, docs: Path, index: Path, url: str) -> None:
-    assert repr(url) in run("ingest", docs, "--index", index, "--base-url", url, status=2)["error"]
-
-
-def test_a_pattern_that_is_none_is_bad_usage(run: Run, docs: Path, index: Path) -> None:
-    refused = run("ingest", docs, "--index", index, "--exclude", "!", status=2)
-
-    assert "'!'" in refused["error"]
+def test_bad_usage_is_named(
+    run: Run, docs: Path, index: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(docs.parent)
+    assert said in run("ingest", *arguments, "--index", index, status=2)["error"]
 
 
 def test_a_dry_run_tells_and_does_nothing(run: Run, docs: Path, index: Path) -> None:
@@ -254,12 +256,6 @@ def test_seconds_are_told_by_phase(run: Run, docs: Path, index: Path) -> None:
 
     assert list(done["phases"]) == ["reading", "cutting", "embedding", "writing"]
     assert sum(done["phases"].values()) <= done["seconds"] + 0.01
-
-
-def test_addresses_alone_cannot_be_watched(run: Run, index: Path) -> None:
-    refused = run("ingest", "https://docs.example.com/", "--watch", "--index", index, status=2)
-
-    assert "only folders and files can be watched" in refused["error"]
 
 
 class Stop(Exception):

@@ -48,12 +48,6 @@ def test_each_text_is_passed_on_before_the_next_is_written(chat_of: Connect, dea
     assert (made.calls, made.retries) == (1, 0)
 
 
-def test_without_a_listener_nothing_is_streamed(chat_of: Connect, deadline: Deadline) -> None:
-    with LlmServer([reply("Yes.")]) as server:
-        chat_of(server).complete(MESSAGES, deadline=deadline)
-        assert "stream" not in server.requests[0].json
-
-
 def test_a_listener_that_has_gone_ends_the_call(chat_of: Connect, deadline: Deadline) -> None:
     """The connection closes although the model would write on: its next write fails."""
     ended = threading.Event()
