@@ -116,13 +116,14 @@ def _forever(handler: BaseHTTPRequestHandler, piece: bytes) -> None:
         return  # the reader had enough
 
 
-def self_signed(folder: Path) -> ssl.SSLContext:
-    """A server's certificate for 127.0.0.1 that nobody vouches for."""
+def self_signed(folder: Path, host: str = "127.0.0.1") -> ssl.SSLContext:
+    """A server's certificate for ``host`` that nobody vouches for; it is in server.pem, for who is told to trust it."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     made = made.serial_number(1).not_valid_before(NOW - timedelta(days=365)).not_valid_after(NOW + timedelta(days=9999))
-    alone = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
+    named = x509.IPAddress(IPv4Address(host)) if host[0].isdigit() else x509.DNSName(host)
+    alone = x509.SubjectAlternativeName([named])
     signed = made.add_extension(alone, critical=False).sign(key, hashes.SHA256())
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (folder / "server.pem").write_bytes(signed.public_bytes(Encoding.PEM) + secret)

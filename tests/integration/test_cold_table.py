@@ -8,20 +8,16 @@ from __future__ import annotations
 import ssl
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from fakes import FakeClock
 from fakes_dynamodb import empty_table, prompt
 from moto import mock_aws
 from store_contract import KEY, SESSION, START, make_answer, make_turn
+from web_server import self_signed
 
 from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
 from rag.adapters.dynamodb.memory import DynamoDbMemory
@@ -39,48 +35,6 @@ HOUR_S = 3600
 REGION = "eu-central-1"
 
 
-class Authority:
-    """A certificate authority of this test's own, in the file ``bundle``."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, folder.name)])
-        basic = x509.BasicConstraints(ca=True, path_length=None)
-        certificate = self._certificate(self._name, self._key, basic)
-        self.bundle = folder / "bundle.pem"
-        self.bundle.write_bytes(certificate)
-
-    def server(self, host: str) -> ssl.SSLContext:
-        """What a server shows that is called ``host``."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-        shown = self._folder / "shown.pem"
-        private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        shown.write_bytes(self._certificate(name, key, x509.SubjectAlternativeName([x509.DNSName(host)])) + private)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(shown)
-        return context
-
-    def _certificate(self, name: x509.Name, key: ec.EllipticCurvePrivateKey, extension: x509.ExtensionType) -> bytes:
-        now = datetime.now(UTC)
-        made = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=1))
-            .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
-            .sign(self._key, hashes.SHA256())
-        )
-        return made.public_bytes(serialization.Encoding.PEM)
-
-
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -88,11 +42,10 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
-    """The authority that the client is told to trust."""
-    authority = Authority(tmp_path / "ours")
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.bundle))
-    return authority
+def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the certificate that the client is told to trust."""
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "server.pem"))
+    return tmp_path
 
 
 @pytest.fixture
@@ -117,11 +70,11 @@ def before_a_snapshot(url: str) -> OpenStores:
 
 
 def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connection(
-    ours: Authority, parsed: list[object]
+    trusted: Path, parsed: list[object]
 ) -> None:
-    with empty_table(prompt, tls=ours.server("localhost")) as table:
+    with empty_table(prompt, tls=self_signed(trusted, "localhost")) as table:
         made = before_a_snapshot(table.url)
-        assert (parsed, table.connections) == ([str(ours.bundle)], 0)
+        assert (parsed, table.connections) == ([str(trusted / "server.pem")], 0)
         for restored in range(1, ENVIRONMENTS + 1):
             made.renew()
             table.calls.clear()
@@ -132,9 +85,11 @@ def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connect
             assert (len(parsed), table.connections) == (1, restored), "once in all, and one a restore"
 
 
-@pytest.mark.parametrize("fault", ["another authority's", "another host's"])
-def test_a_certificate_that_is_not_the_table_s_is_refused(ours: Authority, tmp_path: Path, fault: str) -> None:
-    shown = Authority(tmp_path / "theirs").server("localhost") if "authority" in fault else ours.server("example.org")
+@pytest.mark.parametrize("fault", ["another one", "another host's"])
+def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: str) -> None:
+    shown = self_signed(trusted, "localhost" if fault == "another one" else "example.org")
+    if fault == "another one":
+        self_signed(trusted, "localhost")
     with empty_table(prompt, tls=shown) as table:
         made = before_a_snapshot(table.url)
         made.renew()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-import ssl
-import subprocess
 import tarfile
 import threading
 import time
@@ -21,6 +19,7 @@ import pytest
 from chroma_server import ChromaServer
 from fakes_embedding import ReadingEmbedder
 from faulty_proxy import Fault, FaultyProxy, cut, frozen, once, page, passing, proxied, slow, trickling
+from web_server import self_signed
 
 from knowledge.build.served import slabs
 from knowledge.build.served.ingest import ingest_served
@@ -486,18 +485,10 @@ def test_a_key_goes_over_tls_alone_and_into_no_log(
     with proxied(chroma.port) as plain:
         refused(chroma_server.uri_of(plain.port))
         assert plain.asked == []
-    certificate, secret = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", secret, "-out", certificate,
-         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, secret)
-    with proxied(chroma.port, tls) as proxy:
+    with proxied(chroma.port, self_signed(tmp_path)) as proxy:
         uri = f"https://127.0.0.1:{proxy.port}/default_tenant/default_database"
         refused(uri)  # by us: nobody vouches for its certificate
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
         for fault in (page(401), page(500), cut):
             proxy.fault = fault
             refused(uri)
