@@ -1,9 +1,11 @@
-"""ragctl in this process, with nobody's settings around it."""
+"""ragctl in this process, with nobody's settings around it, and programs in a process of their own."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -36,3 +38,12 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         return json.loads(out) if status == 0 and "--json" in arguments else (status, out, err)
 
     return run
+
+
+def run_fresh(program: str, *arguments: object) -> str:
+    """Run Python code in a process that imports from where this one does, and return what it prints to stdout."""
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, env=paths, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout

@@ -9,6 +9,7 @@ import pytest
 import real_model
 from command_line import Run, runner
 from fakes import FakeClock
+from fakes_chat import FakeTime
 from store_contract import START
 
 
@@ -30,6 +31,11 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def clock() -> FakeClock:
     """That of the stores."""
     return FakeClock(now=START)
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
 
 
 @pytest.fixture

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from made_files import PdfLine, docx, paragraph, pdf, text_lines
@@ -30,8 +28,6 @@ from knowledge.read.documents import ConvertedText, Loading, Reading, read
 from knowledge.read.readers import NoText
 from ragctl import cli
 from ragctl.readers import readers
-
-TESTS = Path(__file__).parents[1]
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>{title}</title><style>p {{ color: red }}</style></head><body>
@@ -522,12 +518,10 @@ def test_help_and_markdown_import_no_converter() -> None:
         "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.readers import readers;"
         "readers();"
         "late = {'bs4', 'docutils', 'mammoth', 'openpyxl', 'pdfplumber', 'pptx', 'pypdf'};"
-        "print(late & set(sys.modules), file=sys.stderr)"
+        "print(late & set(sys.modules))"
     )
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert done.stderr == "set()\n"
+    assert run_fresh(script).endswith("\nset()\n")
 
 
 # Memory
@@ -568,11 +562,7 @@ def test_one_big_file_is_indexed_in_little_memory(tmp_path: Path) -> None:
                     f"see the {item}th entry of a timesheet, and which report number {section * item} shows it.\n\n"
                 )
 
-    done = subprocess.run(
-        [sys.executable, "-c", BIG_INGEST, str(big), str(tmp_path / "index")],
-        env={**os.environ, "PYTHONPATH": str(TESTS)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    chunks, peak_mb = json.loads(done.stdout)
+    chunks, peak_mb = json.loads(run_fresh(BIG_INGEST, big, tmp_path / "index"))
 
     assert big.stat().st_size > BIG_BYTES * 0.95
     assert chunks > BIG_SECTIONS * 7

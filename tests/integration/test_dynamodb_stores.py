@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 import uuid
 from collections import deque
@@ -19,6 +17,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
+from command_line import run_fresh
 from fakes import FakeClock
 from fakes_stores import Machine
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -587,5 +586,4 @@ def test_threads_make_one_client_between_them(table: DynamoDbTable) -> None:
 
 
 def test_boto3_is_not_imported_before_the_first_call() -> None:
-    done = subprocess.run([sys.executable, "-c", NEVER_IMPORTED], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert run_fresh(NEVER_IMPORTED) == "[]\n"

@@ -6,13 +6,11 @@ import errno
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
+from command_line import Run, run_fresh
 from damages import damages
 from fakes_embedding import HashingEmbedder
 from manifests import read_body, write_body
@@ -273,10 +271,5 @@ def test_an_index_of_one_chunk_answers_in_every_profile(
 
 def test_asking_for_the_profile_loads_neither_numpy_nor_chroma() -> None:
     code = "import sys; from knowledge.open.place import made_of; made_of('.'); print('numpy' in sys.modules)"
-    path = os.pathsep.join(filter(None, sys.path))
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
-    )
-
-    assert done.stdout == "False\n"
+    assert run_fresh(code) == "False\n"

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, run_fresh
 from fakes_embedding import HashingEmbedder
 from local_server import serving
 
@@ -32,17 +32,16 @@ from ragctl.cli import run
 run(sys.argv[1:])
 """
 LIMITED = """
-import json, resource, sys
-sys.path[:0] = json.loads(sys.argv[1])
+import resource, sys
 from pathlib import Path
 from fakes_embedding import HashingEmbedder
-from test_ingest_leftovers import documents
+from integration.test_ingest_leftovers import documents
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexNotWritten
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 try:
-    ingest(documents("new"), target=Path(sys.argv[2]), embedder=HashingEmbedder())
+    ingest(documents("new"), target=Path(sys.argv[1]), embedder=HashingEmbedder())
 except IndexNotWritten as exc:
     print(exc)
 """
@@ -111,12 +110,9 @@ def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
 
 
 def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path) -> None:
-    path = json.dumps([str(Path(__file__).parent), *sys.path])
-    command = [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(tmp_path / "index")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = run_fresh(LIMITED, tmp_path / "index")
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"The index in {str(tmp_path / 'index')!r} could not be written: ")
+    assert said.startswith(f"The index in {str(tmp_path / 'index')!r} could not be written: ")
     assert not (tmp_path / "index" / "manifest.json").exists()
 
 

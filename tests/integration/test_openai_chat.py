@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
 import socket
-import subprocess
-import sys
 import threading
 import traceback
 import tracemalloc
@@ -15,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from command_line import run_fresh
 from fakes_chat import Connect, FakeTime, config, connecting
 from fakes_llm import (
     MODEL,
@@ -47,11 +45,6 @@ KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
 NEVER_S = 60.0
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
-
-
-@pytest.fixture
-def fake_time() -> FakeTime:
-    return FakeTime()
 
 
 @pytest.fixture
@@ -109,13 +102,6 @@ def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, dea
     )
     assert model.last_error is None
     assert fake_time.slept == []
-
-
-def test_gpt_oss_models_are_told_to_reason_little(connect: Connect, deadline: Deadline) -> None:
-    with LlmServer([reply("x")]) as server:
-        connect(server, model="openai/gpt-oss-120b").complete(MESSAGES, deadline=deadline)
-
-    assert server.requests[0].json["reasoning_effort"] == "low"
 
 
 def test_without_max_tokens_the_server_decides(connect: Connect, deadline: Deadline) -> None:
@@ -615,13 +601,4 @@ print(sorted(heavy & set(sys.modules)))
 model.warm()
 print(sorted(heavy & set(sys.modules)))
 """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout.splitlines() == ["[]", "['httpx2', 'openai', 'pydantic', 'tenacity']"]
+    assert run_fresh(program).splitlines() == ["[]", "['httpx2', 'openai', 'pydantic', 'tenacity']"]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import run_fresh
 from fakes_chat import FakeTime
 from fakes_embedding import HashingEmbedder
 from fakes_llm import (
@@ -51,11 +52,6 @@ from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
 
 KEY = "sk-test-0123456789"
 MODEL = "house-embedding"
-
-
-@pytest.fixture
-def fake_time() -> FakeTime:
-    return FakeTime()
 
 
 type Connect = Callable[..., OpenAiEmbedder]
@@ -282,8 +278,7 @@ def test_openai_is_imported_by_the_first_call_only() -> None:
         "made = remote_embedder(load(Settings, {'EMBED_MODEL': 'text-embedding-3-large'}), side='question');"
         "print(made.dimensions, 'openai' in sys.modules, 'httpx2' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3072", "False", "False"]
+    assert run_fresh(program).split() == ["3072", "False", "False"]
 
 
 # --- settings and the index's own embedder ----------------------------------------------------------------------------

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import real_model
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
 from botocore.exceptions import EndpointConnectionError  # type: ignore[import-untyped, unused-ignore]
 from fakes import forget_secrets
-from fakes_dynamodb import EXPIRED, an_hour_ahead, empty_table
+from fakes_dynamodb import EXPIRED, an_hour_ahead, empty_table, silent
 from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.harness import Api, Start, starting
 from moto import mock_aws
@@ -53,6 +51,13 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.client]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     with mock_aws():
         yield boto3.client("secretsmanager")
+
+
+@pytest.fixture
+def stored(manager: boto3.client) -> boto3.client:
+    """Secrets Manager, with the LLM's key in a secret."""
+    manager.create_secret(Name=NAME, SecretString=KEY)
+    return manager
 
 
 class Reads(list[str]):
@@ -157,34 +162,23 @@ def test_without_a_region_it_is_unavailable_too(monkeypatch: pytest.MonkeyPatch,
 # --- patience
 
 
-def test_a_manager_that_never_answers_does_not_outlast_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with which a server in place of AWS is asked."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+
+
+def test_a_manager_that_never_answers_does_not_outlast_the_request(
+    credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(secrets, "READ_TIMEOUT_S", 0.3)
-    accepted = 0
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", f"http://127.0.0.1:{server.getsockname()[1]}")
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            monkeypatch.setenv(name, "test")
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        open_: list[socket.socket] = []
-
-        def listen() -> None:
-            nonlocal accepted
-            while True:
-                try:
-                    open_.append(server.accept()[0])
-                except OSError:
-                    return
-                accepted += 1
-
-        thread = threading.Thread(target=listen)
-        thread.start()
+    with empty_table(silent) as aws:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", aws.url)
         with pytest.raises(LlmUnavailable, match="cannot be read"):
             secrets.read_secret(NAME, secrets.LLM)
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for connection in open_:
-            connection.close()
-    assert accepted == secrets.ATTEMPTS == 2
+    assert aws.connections == secrets.ATTEMPTS == 2
 
 
 def test_all_attempts_fit_into_a_request() -> None:
@@ -195,11 +189,10 @@ def test_all_attempts_fit_into_a_request() -> None:
 # --- keeping
 
 
-def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(manager: boto3.client, reads: Reads, wall: Wall) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
+def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(stored: boto3.client, reads: Reads, wall: Wall) -> None:
     assert [secrets.read_secret(NAME, secrets.LLM) for _ in range(3)] == [KEY] * 3
     assert reads == [NAME]
-    manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+    stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
     wall.ahead = secrets.MAX_AGE_S - 60
     assert secrets.read_secret(NAME, secrets.LLM) == KEY
     wall.ahead = secrets.MAX_AGE_S
@@ -207,10 +200,9 @@ def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(manager: boto3.cl
     assert reads == [NAME] * 2
 
 
-def test_a_clock_that_is_set_back_keeps_no_key_for_longer(manager: boto3.client, reads: Reads, wall: Wall) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
+def test_a_clock_that_is_set_back_keeps_no_key_for_longer(stored: boto3.client, reads: Reads, wall: Wall) -> None:
     secrets.read_secret(NAME, secrets.LLM)
-    manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+    stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
     wall.ahead = -3600
     assert [secrets.read_secret(NAME, secrets.LLM) for _ in range(2)] == [NEW_KEY] * 2
     assert reads == [NAME] * 2
@@ -226,7 +218,7 @@ def test_a_clock_that_is_set_back_keeps_no_key_for_longer(manager: boto3.client,
     ids=["out of reach", "another field", "binary"],
 )
 def test_while_no_new_key_can_be_read_the_one_of_before_serves(
-    manager: boto3.client,
+    stored: boto3.client,
     reads: Reads,
     wall: Wall,
     caplog: pytest.LogCaptureFixture,
@@ -236,9 +228,8 @@ def test_while_no_new_key_can_be_read_the_one_of_before_serves(
     reason: str,
 ) -> None:
     monkeypatch.setattr(logging.getLogger("rag"), "propagate", True)  # the function's telemetry switches it off
-    manager.create_secret(Name=NAME, SecretString=KEY)
     secrets.read_secret(NAME, secrets.LLM)
-    manager.put_secret_value(SecretId=NAME, **{"SecretBinary" if isinstance(value, bytes) else "SecretString": value})
+    stored.put_secret_value(SecretId=NAME, **{"SecretBinary" if isinstance(value, bytes) else "SecretString": value})
     reads.trouble = trouble
 
     # It has aged and no other one can be had: it is asked for once, then not for a while
@@ -249,7 +240,7 @@ def test_while_no_new_key_can_be_read_the_one_of_before_serves(
 
     # Mended: the new one is in use after that while
     reads.trouble = None
-    manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+    stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
     wall.ahead += secrets.PAUSE_S
     assert secrets.read_secret(NAME, secrets.LLM) == NEW_KEY
     assert NEW_KEY not in caplog.text
@@ -257,9 +248,8 @@ def test_while_no_new_key_can_be_read_the_one_of_before_serves(
 
 
 def test_a_manager_that_is_silent_does_not_hold_up_who_has_a_key(
-    manager: boto3.client, reads: Reads, wall: Wall, monkeypatch: pytest.MonkeyPatch
+    stored: boto3.client, reads: Reads, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
     secrets.read_secret(NAME, secrets.LLM)
     monkeypatch.setattr(secrets, "REFRESH_S", 0.05)
     over = threading.Event()
@@ -276,8 +266,7 @@ def test_a_manager_that_is_silent_does_not_hold_up_who_has_a_key(
         over.set()
 
 
-def test_renewing_drops_the_value_and_keeps_the_client(manager: boto3.client, reads: Reads) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
+def test_renewing_drops_the_value_and_keeps_the_client(stored: boto3.client, reads: Reads) -> None:
     secrets.read_secret(NAME, secrets.LLM)
     client = secrets._provider().client
     secrets.renew_secrets()
@@ -327,15 +316,14 @@ def bearers(requests: list[Any]) -> list[str]:
 
 
 def test_a_rotated_key_is_in_use_when_the_old_one_has_aged_although_that_is_still_valid(
-    start: Start, manager: boto3.client, reads: Reads, wall: Wall
+    start: Start, stored: boto3.client, reads: Reads, wall: Wall
 ) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
     with LlmServer([reply("Five working days.")]) as server:
         api = with_secret(start, server)
         for ahead in (0, 0, secrets.MAX_AGE_S - 60, secrets.MAX_AGE_S, secrets.MAX_AGE_S):
             wall.ahead = ahead
             assert api.ask(QUESTION).status == 200
-            manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+            stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
         assert bearers(server.requests) == [KEY, KEY, KEY, NEW_KEY, NEW_KEY]
         assert reads == [NAME] * 2
     assert KEY not in api.output
@@ -343,9 +331,8 @@ def test_a_rotated_key_is_in_use_when_the_old_one_has_aged_although_that_is_stil
 
 
 def test_a_manager_out_of_reach_breaks_no_question(
-    start: Start, manager: boto3.client, reads: Reads, wall: Wall
+    start: Start, stored: boto3.client, reads: Reads, wall: Wall
 ) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
     with LlmServer([only_key(KEY)]) as server:
         api = with_secret(start, server)
         assert api.ask(QUESTION).status == 200
@@ -358,8 +345,7 @@ def test_a_manager_out_of_reach_breaks_no_question(
     assert KEY not in api.output
 
 
-def test_the_embedder_s_rotated_key_is_in_use_too(manager: boto3.client, wall: Wall) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
+def test_the_embedder_s_rotated_key_is_in_use_too(stored: boto3.client, wall: Wall) -> None:
     with LlmServer(embed=[]) as server:
         variables = {"EMBED_MODEL": "house-embedding", "EMBED_BASE_URL": server.url, "EMBED_SECRET_NAME": NAME}
         embedder = remote_embedder(load(Settings, variables), side="question")
@@ -367,7 +353,7 @@ def test_the_embedder_s_rotated_key_is_in_use_too(manager: boto3.client, wall: W
         for ahead in (0, secrets.MAX_AGE_S - 60, secrets.MAX_AGE_S):
             wall.ahead = ahead
             embedder.embed([QUESTION])
-            manager.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
+            stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
         assert bearers(server.embed_requests) == [KEY, KEY, NEW_KEY]
 
 
@@ -393,9 +379,8 @@ def test_a_rotated_key_is_used_after_a_refusal_once_the_old_one_has_aged(
 
 
 def test_a_warm_function_asks_for_the_secret_only_when_it_has_aged(
-    start: Start, manager: boto3.client, reads: Reads, wall: Wall
+    start: Start, stored: boto3.client, reads: Reads, wall: Wall
 ) -> None:
-    manager.create_secret(Name=NAME, SecretString=KEY)
     with LlmServer([only_key(KEY)]) as server:
         api = with_secret(start, server)
         assert reads == [], "nor at its start"
@@ -410,12 +395,9 @@ def test_a_warm_function_asks_for_the_secret_only_when_it_has_aged(
 
 @pytest.mark.parametrize("fallback", ["", "extractive"])
 def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
-    start: Start, monkeypatch: pytest.MonkeyPatch, fallback: str
+    start: Start, credentials: None, monkeypatch: pytest.MonkeyPatch, fallback: str
 ) -> None:
     """AWS refuses each request then, and botocore does not correct what it signs with."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, KEY)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     with LlmServer([reply("never asked")]) as server, empty_table(an_hour_ahead) as aws:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", aws.url)
         api = with_secret(start, server, **({"LLM_FALLBACK": fallback} if fallback else {}))
