@@ -372,7 +372,7 @@ def test_the_program_reads_the_index_from_the_environment_and_answers_where_the_
 ) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     chosen = {"INDEX_URI": str(index), "RAG_PROFILE": "waypoint", "PYTHONIOENCODING": "ascii"}
-    command = [Path(sys.executable).with_name("ragctl"), "ask", text, "--json"]
+    command = [str(Path(sys.executable).with_name("ragctl")), "ask", text, "--json"]
     done = subprocess.run(command, env={**clean, **chosen}, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
