@@ -10,7 +10,10 @@ import real_model
 from command_line import Run, runner
 from fakes import FakeClock
 from fakes_chat import FakeTime
+from fakes_stores import Machine
 from store_contract import START
+
+from rag.adapters.store_guard import StoreGuard
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,6 +34,12 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def clock() -> FakeClock:
     """That of the stores."""
     return FakeClock(now=START)
+
+
+@pytest.fixture
+def guard(clock: FakeClock) -> StoreGuard:
+    """One whose questions have all the time of the fake clock."""
+    return StoreGuard(0.1, clock=clock, wall=clock, run=Machine().run)
 
 
 @pytest.fixture

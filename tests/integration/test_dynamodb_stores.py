@@ -19,7 +19,6 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 from command_line import run_fresh
 from fakes import FakeClock
-from fakes_stores import Machine
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from store_contract import (
     KEY,
@@ -195,12 +194,6 @@ def table(server: ScriptedServer, clock: FakeClock, sleeps: list[float]) -> Iter
     yield table
     table.reset()
     boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).delete_table(TableName=name)
-
-
-@pytest.fixture
-def guard(clock: FakeClock) -> StoreGuard:
-    """One whose questions have all the time of the fake clock."""
-    return StoreGuard(0.1, clock=clock, wall=clock, run=Machine().run)
 
 
 class TestAnswerCache(AnswerCacheContract):

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from fakes import FakeClock
-from fakes_stores import Machine
 from store_contract import (
     KEY,
     OTHER_KEY,
@@ -250,11 +249,6 @@ def test_a_writer_that_waited_too_long_says_so(
     hit = cache.get(KEY)
     assert hit
     assert hit.answer.answer.text == "old"
-
-
-@pytest.fixture
-def guard(clock: FakeClock) -> StoreGuard:
-    return StoreGuard(0.1, clock=clock, wall=clock, run=Machine().run)
 
 
 def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(
