@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+CFN_LINT = Path(__file__).parents[1] / ".venv-sam" / "bin" / "cfn-lint"
 
 PSEUDO = {
     "AWS::AccountId": "123456789012",
@@ -153,3 +158,29 @@ def long_names(node: Any) -> Any:
     if len(node) == 1 and (name := next(iter(node))) in INTRINSIC:
         return {f"Fn::{name}": long_names(node[name])}
     return {name: long_names(item) for name, item in node.items()}
+
+
+def under_all_conditions(template: Template, choices: Mapping[str, str]) -> Iterator[Template]:
+    """Yield the template as it is decided with each subset of ``choices``."""
+    for chosen in itertools.product((False, True), repeat=len(choices)):
+        yield Stack(template, dict(itertools.compress(choices.items(), chosen))).decided()
+
+
+def lint(
+    templates: Iterable[Path | Template],
+    folder: Path,
+    regions: Sequence[str] = ("eu-central-1",),
+    ignored: Sequence[str] = ("W1030", "W2001"),
+) -> str:
+    """Return what cfn-lint finds in ``templates``, of which those without a file are written to ``folder``.
+
+    W2001 is a parameter that only what was left out would use, W1030 a default that only it would reject.
+    """
+    places = []
+    for number, template in enumerate(templates):
+        places.append(template if isinstance(template, Path) else folder / f"{number}.json")
+        if not isinstance(template, Path):
+            places[-1].write_text(json.dumps(template), encoding="utf-8")
+    options = ["--regions", *regions, *(["--ignore-checks", *ignored] if ignored else [])]
+    done = subprocess.run([CFN_LINT, *options, "--", *places], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode or done.stdout else ""
