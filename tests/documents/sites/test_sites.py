@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_files as write
 
 from documents import site_title
 from documents.sites import antora
@@ -19,14 +20,6 @@ from documents.sites.site import Site
 BASE = "https://x.test"
 ASTRO = "export default defineConfig({ trailingSlash: 'always' })"
 STARLIGHT = "src/content/docs/"
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return folder
 
 
 def made(site: Site, path: str, **meta: Any) -> str:

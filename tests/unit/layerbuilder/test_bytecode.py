@@ -7,23 +7,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from made_files import write_files as tree
 
 from layerbuilder.bytecode import CompileError, compile_beside_sources, compile_in_place_of_sources
 
 UNCHECKED_HASH = 1
 BROKEN = "def f(:\n"
-
-
-def tree(root: Path, sources: Mapping[str, str]) -> Path:
-    for name, text in sources.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
 
 
 def files(root: Path) -> set[str]:

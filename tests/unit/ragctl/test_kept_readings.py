@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from made_files import write_files
 
 from knowledge.model.errors import SourceUnreadable
 from knowledge.read.loading import Entry, Loading, Outcome, load
@@ -31,9 +32,7 @@ def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str
 
 def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
     docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
-    docs.mkdir()
-    (docs / "a.md").write_text("One fee.")
-    (docs / "b.md").write_text("See:\n\n{{#include part.txt}}")
+    write_files(docs, {"a.md": "One fee.", "b.md": "See:\n\n{{#include part.txt}}"})
     first = read(docs, kept)
     assert first == (["a.md", "b.md"], ["One fee.", "See:"])
 
@@ -49,9 +48,7 @@ def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
 
 def test_a_draft_is_read_each_time_and_a_damaged_file_anew(tmp_path: Path) -> None:
     docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
-    docs.mkdir()
-    (docs / "a.md").write_text("---\npublishdate: 2030-01-01\n---\nLater.")
-    (docs / "b.md").write_text("Now.")
+    write_files(docs, {"a.md": "---\npublishdate: 2030-01-01\n---\nLater.", "b.md": "Now."})
     read(docs, kept)
     assert read(docs, kept) == (["a.md"], ["Later.", "Now."])
 
@@ -62,9 +59,7 @@ def test_a_draft_is_read_each_time_and_a_damaged_file_anew(tmp_path: Path) -> No
 
 
 def test_a_file_that_fails_for_its_bytes_is_not_read_again(tmp_path: Path) -> None:
-    docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
-    docs.mkdir()
-    (docs / "a.md").write_bytes(b"\x00\xff\x00" * 99)
+    docs, kept = write_files(tmp_path / "docs", {"a.md": b"\x00\xff\x00" * 99}), tmp_path / "kept.sqlite"
     read(docs, kept)
     assert read(docs, kept)[0] == []
 

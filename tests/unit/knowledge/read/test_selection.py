@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from made_files import write_files
 
 from knowledge.read import file_bytes
 from knowledge.read.documents import Reading, Selection, read
@@ -15,10 +16,7 @@ from knowledge.read.walk import FoundFile, find
 
 
 def write(folder: Path, *names: str) -> Path:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("Some words.", encoding="utf-8")
-    return folder
+    return write_files(folder, dict.fromkeys(names, "Some words."))
 
 
 def paths(reading: Reading) -> list[str]:
@@ -122,8 +120,7 @@ def test_of_a_table_that_notion_exports_twice_the_whole_is_read(tmp_path: Path) 
 def test_a_file_that_cannot_be_read_now_is_lost_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("a.md", "b.md"):
-        (tmp_path / name).write_text("Words", encoding="utf-8")
+    write(tmp_path, "a.md", "b.md")
     monkeypatch.setattr(file_bytes, "_without_waiting", broken(tmp_path / "b.md"))
 
     reading = read([tmp_path])
@@ -137,9 +134,7 @@ def test_a_file_that_cannot_be_read_now_leaves_its_id_to_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the other one would take the place of its chunks in the index."""
-    for name in ("one/a.md", "one/a.txt", "two/a.md", "two/b.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("Words", encoding="utf-8")
+    write(tmp_path, "one/a.md", "one/a.txt", "two/a.md", "two/b.md")
     folders = [tmp_path / "one", tmp_path / "two"]
     whole = {document.doc_id for document in read(folders).documents}
     monkeypatch.setattr(file_bytes, "_without_waiting", broken(tmp_path / "one" / "a.md"))
