@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from artefacts import BUILD, FUNCTION, INDEX, ROOT, require_emulator
+from artefacts import BUILD, FUNCTION, INDEX, ROOT
 from fakes_llm import LlmServer, error, reply
 from functional.golden import differences, normalise
 from local_server import Server, serving
@@ -32,11 +32,6 @@ OF_THE_SERVER = {"connection", "content-length", "date", "server", "x-amzn-reque
 """Headers that come from HTTP or from API Gateway's part, not from the function."""
 
 UNAVAILABLE = {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from artefacts import ROOT, require_emulator
+from artefacts import ROOT
 
 from emulator import __main__ as program
 from emulator.errors import EmulatorEnded, FunctionFailed
@@ -43,11 +43,6 @@ def handler(event, context):
     return {"done": event["do"]}
 """
 EXITED = "Runtime.ExitError: RequestId: "
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from artefacts import ROOT, require_emulator
+from artefacts import ROOT
 from fakes_llm import LlmServer, drip
 from functional.golden import differences, normalise
 
@@ -23,11 +23,6 @@ EVENTS = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests/events").glob("*.json"))
 }
 TOKENS = ["You need ", "a permit. ", "[Singapore Import Permits and TradeNet]"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,11 @@
+"""What every test here needs: the build, and the emulator."""
+
+from __future__ import annotations
+
+import pytest
+from artefacts import require_emulator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emulator() -> None:
+    require_emulator()
