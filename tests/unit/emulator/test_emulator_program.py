@@ -18,33 +18,29 @@ QUERY = str(ROOT / "tests" / "events" / "query.json")
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (None, "cannot be read: No such file or directory"),
+        ("missing", "cannot be read: No such file or directory"),
+        ("folder", "cannot be read: Is a directory"),
         (b"", "is not JSON: Expecting value"),
         (b"{", "is not JSON: Expecting property name"),
         (b"\xff{}", "is not JSON: "),
         (b"[" * 200_000, "is not JSON: "),
     ],
-    ids=["missing", "empty", "cut", "not UTF-8", "too deep"],
+    ids=["missing", "folder", "empty", "cut", "not UTF-8", "too deep"],
 )
 def test_an_event_that_is_no_json_is_bad_usage(
-    content: bytes | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: bytes | str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "event.json"
-    if content is not None:
+    if isinstance(content, bytes):
         path.write_bytes(content)
+    elif content == "folder":
+        path.mkdir()
     with pytest.raises(SystemExit) as ended:
         program.main([str(path)])
     assert ended.value.code == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert f"emulator: error: argument EVENT: {str(path)!r} {complaint}" in told.err
-
-
-def test_a_folder_is_no_event_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        program.main([str(tmp_path)])
-    assert ended.value.code == 2
-    assert f"argument EVENT: {str(tmp_path)!r} cannot be read: Is a directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "event"), [("null", None), ("5", 5), ('{"query": "é"}', {"query": "é"})])

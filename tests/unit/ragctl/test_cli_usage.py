@@ -39,7 +39,9 @@ def _settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_bad_usage_is_one_sentence_on_stderr(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_one_sentence_on_stderr_and_with_json_an_object_on_stdout(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.run(arguments) == 2
 
     out, err = capsys.readouterr()
@@ -47,9 +49,6 @@ def test_bad_usage_is_one_sentence_on_stderr(arguments: list[str], capsys: pytes
     assert err.startswith("Error: ")
     assert err.count("\n") == 1
 
-
-@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_bad_usage_with_json_is_an_object_on_stdout(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run([*arguments, "--json"]) == 2
 
     out, err = capsys.readouterr()
@@ -70,16 +69,12 @@ def test_a_profile_that_there_is_not_makes_no_index(
     assert not (tmp_path / "index").exists()
 
 
-def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([]) == 2
-
-    out, err = capsys.readouterr()
-    assert "ingest" in out + err
-
-
-def test_help_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["ask", "--help"]) == 0
-    assert "--profile" in capsys.readouterr().out
+@pytest.mark.parametrize(("arguments", "status", "shown"), [([], 2, "ingest"), (["ask", "--help"], 0, "--profile")])
+def test_help_is_shown_also_without_a_command(
+    arguments: list[str], status: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(arguments) == status
+    assert shown in "".join(capsys.readouterr())
 
 
 def test_an_unexpected_failure_is_a_sentence_too(
