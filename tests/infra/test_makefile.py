@@ -186,15 +186,10 @@ def test_another_python_makes_another_environment(project: Project) -> None:
     other.chmod(0o755)
     done = project.make("-n", "setup", f"PYTHON={other}")
     assert done == []
-    text = subprocess.run(
-        ["make", "-n", "setup", f"PYTHON={other}"], cwd=project.folder, capture_output=True, text=True, check=True
-    ).stdout
-    assert "clear=--clear" in text
-    same = subprocess.run(
-        ["make", "-n", "setup", f"PYTHON={sys.executable}"],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "venv" not in same
+
+    def shown(python: object) -> str:
+        command = ["make", "-n", "setup", f"PYTHON={python}"]
+        return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
+
+    assert "clear=--clear" in shown(other)
+    assert "venv" not in shown(sys.executable)

@@ -1,4 +1,4 @@
-"""Bytecode in place of sources, or beside them; found by the import system, never checked against a source."""
+"""Bytecode in place of sources, or beside them, of the Python that Lambda runs, and never checked against a source."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from made_files import write_files as tree
 
+from layerbuilder import __main__ as program
+from layerbuilder import chroma
 from layerbuilder.bytecode import CompileError, compile_beside_sources, compile_in_place_of_sources
 
 UNCHECKED_HASH = 1
@@ -73,3 +75,14 @@ def test_a_module_of_ours_that_does_not_compile_fails_and_is_named(tmp_path: Pat
     tree(tmp_path, {"rooms/good.py": "x = 1\n", "rooms/wrong.py": BROKEN})
     with pytest.raises(CompileError, match=r"^rooms/wrong\.py does not compile$"):
         compile_beside_sources(tmp_path)
+
+
+def test_bytecode_of_another_python_is_never_put_in_place_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chroma, "PYTHON_VERSION", "3.9")
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "built_before.pyc").touch()
+    assert program.main(["chroma", "--arch", "arm64", "--out", str(tmp_path)]) == 1
+    assert "compiled by Python 3.9" in capsys.readouterr().err
+    assert (tmp_path / "python" / "built_before.pyc").exists()

@@ -72,13 +72,6 @@ def test_what_is_absent_is_null_as_in_api_gateways_events() -> None:
     assert made["multiValueQueryStringParameters"] is None
 
 
-def test_a_body_that_is_not_utf8_travels_as_base64() -> None:
-    made = event(b"\xff\xfe{}")
-
-    assert made["isBase64Encoded"] is True
-    assert base64.b64decode(made["body"]) == b"\xff\xfe{}"
-
-
 def test_a_path_is_utf8_that_wsgi_dressed_up_as_latin_1() -> None:
     assert event(PATH_INFO="/caf\xc3\xa9")["path"] == "/café"
 

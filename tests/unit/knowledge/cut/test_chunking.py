@@ -309,19 +309,12 @@ def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdo
     assert bool(pieces) == bool(text.strip())
 
 
-@given(text=TEXTS, max_chars=st.integers(1, 60))
-@settings(max_examples=300)
-def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: int) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=0, markdown=False)
-
-    assert bare("".join(piece.text for piece in pieces)) == bare(text)
-
-
-@given(text=TEXTS, max_chars=st.integers(4, 60))
-@example(text=">00000000000000 0\n0", max_chars=9)
-@settings(max_examples=300)
-def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars: int) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=False)
+@given(text=TEXTS, max_chars=st.integers(1, 60), share=st.sampled_from([0, 3]))
+@example(text=">00000000000000 0\n0", max_chars=9, share=3)
+@settings(max_examples=600)
+def test_plain_text_loses_nothing_and_repeats_only_the_overlap(text: str, max_chars: int, share: int) -> None:
+    overlap = max_chars // share if share else 0
+    pieces = split(text, max_chars=max_chars, overlap=overlap, markdown=False)
 
     wanted = bare(text)
     reached = {0}  # how much of the text the pieces so far may stand for
@@ -330,7 +323,7 @@ def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars:
         reached = {
             done + len(body) - repeated
             for done in reached
-            for repeated in range(min(len(body) - 1, max_chars // 3, done) + 1)
+            for repeated in range(min(len(body) - 1, overlap, done) + 1)
             if wanted[done - repeated : done - repeated + len(body)] == body
         }
     assert len(wanted) in reached
