@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-CFN_LINT = Path(__file__).parents[1] / ".venv-sam" / "bin" / "cfn-lint"
+HERE = Path(__file__).parent
+SAM_PROGRAMS = HERE.parent / ".venv-sam" / "bin"
 
 PSEUDO = {
     "AWS::AccountId": "123456789012",
@@ -182,5 +183,16 @@ def lint(
         if not isinstance(template, Path):
             places[-1].write_text(json.dumps(template), encoding="utf-8")
     options = ["--regions", *regions, *(["--ignore-checks", *ignored] if ignored else [])]
-    done = subprocess.run([CFN_LINT, *options, "--", *places], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [SAM_PROGRAMS / "cfn-lint", *options, "--", *places], capture_output=True, text=True, check=False
+    )
     return done.stdout + done.stderr if done.returncode or done.stdout else ""
+
+
+def sam_python(script: str, *arguments: object, **options: Any) -> Any:
+    """Run a script of tests/infra by the SAM CLI's Python, and return the JSON that it prints."""
+    assert SAM_PROGRAMS.exists(), "The SAM CLI is missing in .venv-sam; `make test` installs it"
+    command = [SAM_PROGRAMS / "python", HERE / "infra" / script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from cloudformation import sam_python
 from pydantic.fields import FieldInfo
 
 from rag.config.knobs import EnvironmentSettings
@@ -222,20 +221,12 @@ def probes(field: FieldInfo) -> tuple[list[str], bool]:
 
 
 ROOT = Path(__file__).resolve().parents[2]
-SAM_PYTHON = ROOT / ".venv-sam" / "bin" / "python"
 
 
 def test_no_local_command_names_a_table_to_call_with_the_developers_credentials() -> None:
     # Without Store=none the SAM CLI says TABLE_NAME=Table, the logical id, and hands on the credentials that it finds.
-    done = subprocess.run(
-        [SAM_PYTHON, ROOT / "tests" / "infra" / "sam_local.py", ROOT, ROOT / "infra" / "template.yaml"],
-        env={"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-central-1", "SAM_CLI_TELEMETRY": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    env = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-central-1", "SAM_CLI_TELEMETRY": "0"}
+    told = sam_python("sam_local.py", ROOT, ROOT / "infra" / "template.yaml", env=env)
 
     assert {command: (variables["TABLE_NAME"], variables["INDEX_URI"]) for command, variables in told.items()} == {
         "invoke": ("", "/opt/index"),

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, Template
+from cloudformation import Stack, Template, sam_python
 from faults.drawing import NIGHTLY, rng
 
 pytestmark = [pytest.mark.build, pytest.mark.sampled]
 
 HERE = Path(__file__).parent
-SAM_PYTHON = HERE.parents[1] / ".venv-sam" / "bin" / "python"
 
 NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
 EFS = {"IndexSource": "efs", **NETWORK}
@@ -77,11 +76,7 @@ def others(parameter: dict[str, Any], default: object) -> list[str]:
 def create_only(raw: Template) -> dict[str, list[str]]:
     """By resource type, the properties whose change makes CloudFormation replace the resource."""
     kinds = {item["Type"] for item in raw["Resources"].values()}
-    done = subprocess.run(
-        [SAM_PYTHON, HERE / "create_only.py", *sorted(kinds)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, list[str]] = json.loads(done.stdout)
+    found: dict[str, list[str]] = sam_python("create_only.py", *sorted(kinds))
     assert found["AWS::IAM::Role"] == ["Path", "RoleName"]
     return found
 
