@@ -1,7 +1,5 @@
 """A real Chromium, the real local server, and a scripted stand-in for states that are hard to get from it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

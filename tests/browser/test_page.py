@@ -1,7 +1,5 @@
 """The page as a person uses it, in a real browser."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

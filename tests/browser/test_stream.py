@@ -1,7 +1,5 @@
 """An answer while it comes, what is said about its statements, and what is left of one that breaks off."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What ``documents`` offers to whoever imports it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """documents.yaml: what is read of configurations that strangers wrote, and what it cannot be made to do."""
 
-from __future__ import annotations
-
 import pytest
 
 from documents import yaml

@@ -1,7 +1,5 @@
 """What every test here needs: the build, and the emulator."""
 
-from __future__ import annotations
-
 import pytest
 from artefacts import require_emulator
 

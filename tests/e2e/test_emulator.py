@@ -1,7 +1,5 @@
 """The built function under AWS's Runtime Interface Emulator: the same answers as here, in Lambda's surroundings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Clients of other people against the built function: HTTP becomes events as API Gateway makes them, buffered."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import threading

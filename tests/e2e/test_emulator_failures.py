@@ -1,7 +1,5 @@
 """A function that does not start, ends or takes too long under the emulator: told in its own words. And its memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

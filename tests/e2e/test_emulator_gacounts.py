@@ -1,7 +1,5 @@
 """GaCounts as built, under AWS's Runtime Interface Emulator, with moto's server as DynamoDB."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The built function, with the pruned layer, answers from a published archive and from Chroma's own server."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import replace

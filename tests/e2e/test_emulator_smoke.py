@@ -1,7 +1,5 @@
 """``make smoke`` against the function as built: the emulator behind a gateway, and moto's AWS around it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The emulator hands on a streamed response in one piece; that each piece leaves a
 runtime, is shown in tests/integration/test_streaming_runtime.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The template as CloudFormation sees it, and the program that it must agree with."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

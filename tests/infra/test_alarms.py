@@ -1,7 +1,5 @@
 """Alarms and saved queries: they watch and read what the handler really sends and logs, and each has its paragraph."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """infra/chroma.yaml and its compose file: one server to its files, and who reaches it, under all conditions."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Whatever conditions hold together, the template that is left has nothing that is missing or wrong."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """The built layers, alone: everything that the function needs is in them and in their bill, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

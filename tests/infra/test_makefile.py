@@ -1,7 +1,5 @@
 """What `make build` notices: the real Makefile in a small project, whose programs only note how they were called."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

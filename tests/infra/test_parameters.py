@@ -1,7 +1,5 @@
 """Parameters and the program's settings: the same names, the same bounds, an effect where the description says so."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """infra/refresh.yaml: what it makes lints under all conditions, starts one build at a time, and may do little."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the template deploys: routes, versions, the index, the table, permissions, logs."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -4,8 +4,6 @@ SAM decides by a hash of the template, Lambda by the function that results. Wher
 not, Lambda has nothing to publish and the update fails: "A version for this Lambda function exists".
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -3,8 +3,6 @@
 ruff's C90 counts branches, at most 10 a function; radon counts conditions and comprehensions too.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Pages that name other files of their folder: titles, trees of contents and included files of Sphinx and Antora."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

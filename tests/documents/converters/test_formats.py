@@ -1,7 +1,5 @@
 """documents.converters: what is read of sheets, notebooks, slides, books and of texts in other markups."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import io

@@ -1,7 +1,5 @@
 """Web addresses: one form, what they stand for, and which are refused before anything is sent."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given as given_that
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """``documents.crawl`` against a site on this machine: what is read, what is refused, and what a bad day does to it."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a reply is taken for, its text whatever charset it is said to have, and what its page says to robots."""
 
-from __future__ import annotations
-
 import pytest
 
 from documents.crawl import kinds

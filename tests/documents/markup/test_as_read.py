@@ -1,7 +1,5 @@
 """What a reader sees of a page's markup, construct by construct."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

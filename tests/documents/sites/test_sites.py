@@ -1,7 +1,5 @@
 """Which site a folder belongs to, and what address each tool gives its pages."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cold-start benchmark: a bare function for each state of the lock files, and the tables that are printed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

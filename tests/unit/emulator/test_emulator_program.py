@@ -1,7 +1,5 @@
 """``python -m emulator``: events and profiles that it refuses, replies that it reads, and a process's memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

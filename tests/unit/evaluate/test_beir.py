@@ -1,7 +1,5 @@
 """Files of many queries, of what answers them and of labelled questions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Drafts of questions: what documents give by template, and what of a model's reply is taken."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

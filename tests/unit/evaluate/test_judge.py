@@ -1,7 +1,5 @@
 """Results beside their labels, and the figures that they add up to; all values worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

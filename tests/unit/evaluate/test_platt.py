@@ -1,7 +1,5 @@
 """evaluate.platt and evaluate.fitting: a confidence from labels, and when it is used."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

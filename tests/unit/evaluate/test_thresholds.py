@@ -1,7 +1,5 @@
 """evaluate.thresholds: a bar from labels, its bound, and its errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom

@@ -1,7 +1,5 @@
 """The int8 model against vectors made independently with torch, and how MiniLM behaves at the edges."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor

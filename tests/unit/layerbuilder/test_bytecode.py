@@ -1,7 +1,5 @@
 """Bytecode in place of sources, or beside them, of the Python that Lambda runs, and never checked against a source."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

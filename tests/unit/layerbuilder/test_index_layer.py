@@ -1,7 +1,5 @@
 """The index layer: the current state of a sound index, and nothing beside it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pruning by a list: what goes, what stays, and the lists that are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The size table and the gate: bytes by package, against Lambda's limit."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The proof of the hand-written graph: unquantised, it computes what torch computes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``python -m modelbuilder``: the same bytes each time, whole folders only, and sentences for what is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the user is told of bad usage, of errors and of a long command, and that nothing is loaded for it."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

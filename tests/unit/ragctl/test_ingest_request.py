@@ -1,7 +1,5 @@
 """What an ingest takes over from the last one, which files it reads again, by which readers, and in which languages."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """API Gateway's part of the local server: events from requests, HTTP from responses."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """serve.jobs: ingest jobs of the local server, through the handler that it puts in front of the function."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

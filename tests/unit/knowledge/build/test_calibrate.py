@@ -1,7 +1,5 @@
 """What a new index is asked to know its bar: English questions about nothing, or its own sentences elsewhere."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

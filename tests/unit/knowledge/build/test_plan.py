@@ -1,7 +1,5 @@
 """The plan of an index: numbers are kept, never reused; the embedded text carries the title once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Where texts are cut, what each piece is called, and that nothing gets lost."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from itertools import pairwise

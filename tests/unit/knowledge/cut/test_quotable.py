@@ -1,7 +1,5 @@
 """knowledge.cut.quotable: what of a chunk may be quoted, and what introduces it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is read from files and folders, what it is called, and what is said of the rest."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Front matter as people write it: what is read of it, what is said of the rest, and that the text stays."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Which files of a folder are read: gitignore rules, build output, and what is counted of the rest."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

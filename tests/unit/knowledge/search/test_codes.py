@@ -1,7 +1,5 @@
 """Token codes: late interaction is what the formula says, and every token finds its code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """knowledge.search.copied: what was taken from one place, word for word, and what was changed on the way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The BM25 side: its terms, its scores against the formula and against the library, and files that are not whole."""
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

@@ -1,7 +1,5 @@
 """Signals of a question as a whole, in deviations of what questions about nothing have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
