@@ -134,44 +134,6 @@ def test_a_foreign_chroma_folder_opens_with_chroma_s_default_embedding_function(
     assert found["files"]["jsonschema"] == str(LIBRARIES / "jsonschema" / "__init__.pyc")
 
 
-LIBRARY_NAMES = """
-import json
-import openai, pydantic, tenacity
-from aws_lambda_powertools import Logger, Metrics, single_metric
-from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
-
-class Point(pydantic.BaseModel):
-    x: int
-
-tries = []
-@tenacity.retry(stop=tenacity.stop_after_attempt(3), reraise=True)
-def flaky():
-    tries.append(1)
-    assert len(tries) == 3
-flaky()
-
-app = APIGatewayRestResolver()
-@app.get("/x")
-def x():
-    return Point.model_validate_json('{"x": 7}').model_dump()
-reply = app.resolve({"httpMethod": "GET", "path": "/x", "headers": {}, "requestContext": {}}, None)
-metrics = Metrics(namespace="N", service="s")
-metrics.add_metric("M", "Count", 1)
-Logger(service="s").info("a line")
-client = openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9/v1", max_retries=0)
-try:
-    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "?"}])
-except openai.APIConnectionError as error:
-    failed = type(error).__name__
-print(json.dumps({"tries": len(tries), "reply": reply["body"], "failed": failed}))
-"""
-
-
-def test_openai_powertools_tenacity_and_pydantic_work_from_the_layer(tmp_path: Path) -> None:
-    answer = run_bare(LIBRARY_NAMES, cwd=tmp_path)
-    assert answer == {"tries": 3, "reply": '{"x":7}', "failed": "APIConnectionError"}
-
-
 def test_a_configured_trace_exporter_is_refused_with_the_reason(tmp_path: Path) -> None:
     script = """
 import json
