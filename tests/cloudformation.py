@@ -192,7 +192,7 @@ def lint(
 def sam_python(script: str, *arguments: object, **options: Any) -> Any:
     """Run a script of tests/infra by the SAM CLI's Python, and return the JSON that it prints."""
     assert SAM_PROGRAMS.exists(), "The SAM CLI is missing in .venv-sam; `make test` installs it"
-    command = [SAM_PROGRAMS / "python", HERE / "infra" / script, *map(str, arguments)]
+    command = [str(part) for part in (SAM_PROGRAMS / "python", HERE / "infra" / script, *arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
