@@ -64,7 +64,7 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of one document."""
-    return permits.indexed(tmp_path_factory.mktemp("permits"))
+    return permits.indexed(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from artefacts import ROOT
 
 from emulator import __main__ as program
-from emulator.errors import EmulatorEnded, FunctionFailed
+from emulator.rie import EmulatorEnded, FunctionFailed
 from emulator.session import Artefacts, Session, built
 
 pytestmark = pytest.mark.build

@@ -18,7 +18,7 @@ from knowledge.build.served.ingest import ingest_served
 from knowledge.model.values import Document
 from knowledge.open.source import read_manifest
 from knowledge.read.documents import read
-from publish.archive import pack_index
+from publish.publisher import pack_index
 
 pytestmark = [pytest.mark.build, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from emulator.session import Session, built
 from smoke.__main__ import main
-from smoke.values import Patience
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.build
 

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from emulator import __main__ as program
-from emulator.errors import FunctionFailed, NotBuilt
-from emulator.memory import PROC, children, peak_bytes
-from emulator.rie import read_reply
+from emulator.rie import PROC, FunctionFailed, NotBuilt, children, peak_bytes, read_reply
 from emulator.session import built
 from rag.profiles import PROFILES
 
@@ -159,7 +157,7 @@ def test_a_fresh_process_has_a_peak_of_its_own() -> None:
     # Given a big process, this one
     ballast = b"x" * 200_000_000
     # When it starts another one
-    script = "from emulator.memory import peak_bytes; held = b'x' * 60_000_000; del held; print(peak_bytes())"
+    script = "from emulator.rie import peak_bytes; held = b'x' * 60_000_000; del held; print(peak_bytes())"
     told = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
     # Then its peak is what it held itself, also after it gave it back
     assert 60_000_000 < told < 150_000_000 < len(ballast)

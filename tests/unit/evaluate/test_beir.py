@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from evaluate.beir import read_qrels, read_queries
-from evaluate.drafting import by_template, parse
-from evaluate.drafts import Draft, spread_evenly
+from evaluate.drafting import Draft, by_template, parse, spread_evenly
 from evaluate.errors import UnusableFile
 from evaluate.labelled import LabelledQuestion, read_questions
 from knowledge.model.values import Chunk

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluate.compare import Change, compare
 from evaluate.errors import UnusableFile
-from evaluate.figures import measure
-from evaluate.floors import broken, parse_limits
+from evaluate.figures import Change, broken, compare, measure, parse_limits
 from evaluate.judge import JudgedQuestion
 from evaluate.metrics import LIMITED
 from evaluate.page import page
-from evaluate.record import Report, as_json, read_old
+from evaluate.report import Report, as_json, read_old
 
 
 def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> JudgedQuestion:

@@ -6,9 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from publish.document_bucket import DocumentBucket, Listing, digest_of
 from publish.errors import PublishFailed
-from publish.refresh import MAX_ROUNDS, Refresh, ReportStore, RunReport
+from publish.refresh import MAX_ROUNDS, DocumentBucket, Listing, Refresh, ReportStore, RunReport, digest_of
 
 ONE, TWO = {"a.md": "1"}, {"a.md": "2", "b.md": "1"}
 

@@ -12,12 +12,11 @@ from knowledge.model.values import Document
 from knowledge.read.loading import Entry, Loading, Outcome, load
 from knowledge.read.readers import ConvertedText, NoText, Reader
 from knowledge.read.walk import FoundFile
+from ragctl.ingest import of_documents
 from ragctl.ingest_request import IngestRequest, split_base
 from ragctl.kept_readings import KeptReadings, Watched
-from ragctl.languages import sentence, unserved
-from ragctl.pages import Pages
-from ragctl.readers import readers
-from ragctl.watching import of_documents
+from ragctl.readers import Pages, readers
+from ragctl.report import sentence, unserved
 
 
 def test_the_same_folder_written_otherwise_has_the_options_of_last_time(

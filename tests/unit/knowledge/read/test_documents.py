@@ -251,7 +251,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_ten_megabytes_are_read_whole(tmp_path: Path) -> None:
-    text = "# Title\n\n" + "A paragraph of words.\n\n" * 450_000
+    text = "# Title\n\n" + ("A paragraph of words. " * 450 + "\n\n") * 1_000
 
     document = read_one(tmp_path, text)
 
