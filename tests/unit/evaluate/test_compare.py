@@ -1,7 +1,5 @@
 """Old and new side by side, limits, and what of a page could be code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When a bucket's documents are published: after which listings, how often, and what is left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast

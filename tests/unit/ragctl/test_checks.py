@@ -1,7 +1,5 @@
 """The doctor's checks that need no index and no network."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """ragctl.docs: the OpenAPI document that is made from the schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
