@@ -1,7 +1,5 @@
 """What `make build` made, for the tests that look at it or run it: never a stale build, and never none in silence."""
 
-from __future__ import annotations
-
 import filecmp
 import json
 import os

@@ -1,21 +1,16 @@
 """Chroma's own server, as ``chroma run`` starts it, on a free port of this machine."""
 
-from __future__ import annotations
-
 import http.client
 import itertools
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from local_server import Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = Path(sys.executable).with_name("chroma")
 START_S = 120

@@ -1,7 +1,5 @@
 """What CloudFormation makes of a template before it calls anybody: conditions, rules, intrinsic functions."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """ragctl in this process, with nobody's settings around it, and programs in a process of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Ways in which a ``manifest.json`` comes to harm: each with a name and the bytes that are then in the file."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A stack as it is deployed: moto's AWS, and a gateway that does what the template says of API Gateway."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

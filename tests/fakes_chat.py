@@ -1,7 +1,5 @@
 """The LLM adapter with nothing around it: its settings in a test, and a clock that only its pauses move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that speaks DynamoDB's protocol over an empty table, in a manner that can be changed while it runs."""
 
-from __future__ import annotations
-
 import json
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Matches and evidence as an index would give them, made of words: equal words meet, others do not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -8,8 +8,6 @@ last step repeats. Requests for embeddings have a script of their own, ``embed``
 ``embed_requests``; after it the server answers with ``HashingEmbedder``'s vectors.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import socket

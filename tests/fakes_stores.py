@@ -1,7 +1,5 @@
 """Stores in this process's memory, for tests of what stands on them."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable

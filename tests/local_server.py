@@ -1,7 +1,5 @@
 """``ragctl serve`` as a user starts it: a process on a free port of this machine."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Files for tests: texts in folders, and PDF and DOCX files made by hand, byte for byte, to know what is in them."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from collections.abc import Mapping, Sequence

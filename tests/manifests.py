@@ -1,7 +1,5 @@
 """A manifest as somebody may have made it: with the right checksum, whatever it says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -12,8 +12,6 @@ kinds of instruction, in five languages:
 ``ObedientChat`` is a ``ChatModel``.
 """
 
-from __future__ import annotations
-
 import base64
 import codecs
 import re

@@ -1,7 +1,5 @@
 """One page about permits, as an index: enough to ask a server something that it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

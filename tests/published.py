@@ -8,8 +8,6 @@ version's event says CREATE_FAILED, the parameters are those of before, and the 
 UPDATE_ROLLBACK_COMPLETE.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import urllib.request

@@ -1,7 +1,5 @@
 """The pages of a small shop, for indexes that are made in a test."""
 
-from __future__ import annotations
-
 PAGES = {
     "Returns": "Boots may be sent back within 30 days if they were not worn outside. We refund the price in five days.",
     "Shipping": "Parcels leave our warehouse at noon. Delivery to islands takes two days longer and costs 9 euros.",

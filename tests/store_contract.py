@@ -3,8 +3,6 @@
 ``clock`` is the stores' own; the tests move it instead of waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

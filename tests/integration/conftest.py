@@ -1,7 +1,5 @@
 """What holds for every integration test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import chroma_server

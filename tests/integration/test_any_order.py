@@ -4,8 +4,6 @@ The machine has a folder of documents, an index that is made of it, a copy of th
 and the store of its answers, turns and votes. Each edition of a page has a code of its own; answers are read for codes.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The benchmark's handler row: a fresh process, whose memory is its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

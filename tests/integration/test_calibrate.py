@@ -1,7 +1,5 @@
 """The bar of small indexes, with the real embedding model: as ragctl calibrate fits it, and as ingest measures it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import closing

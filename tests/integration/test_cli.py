@@ -1,7 +1,5 @@
 """The commands on a small knowledge base, with the real embedding model and a real index."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

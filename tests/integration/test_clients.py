@@ -3,8 +3,6 @@
 MCP's is asked over HTTP and over stdin and stdout, in both revisions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

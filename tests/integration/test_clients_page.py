@@ -1,7 +1,5 @@
 """The lines of docs/clients.md against the local server, in Python and JavaScript; clients made of the description."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 The cost is counted, not timed: bundles parsed and connections opened.
 """
 
-from __future__ import annotations
-
 import ssl
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """HTML, PDF and DOCX files through ingest: what of them is indexed, and what is said of those that cannot be."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

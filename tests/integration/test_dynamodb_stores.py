@@ -3,8 +3,6 @@
 The server stands behind a script: a step answers in moto's place, so throttling, conflicts and outages come when told.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

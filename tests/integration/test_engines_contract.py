@@ -3,8 +3,6 @@
 What no embedded index has, or what both are compared in, is below the line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ragctl evaluate, and search in all its modes, on a small corpus with the real embedding model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

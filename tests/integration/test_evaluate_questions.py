@@ -1,7 +1,5 @@
 """ragctl evaluate --questions on a small index of one's own, with the real embedding model."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

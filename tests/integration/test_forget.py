@@ -1,7 +1,5 @@
 """``ragctl forget`` after a conversation with the real handler: nothing of it is left in the store's files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

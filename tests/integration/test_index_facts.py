@@ -1,7 +1,5 @@
 """What an index says of itself: its profile, its documents, and what happens to it when its manifest is damaged."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

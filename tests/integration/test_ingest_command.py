@@ -1,7 +1,5 @@
 """ragctl ingest as a person uses it: what goes in, what is said of the rest, and what the next run remembers."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Each leaves the old index or the new one whole, and the next ingest works.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import gc

@@ -1,7 +1,5 @@
 """What a full disk is told as, and what killed runs leave behind: the next run says and clears it up."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """One look at a real index with all signals: what it finds, what filters and views do, what an update keeps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

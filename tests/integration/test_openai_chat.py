@@ -1,7 +1,5 @@
 """The LLM adapter against a misbehaving server on a real socket."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import threading

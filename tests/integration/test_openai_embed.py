@@ -1,7 +1,5 @@
 """Embeddings over an API: the adapter against a misbehaving server, an ingest that goes on, an index that is bound."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

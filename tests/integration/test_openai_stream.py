@@ -1,7 +1,5 @@
 """The LLM adapter while the model writes: text as it comes, and what ends it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

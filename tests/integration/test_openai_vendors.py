@@ -1,7 +1,5 @@
 """The LLM adapter against what vendors stream, byte for byte in shape, and against the ways in which bytes may come."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 At the end: to Chroma's own server, where a version stands beside the one that answers.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

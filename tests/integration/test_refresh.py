@@ -4,8 +4,6 @@ Stated here, after AWS's documentation: a project with a limit of one refuses to
 is not tried again, as the rule's target says; when a build that documents started has ended, one more is started.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A whole GaCounts service whose embedder is remote: who is asked how often, and what runs beside what."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

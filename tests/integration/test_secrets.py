@@ -1,7 +1,5 @@
 """The LLM's and the embedder's key in Secrets Manager: read through Powertools, kept a while, and never told."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

@@ -1,7 +1,5 @@
 """The local server as a user starts it: a process on a free port."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import signal

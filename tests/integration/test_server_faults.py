@@ -1,7 +1,5 @@
 """An index on a server that is slow, frozen, cut, refusing, restarting, half-written or damaged: bounded, and told."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import shutil

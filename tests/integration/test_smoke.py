@@ -1,7 +1,5 @@
 """``make smoke`` on a stack in moto's AWS, with the real handler behind a gateway: each check passes, and fails."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

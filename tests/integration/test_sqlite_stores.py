@@ -1,7 +1,5 @@
 """The stores in a SQLite file: the contract, and several processes on one file that none of them found there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

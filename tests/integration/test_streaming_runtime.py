@@ -1,7 +1,5 @@
 """The streaming runtime against a Runtime API on a raw socket that hands out events and keeps every byte."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Small indexes made with the real model: statements are held against one, and copies of a note take one place."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 

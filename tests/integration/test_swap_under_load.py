@@ -1,7 +1,5 @@
 """Eight threads ask one pipeline while the index is replaced underneath: every answer is right, none is a mixture."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time
