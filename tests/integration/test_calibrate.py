@@ -10,6 +10,7 @@ import pytest
 import real_model
 from command_line import Run
 from filelock import FileLock
+from made_files import write_files
 from manifests import read_body, write_body
 from shop import PAGES
 
@@ -63,10 +64,7 @@ def pages(tmp_path: Path) -> Path:
 
 
 def written(folder: Path) -> Path:
-    folder.mkdir()
-    for title, text in PAGES.items():
-        (folder / f"{title}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
-    return folder
+    return write_files(folder, {f"{title}.md": f"# {title}\n\n{text}\n" for title, text in PAGES.items()})
 
 
 @pytest.fixture(scope="module")

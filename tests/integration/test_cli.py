@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fakes_llm import LlmServer, error, reply
 from functional.harness import SETTINGS
+from made_files import write_files
 
 from knowledge import embedding
 from ragctl import cli
@@ -37,11 +38,7 @@ type Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def knowledge_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("kb")
-    for name, text in DOCUMENTS.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-    return root
+    return write_files(tmp_path_factory.mktemp("kb"), DOCUMENTS)
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +90,7 @@ def test_ingest_counts_what_it_did(run: Run, knowledge_base: Path, tmp_path: Pat
 
 
 def test_ingest_names_what_it_could_not_read_and_goes_on(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "good.md").write_text("# Good\n\nSome text to index.\n")
-    (tmp_path / "docs" / "binary.md").write_bytes(b"\x00\x01\x02" * 100)
+    write_files(tmp_path / "docs", {"good.md": "# Good\n\nSome text to index.\n", "binary.md": b"\x00\x01\x02" * 100})
 
     done = json_of(run("ingest", tmp_path / "docs", "--index", tmp_path / "i", "--json"))
     status, out, err = run("ingest", tmp_path / "docs", "--index", tmp_path / "i")

@@ -1,12 +1,15 @@
 """Official clients against the local server: OpenAI's and LangChain's, while the model writes, and MCP's.
 
-MCP's is asked over HTTP and over stdin and stdout, in both revisions.
+MCP's is asked over HTTP and over stdin and stdout, in both revisions. At the end: the lines of docs/clients.md.
 """
 
 import asyncio
 import http.client
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,6 +19,7 @@ from typing import Any
 import openai
 import permits
 import pytest
+import real_model
 from fakes_llm import Exchange, LlmServer, drip
 from functional.harness import SETTINGS
 from langchain_core.messages import AIMessage, HumanMessage
@@ -247,3 +251,79 @@ def test_a_client_asks_searches_reads_and_is_told_what_is_wrong(connect: Callabl
                 await client.read_resource("chunk://id_999999")
 
     run(work)
+
+
+# The lines of docs/clients.md, in Python and JavaScript, and clients made of the description
+
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
+MODULES = ROOT / ".cache/javascript/node_modules"
+LOCAL = "http://127.0.0.1:3000"
+PAGE_QUESTION = "What does it cost to change an ocean booking?"
+ANSWER = "free of charge until 72 hours before departure"
+
+
+@pytest.fixture(scope="module")
+def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(real_model.sample_index("waypoint", tmp_path_factory)) as server:
+        yield server
+
+
+@pytest.fixture
+def javascript(tmp_path: Path) -> Path:
+    """A folder in which the modules of tests/integration/javascript can be imported."""
+    if shutil.which("node") is None or not MODULES.with_name(".done").exists():
+        pytest.skip("needs Node.js, and npm when `make test` sets up")
+    (tmp_path / "node_modules").symlink_to(MODULES)
+    return tmp_path
+
+
+def lines_of_page(name: str, server: Server) -> str:
+    """What the page says under ``name``, for ``server``."""
+    found = re.search(rf"^\*\*{re.escape(name)}\*\*.*?^```\w+\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert found, name
+    assert LOCAL in found[1]
+    assert PAGE_QUESTION in found[1]
+    return found[1].replace(LOCAL, f"http://{server.address}")
+
+
+def run_command(folder: Path, *command: str) -> str:
+    """What the command prints; it must succeed."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["openai, Python", "LangChain"])
+def test_the_lines_in_python(sample_server: Server, tmp_path: Path, name: str) -> None:
+    (tmp_path / "ask.py").write_text(lines_of_page(name, sample_server), encoding="utf-8")
+    assert ANSWER in run_command(tmp_path, sys.executable, "ask.py")
+
+
+@pytest.mark.parametrize("name", ["openai, JavaScript", "Vercel AI SDK"])
+def test_the_lines_in_javascript(sample_server: Server, javascript: Path, name: str) -> None:
+    (javascript / "ask.mjs").write_text(lines_of_page(name, sample_server), encoding="utf-8")
+    assert ANSWER in run_command(javascript, "node", "ask.mjs")
+
+
+def test_a_python_client_made_of_the_description(sample_server: Server, tmp_path: Path) -> None:
+    (tmp_path / "as-made.yaml").write_text("post_hooks: []", encoding="utf-8")  # ruff's mends would be checked too
+    made = run_command(
+        tmp_path, sys.executable, "-m", "openapi_python_client", "generate", "--config", "as-made.yaml",
+        "--path", str(ROOT / "docs/openapi.json"), "--meta", "none", "--output-path", "ragclient",
+    )  # fmt: skip
+    assert "Warning" not in made
+    (tmp_path / "ask.py").write_text(lines_of_page("Python", sample_server), encoding="utf-8")
+    checked = run_command(tmp_path, sys.executable, "-m", "mypy", "--cache-dir", ".mypy", "ragclient", "ask.py")
+    assert "no issues found" in checked
+    assert ANSWER in run_command(tmp_path, sys.executable, "ask.py")
+
+
+def test_a_typescript_client_made_of_the_description(sample_server: Server, javascript: Path) -> None:
+    programs = MODULES / ".bin"
+    run_command(javascript, str(programs / "openapi-typescript"), str(ROOT / "docs/openapi.json"), "--output", "api.ts")
+    (javascript / "ask.mts").write_text(lines_of_page("TypeScript", sample_server), encoding="utf-8")
+    run_command(javascript, str(programs / "tsc"), "--strict", "--module", "nodenext", "--target", "es2022", "ask.mts")
+    assert ANSWER in run_command(javascript, "node", "ask.mjs")

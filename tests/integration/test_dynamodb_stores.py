@@ -194,16 +194,22 @@ def table(server: ScriptedServer, clock: FakeClock, sleeps: list[float]) -> Iter
     boto3.client("dynamodb", region_name=REGION, endpoint_url=server.url).delete_table(TableName=name)
 
 
+@pytest.fixture
+def cache(table: DynamoDbTable) -> DynamoDbAnswerCache:
+    return DynamoDbAnswerCache(table)
+
+
+@pytest.fixture
+def memory(table: DynamoDbTable) -> DynamoDbMemory:
+    return DynamoDbMemory(table)
+
+
 class TestAnswerCache(AnswerCacheContract):
-    @pytest.fixture
-    def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
-        return DynamoDbAnswerCache(table)
+    """In DynamoDB."""
 
 
 class TestMemory(MemoryContract):
-    @pytest.fixture
-    def memory(self, table: DynamoDbTable) -> DynamoDbMemory:
-        return DynamoDbMemory(table)
+    """In DynamoDB."""
 
 
 class TestFeedback(FeedbackContract):
@@ -228,16 +234,8 @@ class TestForgetting(ForgettingContract):
         return DynamoDbSessions(table)
 
     @pytest.fixture
-    def memory(self, table: DynamoDbTable) -> DynamoDbMemory:
-        return DynamoDbMemory(table)
-
-    @pytest.fixture
     def feedback(self, table: DynamoDbTable) -> DynamoDbFeedback:
         return DynamoDbFeedback(table, per_hour=60)
-
-    @pytest.fixture
-    def cache(self, table: DynamoDbTable) -> DynamoDbAnswerCache:
-        return DynamoDbAnswerCache(table)
 
     @pytest.fixture
     def texts(self, server: ScriptedServer, table: DynamoDbTable) -> Callable[[], str]:

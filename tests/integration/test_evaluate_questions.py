@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from command_line import Run
 from fakes_llm import LlmServer, error, reply
+from made_files import write_files
 
 from evaluate import run as asking
 from ragctl import cli
@@ -42,10 +43,7 @@ def run(run: Run, monkeypatch: pytest.MonkeyPatch, home: Path) -> Run:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
-    for name, text in DOCUMENTS.items():
-        (folder / "docs").mkdir(exist_ok=True)
-        (folder / "docs" / name).write_text(text, encoding="utf-8")
-    paths = [str(folder / "docs"), "--index", str(folder / "index")]
+    paths = [str(write_files(folder / "docs", DOCUMENTS)), "--index", str(folder / "index")]
     assert cli.run(["ingest", *paths, "--profile", "waypoint", "--json"]) == 0
     return folder / "index"
 

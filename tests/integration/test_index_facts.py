@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from command_line import Run, run_fresh
-from damages import damages
 from fakes_embedding import HashingEmbedder
-from manifests import read_body, write_body
+from made_files import write_files
+from manifests import damages, read_body, write_body
 from shop import PAGES
 
 from knowledge.build.ingest import ingest
@@ -168,11 +168,9 @@ def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    for name, text in PAGES.items():
-        path = tmp_path / "docs" / ("drafts" if name in ("Waxing", "Vouchers") else "") / f"{name}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return tmp_path / "docs"
+    drafts = ("Waxing", "Vouchers")
+    files = {f"{'drafts/' if name in drafts else ''}{name}.md": text for name, text in PAGES.items()}
+    return write_files(tmp_path / "docs", files)
 
 
 def test_the_profile_of_the_index_answers(run: Run, pages: Path) -> None:
@@ -258,8 +256,7 @@ def test_doctor_names_a_damaged_manifest_and_commands_report_it(run: Run, pages:
 def test_an_index_of_one_chunk_answers_in_every_profile(
     run: Run, tmp_path: Path, profile: str, text: str, near: str, far: str
 ) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "page.md").write_text(text, encoding="utf-8")
+    write_files(tmp_path / "one", {"page.md": text})
     assert run("ingest", "one", "--profile", profile, "--json")["chunks"] == 1
 
     answer = run("ask", near, "--profile", profile, "--json")

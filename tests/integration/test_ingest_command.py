@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from command_line import Run, runner
+from made_files import write_files
 from web_server import Answer, WebServer, html
 
 from ragctl.failures import INTERRUPTED, CommandFailed
@@ -33,16 +34,9 @@ def run(command: Run) -> Run:
     return run
 
 
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    return write(
+    return write_files(
         tmp_path / "docs",
         {"a.md": "# Permits\n\n## Import\n\nA permit is needed.", "b.md": "# Fees\n\nThe fee is 40 dollars."},
     )
@@ -84,7 +78,9 @@ def test_a_file_that_becomes_unreadable_keeps_its_place_until_it_is_gone(run: Ru
 
 
 def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, docs: Path, index: Path) -> None:
-    write(docs, {"c.md": "", "notes/d.md": "# Hours\n\nOpen on Mondays.", "e.md": "# Tax\n\nThe tax is 5 dollars."})
+    write_files(
+        docs, {"c.md": "", "notes/d.md": "# Hours\n\nOpen on Mondays.", "e.md": "# Tax\n\nThe tax is 5 dollars."}
+    )
     run("ingest", docs, "--index", index)
     (docs / "a.md").write_bytes(b"")
     (docs / "e.md").write_text("---\ntitle: Tax\n---\n", encoding="utf-8")
@@ -134,10 +130,10 @@ def test_a_folder_that_is_not_mounted_keeps_all_that_it_held(run: Run, docs: Pat
 
 
 def test_what_moved_out_of_an_emptied_place_is_not_kept_twice(run: Run, docs: Path, index: Path) -> None:
-    write(docs, {"old/c.md": "# Hours\n\nOpen on Mondays.", "d.md": "# Tax\n\nThe tax is 5 dollars."})
+    write_files(docs, {"old/c.md": "# Hours\n\nOpen on Mondays.", "d.md": "# Tax\n\nThe tax is 5 dollars."})
     run("ingest", docs, "--index", index)
     (docs / "old" / "c.md").rename(docs / "c.md")
-    write(docs, {"e.md": (docs / "d.md").read_text(), "d.md": ""})
+    write_files(docs, {"e.md": (docs / "d.md").read_text(), "d.md": ""})
 
     moved = run("ingest", docs, "--index", index)
 
@@ -159,7 +155,9 @@ def test_where_nothing_can_be_read_the_command_fails_and_the_index_stays(run: Ru
 def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures(
     run: Run, docs: Path, index: Path
 ) -> None:
-    write(docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.png": "", ".git/f.md": "no"})
+    write_files(
+        docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.png": "", ".git/f.md": "no"}
+    )
 
     done = run("ingest", docs, "--index", index, "--strict")
 
@@ -193,7 +191,7 @@ def test_an_option_that_is_given_takes_the_place_of_what_is_remembered(run: Run,
 def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     run: Run, command: Run, docs: Path, tmp_path: Path, index: Path
 ) -> None:
-    write(tmp_path / "more", {"c.rst": "Cranes\n======\n\nText.", "d.xyz": "x", "e.xyz": "x"})
+    write_files(tmp_path / "more", {"c.rst": "Cranes\n======\n\nText.", "d.xyz": "x", "e.xyz": "x"})
     repository = "https://github.com/o/r/blob/main/docs"
 
     told = run("ingest", f"{docs}={repository}", tmp_path / "more", "--base-url", "https://c.example", "--index", index)
@@ -215,7 +213,7 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
 
 
 def test_a_folder_of_other_files_is_told_what_it_holds(command: Run, tmp_path: Path, index: Path) -> None:
-    write(tmp_path / "docs", {"slides.key": "x"})
+    write_files(tmp_path / "docs", {"slides.key": "x"})
 
     status, _, said = command("ingest", tmp_path / "docs", "--index", index)
 
@@ -368,7 +366,7 @@ def test_a_process_that_dies_or_does_not_end_costs_one_file(
 
 
 def test_converted_files_come_from_several_processes(run: Run, docs: Path, index: Path) -> None:
-    write(docs, {"c.html": "<html><title>Opening hours</title><main><p>Open on Mondays.</p></main></html>"})
+    write_files(docs, {"c.html": "<html><title>Opening hours</title><main><p>Open on Mondays.</p></main></html>"})
 
     assert run("ingest", docs, "--index", index)["documents"] == 3
     assert json.dumps(listed(run, index)).count("c.html") == 1
@@ -377,13 +375,13 @@ def test_converted_files_come_from_several_processes(run: Run, docs: Path, index
 def test_tables_beside_the_documents_are_kept_in_the_index_and_serve_its_questions(
     run: Run, docs: Path, index: Path
 ) -> None:
-    write(docs, {"acronyms.json": '{"FD": "Fee Desk"}', "filters.json": '[{"where": {"category": "docs"}}]'})
+    write_files(docs, {"acronyms.json": '{"FD": "Fee Desk"}', "filters.json": '[{"where": {"category": "docs"}}]'})
     first = run("ingest", docs, "--index", index, "--profile", "gacounts")
     asked = ("ask", "What does the FD take?", "--index", index)
 
     trail = run(*asked)["metadata"]["trail"]
     (docs / "filters.json").unlink()
-    own = write(docs.parent, {"own.csv": "acronym,long form\nFD,Forms Desk\n"}) / "own.csv"
+    own = write_files(docs.parent, {"own.csv": "acronym,long form\nFD,Forms Desk\n"}) / "own.csv"
     second = run("ingest", docs, "--index", index, "--acronyms", own)
 
     assert (first["documents"], second["unchanged"]) == (2, 2)
@@ -394,7 +392,7 @@ def test_tables_beside_the_documents_are_kept_in_the_index_and_serve_its_questio
 
 
 def test_the_seeds_cut_is_remembered(run: Run, docs: Path, index: Path) -> None:
-    write(docs, {"c.md": "# Long\n\n## Text\n\n" + "One more sentence stands here. " * 100})
+    write_files(docs, {"c.md": "# Long\n\n## Text\n\n" + "One more sentence stands here. " * 100})
     usual = run("ingest", docs, "--index", index)
     seed = run("ingest", docs, "--index", index, "--cut", "seed")
     again = run("ingest", docs, "--index", index)

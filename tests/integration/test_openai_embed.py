@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import run_fresh
+from command_line import Run, run_fresh
 from fakes_chat import FakeTime
 from fakes_embedding import HashingEmbedder
 from fakes_llm import (
@@ -45,7 +45,6 @@ from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, b
 from rag.adapters.model_config import EmbedConfig
 from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable
-from ragctl import cli
 from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
 
 KEY = "sk-test-0123456789"
@@ -322,9 +321,6 @@ def test_nomic_sees_what_it_was_trained_on() -> None:
 # --- ingest -----------------------------------------------------------------------------------------------------------
 
 TEXTS = 300
-OURS = ("LLM_", "RAG_", "RAGCTL_", "INDEX_", "CHROMA_", "EMBED_")
-
-type Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -337,20 +333,16 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process with the embedder at ``url``: (exit status, stdout, stderr)."""
-    for name in [*(name for name in os.environ if name.startswith(OURS)), "INDEX_URI", "RAG_PROFILE"]:
-        monkeypatch.setenv(name, "")
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command with the embedder of a server."""
     monkeypatch.setenv("EMBED_MODEL", MODEL)
     monkeypatch.setenv("EMBED_API_KEY", KEY)
 
-    def run(server: LlmServer, *arguments: str | Path) -> tuple[int, str, str]:
+    def run_with(server: LlmServer, *arguments: object) -> Any:
         monkeypatch.setenv("EMBED_BASE_URL", server.url)
-        capsys.readouterr()
-        status = cli.run([str(argument) for argument in arguments])
-        return status, *capsys.readouterr()
+        return run(*arguments)
 
-    return run
+    return run_with
 
 
 def test_an_ingest_that_failed_goes_on_where_it_stopped(run: Run, corpus: Path, tmp_path: Path) -> None:
@@ -367,11 +359,10 @@ def test_an_ingest_that_failed_goes_on_where_it_stopped(run: Run, corpus: Path, 
     sent = server.embedded_texts[1:129]  # after the call that found out the dimensions; the third one was refused
 
     with LlmServer(embed=[]) as server:
-        status, out, err = run(server, "ingest", corpus, "--index", target, "--json")
+        done = run(server, "ingest", corpus, "--index", target, "--json")
     again = server.embedded_texts[1:]
 
-    assert status == 0
-    assert json.loads(out)["chunks"] == TEXTS
+    assert done["chunks"] == TEXTS
     assert len(again) == TEXTS - 128
     assert set(again).isdisjoint(sent)
     assert not (target / PAID_NAME).exists()

@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from damages import damages
 from hypothesis import given
 from hypothesis import strategies as st
-from manifests import signed
+from manifests import damages, signed
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.model.manifest import FORMAT, FileRecord, Manifest, Provenance, Source, dumps, loads
