@@ -26,7 +26,7 @@ from functional.gacounts_service import (
     of_llm,
     served,
 )
-from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, starting
+from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start
 from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
@@ -46,13 +46,6 @@ def shared(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """One function for the tests that only ask; each of them uses questions of its own."""
     with served(gacounts_index, tmp_path_factory.mktemp("cache") / "s.sqlite") as api:
         yield api
-
-
-@pytest.fixture
-def fresh(gacounts_index: Path) -> Iterator[Start]:
-    """Starts the profile; every start is another process, with an L1 of its own."""
-    with starting(gacounts_index) as start:
-        yield start
 
 
 # --- what shares an answer

@@ -1,4 +1,4 @@
-"""Feedback, answer cache and memory in the profiles whose seeds have none: what is on, what a setting switches on."""
+"""What every profile can do: feedback, answer cache, memory and each retriever, and what is on by default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from fakes_llm import LlmServer
 from functional.gacounts_service import asked, cached, cited_chunks, counted, moved, of_llm
-from functional.harness import IN_SCOPE, Api, Json, Reply, rest_event, starting
+from functional.harness import IN_SCOPE, Api, Json, Reply, Start, rest_event, starting
+
+from rag.profiles import PROFILES
 
 REMEMBERS = {"HISTORY_TURNS": "5"}
 CACHES = {"ENABLE_RESPONSE_CACHE": "true"}
@@ -50,7 +52,6 @@ CASES = (
         "How many unused vacation days carry over to next year?",
     ),
 )
-
 type Serve = Callable[..., Api]
 
 
@@ -198,3 +199,21 @@ def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve:
     assert not reply.json["refused"]
     assert set(reply.json["metadata"]["skipped"]) == {"cache", "feedback", "memory"}
     assert counted(reply, "SoftFailures", stage="feedback") == 1
+
+
+QUESTION = "do i need a permit to bring machine parts into Singapore?"
+RETRIEVERS = ("", "late", "dense", "hybrid")
+
+
+@pytest.mark.parametrize(
+    ("profile", "seed_rules"),
+    [(name, rules) for name, made in PROFILES.items() for rules in ("on", "off") if made.seed or rules == "off"],
+)
+def test_it_answers(start: Start, profile: str, seed_rules: str) -> None:
+    threshold = {"gacounts": "0.3"}.get(profile, "auto")  # the seed's .75 is that of another model
+    found = {}
+    for retriever in RETRIEVERS:
+        api = start(RAG_PROFILE=profile, SEED_RULES=seed_rules, RETRIEVER=retriever, RELEVANCE_THRESHOLD=threshold)
+        reply = api.ask(QUESTION)
+        found[retriever] = (reply.status, reply.json["refused"], bool(reply.json["citations"]))
+    assert found == dict.fromkeys(RETRIEVERS, (200, False, True))
