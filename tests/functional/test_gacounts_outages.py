@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from fakes import Machine
 from fakes_dynamodb import EXPIRED, Manner, an_hour_ahead, dripping, empty_table, late, silent
-from fakes_stores import Machine
 from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
 from functional.harness import Api, Start
 

@@ -19,8 +19,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
-from fakes import FakeClock
-from fakes_stores import Machine
+from fakes import FakeClock, Machine
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from store_contract import (
     KEY,

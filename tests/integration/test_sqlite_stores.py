@@ -14,8 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fakes import FakeClock
-from fakes_stores import Machine
+from fakes import FakeClock, Machine
 from store_contract import (
     KEY,
     OTHER_KEY,

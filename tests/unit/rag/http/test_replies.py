@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes import make_hit
+from fakes import make_answer, make_hit
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, SearchFailed
 from rag.answer.confidence.formulas import NO_SOURCES
@@ -147,16 +147,8 @@ def test_a_whole_answer() -> None:
 
 
 def test_a_decline() -> None:
-    answer = Answer(
-        text="I don't have it.",
-        question=Question(text="q"),
-        profile="waypoint",
-        response_id="r2",
-        confidence=NO_SOURCES,
-        refused=True,
-        trail=("0 chunks passed the threshold, 1 needed",),
-        timings={"retrieval": 1.0, "total": 2.0},
-    )
+    trail, timings = ("0 chunks passed the threshold, 1 needed",), {"retrieval": 1.0, "total": 2.0}
+    answer = make_answer(text="No.", confidence=NO_SOURCES, refused=True, trail=trail, timings=timings)
     reply = query_reply(answer)
     assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
     assert (reply["sources"], reply["citations"], reply["relatedDocs"], reply["citationsMarkdown"]) == ([], [], [], "")
@@ -185,16 +177,8 @@ CITED = (Citation(raw="[T]", title="T", section="", position=0, hit=make_hit()),
 def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
     score: float, refused: bool, completion: Completion | None, routing: Routing
 ) -> None:
-    answer = Answer(
-        text="It is so.",
-        question=Question(text="q"),
-        profile="waypoint",
-        response_id="r",
-        confidence=Confidence("Low", score, "x"),
-        refused=refused,
-        completion=completion,
-        citations=CITED,
-    )
+    confidence = Confidence("Low", score, "x")
+    answer = make_answer(confidence=confidence, refused=refused, completion=completion, citations=CITED)
     assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
     assert query_reply(answer)["routing"] is None
     own = replace(answer, routing=Routing("escalate", "because"))
@@ -202,10 +186,7 @@ def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
 
 
 def test_the_four_main_timings_are_always_there() -> None:
-    answer = Answer(
-        text="", question=Question(text="q"), profile="p", response_id="r", confidence=NO_SOURCES, refused=True
-    )
-    assert timings_ms(answer) == {"retrievalMs": 0.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 0.0}
+    assert timings_ms(make_answer()) == {"retrievalMs": 0.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 0.0}
 
 
 @pytest.mark.parametrize(

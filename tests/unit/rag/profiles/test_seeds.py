@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services, make_writer
+from fakes import FakeChat, FakeIndex, deadline, make_answer, make_hit, make_inputs, make_services, make_writer
 
 from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult
@@ -279,11 +279,6 @@ def test_the_gate_asks_for_no_more_chunks_than_there_can_be() -> None:
         assert load(clockify.Knobs, dict([said.split("=")] if said else [])).gate_count == count
 
 
-def desk(environ: dict[str, str]) -> Pipeline:
-    inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
-    return clockify.build(load(clockify.Knobs, {"SEED_RULES": "on", **environ}), inputs)
-
-
 @pytest.mark.parametrize(
     ("environ", "cosine", "level", "action"),
     [
@@ -294,19 +289,11 @@ def desk(environ: dict[str, str]) -> Pipeline:
     ],
 )
 def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level: str, action: str) -> None:
-    line = desk(environ)
+    line = seeded("clockify", environ={**SEED, **environ})
     hits = tuple(make_hit(number=number, cosine=cosine) for number in range(4))
     cited = tuple(Citation(raw="", title="", section="", position=0, hit=hit) for hit in hits)
     confidence = line.score(ConfidenceInput("word " * 30, cited), Proceed(hits, 4))
-    answer = Answer(
-        text="x",
-        question=Question(text="q"),
-        profile="clockify",
-        response_id="r",
-        confidence=confidence,
-        refused=False,
-        citations=cited,
-    )
+    answer = make_answer(confidence=confidence, citations=cited)
     assert line.route is not None
     assert (confidence.level, line.route(answer).action) == (level, action)
 

@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 import numpy as np
 import pytest
-from fakes import FakeClock, make_hit
+from fakes import FakeClock, make_answer, make_hit
 from fakes_stores import InMemoryAnswerCache
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from knowledge.model.values import Hit, View
 from rag.adapters.layered_cache import LayeredCache
 from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key
 from rag.ask.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Confidence, Context, Passage, Statement
+from rag.values.answer import Answer, Citation, Context, Passage, Statement
 from rag.values.chat import Completion
 from rag.values.draft import Draft
 from rag.values.question import Question, SearchQuery
@@ -66,17 +66,8 @@ HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
 QUESTION = Question(text="Which permit?", understood="Which permit?")
 QUERY = SearchQuery(text="Which permit?", top_k=8)
 CITATION = Citation(raw="[Import permits]", title="Import permits", section="", position=0, hit=HITS[0])
-ANSWER = Answer(
-    text="Five days [Import permits].",
-    question=QUESTION,
-    profile="gacounts",
-    response_id="r1",
-    confidence=Confidence("High", 90.0, "good"),
-    refused=False,
-    citations=(CITATION,),
-    chunks_retrieved=2,
-    completion=Completion(text="Five days [Import permits].", model="m", finish_reason="stop"),
-)
+DONE = Completion(text="Five days [Import permits].", model="m", finish_reason="stop")
+ANSWER = make_answer(text=DONE.text, question=QUESTION, citations=(CITATION,), chunks_retrieved=2, completion=DONE)
 SEEN = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
 DRAFT = Draft(question=QUESTION, query=QUERY, key="k", version="v1", context=SEEN)
 
@@ -177,7 +168,6 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
 
 
 BORNE = Statement(text="Five days.", citations=("[Import permits]",), support="supported", chance=0.99)
-DONE = ANSWER.completion or Completion(text="", model="")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from fakes import MARK, FakeChat, FakeClock, deadline
+from fakes import MARK, FakeChat, FakeClock, make_answer, make_ledger
 from fakes_stores import InMemoryMemory
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from rag.ask.conversation.reframe import ASKED_WEIGHT, MAX_CHARS, Reframe
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger
 from rag.text.fill import fill
-from rag.values.answer import Answer, Confidence, Source
+from rag.values.answer import Answer, Source
 from rag.values.chat import Completion, LlmUse, Usage
 from rag.values.question import Question, SearchQuery, Turn
 
@@ -118,13 +118,9 @@ def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) ->
     )
 
 
-def ledger(left_s: float = 27.0) -> Ledger:
-    return Ledger(FakeClock(), deadline(left_s))
-
-
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     chat = FakeChat(MEANT)
-    found = reframe(chat)(QUERY, HISTORY, ledger())
+    found = reframe(chat)(QUERY, HISTORY, make_ledger())
     assert (found.text, found.trail, found.top_k) == (MEANT, ("before", f"understood as: {MEANT}"), 8)
     assert found.views == (View(QUERY.text, ASKED_WEIGHT),)
     ((message,),) = chat.asked
@@ -140,7 +136,7 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
 def test_the_model_sees_what_was_asked_and_how_it_was_understood() -> None:
     chat = FakeChat(MEANT)
     follow_up = Turn(asked="And for free?", question="Can I report in GaCounts for free?", answer="Yes.", at=2.0)
-    reframe(chat)(QUERY, (HISTORY[0], follow_up), ledger())
+    reframe(chat)(QUERY, (HISTORY[0], follow_up), make_ledger())
     ((message,),) = chat.asked
     assert message.content.partition("\n\n")[2] == (
         "User: And for free? (understood as: Can I report in GaCounts for free?)\nAssistant: Yes.\na-mark>>>\n"
@@ -150,12 +146,12 @@ def test_the_model_sees_what_was_asked_and_how_it_was_understood() -> None:
 
 @pytest.mark.parametrize("text", [f'  "{MEANT}" \n', f"\u201c{MEANT}\u201d"])
 def test_quotes_around_the_line_are_taken_off(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, ledger()).text == MEANT
+    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()).text == MEANT
 
 
 @pytest.mark.parametrize("text", [QUERY.text, "SAME", '"Same"'])
 def test_a_question_that_can_stay_as_it_is_stays(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, ledger()) is QUERY
+    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()) is QUERY
 
 
 @pytest.mark.parametrize(
@@ -170,41 +166,36 @@ def test_a_question_that_can_stay_as_it_is_stays(text: str) -> None:
     ],
 )
 def test_what_is_no_rewriting_changes_nothing(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, ledger()) is QUERY
+    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()) is QUERY
 
 
 @pytest.mark.parametrize("text", ["What must I do by the deadline?", "How long does signing in take?"])
 def test_one_word_of_the_question_or_of_the_conversation_is_enough(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, ledger()).text == text
+    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()).text == text
 
 
 def test_a_model_that_is_down_raises() -> None:
     with pytest.raises(LlmUnavailable):
-        reframe(FakeChat(LlmUnavailable("down")))(QUERY, HISTORY, ledger())
+        reframe(FakeChat(LlmUnavailable("down")))(QUERY, HISTORY, make_ledger())
 
 
 @pytest.mark.parametrize("text", [MEANT, ""])
 def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
-    this = ledger()
+    this = make_ledger()
     chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
     reframe(chat)(QUERY, HISTORY, this)
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
 def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
-    assert reframe(FakeChat("What deadline \ud800?"))(QUERY, HISTORY, ledger()).text == "What deadline \ufffd?"
+    assert reframe(FakeChat("What deadline \ud800?"))(QUERY, HISTORY, make_ledger()).text == "What deadline \ufffd?"
 
 
 @pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
 def test_the_nearer_deadline_wins(budget_s: float, left_s: float, expected: float) -> None:
-    class Patient(FakeChat):
-        def complete(self, messages, *, deadline):  # type: ignore[no-untyped-def, override]
-            self.left = deadline.remaining()
-            return super().complete(messages, deadline=deadline)
-
-    chat = Patient(MEANT)
-    reframe(chat, budget_s=budget_s)(QUERY, HISTORY, ledger(left_s))
-    assert chat.left == pytest.approx(expected)
+    chat = FakeChat(MEANT)
+    reframe(chat, budget_s=budget_s)(QUERY, HISTORY, make_ledger(left_s))
+    assert [deadline.remaining() for deadline in chat.deadlines] == [expected]
 
 
 SESSION, OTHER = "s" * 22, "t" * 22
@@ -236,21 +227,17 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
 
 
 def answer(text: str, session: str, *, asked: str = TOPIC, understood: str = "") -> Answer:
-    return Answer(
-        text=text,
-        question=Question(text=asked, session_id=session, understood=understood),
-        profile="gacounts",
-        response_id="r",
-        confidence=Confidence("Low", 0.0, ""),
-        refused=False,
-        sources=(Source(title="T", org="", url="https://a.example", section=""),),
-    )
+    question = Question(text=asked, session_id=session, understood=understood)
+    sources = (Source(title="T", org="", url="https://a.example", section=""),)
+    return make_answer(text=text, question=question, sources=sources)
 
 
 def resolve(
     this: Conversation, text: str, session: str, gathered: Ledger | None = None
 ) -> tuple[SearchQuery, tuple[Turn, ...]]:
-    return this.resolve(SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or ledger())
+    return this.resolve(
+        SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or make_ledger()
+    )
 
 
 def test_a_session_is_issued_only_where_there_is_none() -> None:
@@ -272,7 +259,7 @@ def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None
 def test_without_a_model_every_question_is_searched_for_with_what_the_turns_before_meant() -> None:
     this = conversation()
     this.remember(answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
-    gathered = ledger()
+    gathered = make_ledger()
     query, history = resolve(this, "And for volunteers?", SESSION, gathered)
     assert query.text == "And for volunteers?"
     assert [view.text for view in query.views] == [f"And for volunteers? {MEANT}", "And for volunteers? The tenth."]
@@ -284,12 +271,12 @@ def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
     this.remember(answer("So.", SESSION))
-    gathered = ledger()
+    gathered = make_ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
     assert [view.text for view in query.views] == [FOLLOW_UP]
     assert gathered.events == ["reframed"]
-    elsewhere = ledger()
+    elsewhere = make_ledger()
     assert resolve(this, FOLLOW_UP, OTHER, elsewhere) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert elsewhere.events == []
     assert len(chat.asked) == 1
@@ -299,7 +286,7 @@ def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
 def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(said: str | Exception) -> None:
     this = conversation(FakeChat(said))
     this.remember(answer("So.", SESSION))
-    gathered = ledger()
+    gathered = make_ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [view.text for view in query.views]) == (
         FOLLOW_UP,
@@ -326,7 +313,7 @@ def test_no_more_than_the_last_turns_are_recalled() -> None:
 
 def test_a_memory_that_is_down_is_skipped() -> None:
     this = replace(conversation(), memory=BrokenMemory())
-    gathered = ledger()
+    gathered = make_ledger()
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
