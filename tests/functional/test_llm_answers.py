@@ -63,11 +63,6 @@ def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
     assert body["confidence"]["score"] > 50
 
 
-def test_a_completion_without_usage_is_one(with_llm: Start) -> None:
-    with LlmServer([reply("Yes.", usage=None)]) as server:
-        assert with_llm(server).ask(IN_SCOPE).json["metadata"]["usage"] is None
-
-
 def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
     with LlmServer([reply("never")]) as server:
         body = with_llm(server).ask(OUT_OF_SCOPE).json
@@ -81,10 +76,7 @@ def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
     ("written", "section"),
     [
         (LABEL, "Documents needed for import customs clearance"),
-        (f"[{TITLE}]", None),
-        (f"\u3010{TITLE} > Documents needed for import customs clearance\u3011", LABEL[1:-1].split(" > ")[1]),
-        (f"[{TITLE.upper()}]", None),
-        ("[Import Permits and TradeNet]", None),
+        (f"\u3010{TITLE}\u3011", None),
         ("[Singapore Imprt Permts and TradeNet]", None),
     ],
 )
@@ -176,16 +168,6 @@ def test_a_withdrawn_model_is_replaced_and_the_replacement_remembered(with_llm: 
     assert asked == ["llama-3.1-8b-instant", "openai/gpt-oss-20b", "openai/gpt-oss-20b"]
     assert [request.json.get("reasoning_effort") for request in server.requests] == [None, "low", "low"]
     assert health == {"engine": "openai", "model": "openai/gpt-oss-20b", "lastError": None}
-
-
-def test_full_width_text_and_lone_surrogates_of_a_model_can_be_sent_on(with_llm: Start) -> None:
-    body = answer_to(with_llm, "Yes \ud83d \u3010Singapore Import Permits and TradeNet\u3011")
-    assert "\ufffd" in body["answer"]
-    assert len(body["citations"]) == 1
-
-
-def test_a_key_alone_turns_the_llm_on(start: Start) -> None:
-    assert start(LLM_API_KEY=API_KEY).health().json["llm"]["engine"] == "openai"
 
 
 def test_the_question_s_own_braces_stay_text(with_llm: Start) -> None:

@@ -305,12 +305,9 @@ CONDITION = "a scalar, a non-empty list of scalars of one type, or one of $gte, 
     [
         ([], SHAPE_RULE),
         ({"category": []}, f"filters.category must be {CONDITION}"),
-        ({"priority": {"$gte": 1, "$lte": 5}}, f"filters.priority must be {CONDITION}"),
         ({"category": 7}, "filters.category has a value of the wrong type; the field holds text"),
         ({"priority": True}, "filters.priority has a value of the wrong type; the field holds whole numbers"),
         ({"sample": 1}, "filters.sample has a value of the wrong type; the field holds true or false"),
-        ({"category": {"$gte": 7}}, "filters.category: $gte compares numbers; the field holds text"),
-        ({"priority": 10**30}, "filters.priority: numbers must fit into 64 bits"),
     ],
     ids=lambda value: repr(value)[:40],
 )

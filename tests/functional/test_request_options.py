@@ -75,12 +75,9 @@ def test_with_the_seeds_rules_the_threshold_is_on_its_scale(start: Start) -> Non
     assert api.ask(IN_SCOPE, topK=50, threshold=0).json["metadata"]["chunksRetrieved"] > usual
 
 
-def test_a_lower_threshold_answers_what_the_profile_declines(api: Api) -> None:
+def test_a_lower_threshold_answers_what_the_profile_declines_and_zero_is_one_too(api: Api) -> None:
     assert api.ask(OUT_OF_SCOPE).json["refused"] is True
     assert api.ask(OUT_OF_SCOPE, threshold=EVERYTHING).json["metadata"]["chunksRetrieved"] == 10
-
-
-def test_a_threshold_of_zero_is_not_none(api: Api) -> None:
     assert api.ask(OUT_OF_SCOPE, threshold=0).json["metadata"]["chunksRetrieved"] > 0
 
 

@@ -92,9 +92,12 @@ def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case:
     assert [cached(reply) for reply in replies] == [False, False]
     assert replies[0].json["sessionId"] != replies[1].json["sessionId"]
     assert [reply.json["metadata"]["skipped"] for reply in replies] == [[], []]
-    session = "a-session-of-the-caller-s-own"
-    api.ask(case.question, sessionId=session)
-    assert "turns before" in trail(api.ask(case.follow_up, sessionId=session))
+    session = replies[0].json["sessionId"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session)
+    second = api.ask(case.follow_up, sessionId=session)
+    assert "together with the turns before" in trail(second)
+    assert counted(second, "Reframed") == 0
+    assert "together with the turns before" not in trail(api.ask(case.follow_up))
 
 
 def test_without_turns_nobody_is_remembered(case: Case, serve: Serve) -> None:
@@ -156,16 +159,6 @@ def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve
 
 
 # --- memory
-
-
-def test_without_an_llm_a_follow_up_is_looked_at_with_the_turns_before(case: Case, serve: Serve) -> None:
-    api = serve(**REMEMBERS)
-    session = api.ask(case.question).json["sessionId"]
-    assert re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session)
-    second = api.ask(case.follow_up, sessionId=session)
-    assert "together with the turns before" in trail(second)
-    assert counted(second, "Reframed") == 0
-    assert "together with the turns before" not in trail(api.ask(case.follow_up))
 
 
 def test_with_one_it_is_rewritten_and_the_model_is_asked_what_it_means(case: Case, serve: Serve) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from fakes import make_answer, make_hit
@@ -21,10 +20,8 @@ from rag.errors import (
     QueryTooLong,
     UnsafeQuery,
 )
-from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.text.addresses import source_urls
 from rag.values.answer import Answer, Citation, Confidence, Reference, RelatedDoc, Routing, Source, Statement
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
@@ -219,33 +216,3 @@ def test_errors_have_a_stable_code_and_nobody_elses_words(error: Exception, code
 
 def test_the_endpoints_own_word_for_the_question() -> None:
     assert error_reply(EmptyQuery(), QUESTION) == {"error": "Question cannot be empty", "code": "empty_query"}
-
-
-def cited(**fields: Any) -> Citation:
-    hit = make_hit(**fields)
-    return replace(CITED[0], hit=hit, source_urls=source_urls(hit.chunk))
-
-
-def test_the_markdown_list() -> None:
-    external = cited(section="Fees", source_urls=("https://a.example/x",))
-    internal = cited(title="Carriers", source_urls=("N/A",))
-    assert citations_markdown((external, internal)) == (
-        "1. [Import permits > Fees](https://a.example/x)\n2. Carriers *(Internal Document)*"
-    )
-    assert citations_markdown(()) == ""
-
-
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
-        ({"source_urls": ("https://a.example/x_(1)",)}, "1. [Import permits](https://a.example/x_%281%29)"),
-        ({"source_urls": ("https://a.example/a b",)}, "1. [Import permits](https://a.example/a%20b)"),
-        (
-            {"title": "Rates [2024]", "section": "Zone [A]", "source_urls": ("https://a.example",)},
-            "1. [Rates (2024) > Zone (A)](https://a.example)",
-        ),
-        ({"section": "Permits > Fees", "url": "N/A"}, "1. Import permits > Permits > Fees *(Internal Document)*"),
-    ],
-)
-def test_nothing_ends_a_link_early(fields: dict[str, Any], line: str) -> None:
-    assert citations_markdown((cited(**fields),)) == line
