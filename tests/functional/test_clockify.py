@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,7 @@ def desk(clockify_index: Path) -> Iterator[Api]:
 @pytest.fixture
 def open_desk(clockify_index: Path) -> Iterator[Start]:
     with starting(clockify_index) as start:
-
-        def run(**env: str) -> Api:
-            return start(RAG_PROFILE="clockify", **env)
-
-        yield run
+        yield partial(start, RAG_PROFILE="clockify")
 
 
 def ask(api: Api, question: str, **fields: object) -> Json:
@@ -123,10 +120,6 @@ def test_fewer_chunks_may_be_configured(open_desk: Start, variable: str) -> None
     body = open_desk(**{variable: "1"}).ask(QUESTION).json
     assert body["refused"] is False
     assert body["metadata"]["chunksRetrieved"] == 1
-
-
-def test_white_space_is_collapsed(desk: Api) -> None:
-    assert desk.ask(f"  {QUESTION.replace(' ', chr(10) + '  ')} ").json["metadata"]["query"] == QUESTION
 
 
 # --- with a model

@@ -50,11 +50,17 @@ def judge(chat: FakeChat, **fields: object) -> Judge:
 
 
 def finished(
-    text: str, chat: FakeChat, *, this: Ledger | None = None, hits: tuple[Hit, ...] = (DAYS, FEES), **fields: object
+    text: str,
+    chat: FakeChat,
+    *,
+    this: Ledger | None = None,
+    hits: tuple[Hit, ...] = (DAYS, FEES),
+    index: type[Index] = Index,
+    **fields: object,
 ) -> FinishedAnswer:
     """``text`` of ``hits``, checked and judged by ``chat``."""
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
-    check = SupportCheck(index=Index(hits), form=IdForm())
+    check = SupportCheck(index=index(hits), form=IdForm())
     finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(chat, **fields))
     return finish(read_answer(text, IdForm(), context), context, this or make_ledger())
 
@@ -163,11 +169,8 @@ def test_a_judge_that_lies_raises_nothing_that_has_another_number_than_a_passage
         def _bearing(self, claim: Claim, number: int) -> ChunkSupport:
             return ChunkSupport(number, 0.5, copied=Fidelity.CHANGED if number == 1 else Fidelity.REWORDED)
 
-    context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
-    check = SupportCheck(index=Partial(hits), form=IdForm())
-    finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(FakeChat("1: supported")))
-    read = read_answer("The import permit takes nine working days [id_1] [id_2].", IdForm(), context)
-    assert words(finish(read, context, make_ledger())) == ["partial"]
+    said = "The import permit takes nine working days [id_1] [id_2]."
+    assert words(finished(said, FakeChat("1: supported"), hits=hits, index=Partial)) == ["partial"]
 
 
 def test_what_the_check_cited_anew_stands_as_it_was_written_where_the_judge_says_no() -> None:

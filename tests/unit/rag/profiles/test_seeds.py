@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_answer, make_hit, make_inputs, make_services, make_writer
+from fakes import (
+    FakeChat,
+    FakeIndex,
+    FakeSearch,
+    deadline,
+    make_answer,
+    make_hit,
+    make_inputs,
+    make_services,
+    make_writer,
+)
 
 from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult
@@ -106,15 +117,19 @@ def test_the_seeds_confidence(name: str, cosines: tuple[float, ...], level: str,
     assert (made.level, made.reason, made.raw) == (level, reason, None)
 
 
-# GaCounts' table of what a question holds and which filter that is.
-FILTERS = """[
-    {"keywords": ["ga counts", "gacounts"], "where": {"category": ["documentation", "ga_counts_app"]}, "priority": 30},
-    {"keywords": ["policy"], "where": {"category": ["abo_policies"], "priority": {"$gte": 7}}, "priority": 20},
-    {"keywords": ["logo", "brand"], "where": {"category": "brand_guidelines"}, "priority": 20},
-    {"keywords": ["training"], "where": {"category": ["ets_training", "leadership_dev"]}, "priority": 20},
-    {"where": {"sourceEnvironment": "production"}}
-]"""
+RULES = parse_rules((Path(__file__).parents[4] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
 FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
+
+
+def searched(question: str, environ: dict[str, str]) -> FakeSearch:
+    """The search that GaCounts makes of ``question`` by its sample's rules."""
+    index = FakeIndex(fields=FIELDS)
+    inputs = replace(make_inputs(index, make_writer(FakeChat())), rules=lambda: RULES)
+    PROFILES["gacounts"].build(load(PROFILES["gacounts"].knobs, environ), inputs).run(
+        Question(text=question), deadline=deadline()
+    )
+    (search,) = index.searches
+    return search
 
 
 @pytest.mark.parametrize(
@@ -128,11 +143,7 @@ FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
     ],
 )
 def test_gacounts_filters_are_walls(question: str, where: object) -> None:
-    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
-    line = profile.build(load(profile.knobs, SEED), inputs)
-    line.run(Question(text=question), deadline=deadline())
-    assert [search.where for search in index.searches] == [where]
+    assert searched(question, SEED).where == where
 
 
 def test_what_a_person_set_wins_over_the_seeds_number_on_the_seeds_scale() -> None:
@@ -175,11 +186,7 @@ def test_a_retriever_that_somebody_names_is_the_one(name: str, environ: dict[str
 
 
 def test_gacounts_detected_filter_leans_by_default() -> None:
-    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
-    line = profile.build(load(profile.knobs, {}), inputs)
-    line.run(Question(text="Where is the logo?"), deadline=deadline())
-    search = index.searches[-1]
+    search = searched("Where is the logo?", {})
     assert search.where is None
     assert [view.where for view in search.views] == [None, {"category": {"$eq": "brand_guidelines"}}]
 

@@ -27,7 +27,7 @@ def hits(*scores: float) -> tuple[Hit, ...]:
     return tuple(replace(make_hit(cosine=(value + 1) / 2), score=value) for value in scores)
 
 
-def citations(count: int) -> tuple[Citation, ...]:
+def make_citations(count: int) -> tuple[Citation, ...]:
     return tuple(
         Citation(raw=f"[T{n}]", title=f"T{n}", section="", position=n, hit=make_hit(number=n)) for n in range(count)
     )
@@ -50,7 +50,7 @@ def citations(count: int) -> tuple[Citation, ...]:
     ],
 )
 def test_levels_and_words(scores: Sequence[float], cited: int, level: str, reason: str) -> None:
-    confidence = score(hits(*scores), citations(cited))
+    confidence = score(hits(*scores), make_citations(cited))
     assert (confidence.level, confidence.reason) == (level, reason)
 
 
@@ -73,12 +73,6 @@ def evidence(best: float, passed: int) -> Proceed:
     return Proceed((make_hit(cosine=best), make_hit(number=2, cosine=0.3)), passed)
 
 
-def cited(count: int) -> tuple[Citation, ...]:
-    return tuple(
-        Citation(raw=f"[id_{n}]", title="", section="", position=n, hit=make_hit(number=n)) for n in range(count)
-    )
-
-
 @pytest.mark.parametrize(
     ("answer", "best", "passed", "citations", "score", "level"),
     [
@@ -90,17 +84,15 @@ def cited(count: int) -> tuple[Citation, ...]:
     ],
 )
 def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:
-    confidence = RULE(ConfidenceInput(answer, cited(citations)), evidence(best, passed))
+    confidence = RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed))
     assert (confidence.score, confidence.level) == (score, level)
 
 
 def test_the_reason() -> None:
-    assert (
-        RULE(ConfidenceInput(LONG, cited(1)), evidence(0.58, 3)).reason
-        == "1 citation, 3 relevant chunks, best match 58%"
-    )
+    confidence = RULE(ConfidenceInput(LONG, make_citations(1)), evidence(0.58, 3))
+    assert confidence.reason == "1 citation, 3 relevant chunks, best match 58%"
 
 
 @given(best=st.floats(-1, 1), passed=st.integers(0, 50), citations=st.integers(0, 20), answer=st.text(max_size=200))
 def test_the_score_is_a_percentage(best: float, passed: int, citations: int, answer: str) -> None:
-    assert 0 <= RULE(ConfidenceInput(answer, cited(citations)), evidence(best, passed)).score <= 100
+    assert 0 <= RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed)).score <= 100
