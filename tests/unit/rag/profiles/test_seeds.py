@@ -35,7 +35,7 @@ from rag.values.question import Question
 from rag.wiring.seed_notes import seed_note
 
 SEED = {"SEED_RULES": "on"}
-SEEDS = [name for name, profile in PROFILES.items() if profile.seed]
+SEEDS = {name: profile.seed for name, profile in PROFILES.items() if profile.seed}
 
 
 def seeded(name: str, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
@@ -307,11 +307,11 @@ def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level
 
 @pytest.mark.parametrize("profile", SEEDS)
 def test_only_clockifys_seed_says_how_documents_are_cut(profile: str) -> None:
-    assert ("--cut seed" in seed_note(profile, PROFILES[profile].seed, None)) is (profile == "clockify")
+    assert ("--cut seed" in seed_note(profile, SEEDS[profile], None)) is (profile == "clockify")
     cut = SimpleNamespace(recipe=SEED_RECIPE)
-    assert "--cut seed" not in seed_note(profile, PROFILES[profile].seed, cut)  # type: ignore[arg-type]
+    assert "--cut seed" not in seed_note(profile, SEEDS[profile], cut)  # type: ignore[arg-type]
 
 
 def test_what_the_seed_names_and_does_not_explain_is_said_to_be_left_out() -> None:
-    assert "intent-aware weight" in seed_note("clockify", PROFILES["clockify"].seed, None)
-    assert "but for this" not in seed_note("waypoint", PROFILES["waypoint"].seed, None)
+    assert "intent-aware weight" in seed_note("clockify", SEEDS["clockify"], None)
+    assert "but for this" not in seed_note("waypoint", SEEDS["waypoint"], None)
