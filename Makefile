@@ -5,7 +5,7 @@ PORT ?= 3000
 # Test processes, one more than processors, as some tests wait for servers and clocks; 0 runs the tests in one.
 JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Temporary files of tests lie in memory where there is room: an ingest waits for the disk longer than it computes.
-IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 { print "TMPDIR=/dev/shm" }')
+IN_MEMORY = $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 { print "TMPDIR=/dev/shm" }')
 # The least share of lines, in %, that the tests run of the functions, knowledge and documents.
 COVERED := 90
 
@@ -78,7 +78,7 @@ run: index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
 
 # Each process keeps to its part of the files, as long as it has one: fixtures of a module are made once.
-PYTEST := $(IN_MEMORY) $(PY) -m pytest -n $(JOBS) --dist worksteal
+PYTEST = $(IN_MEMORY) $(PY) -m pytest -n $(JOBS) --dist worksteal
 
 test: $(DEV_DONE) $(MODEL_DONE) $(SAM_DONE) $(LAMBDA_DONE) $(if $(shell command -v npm),$(JAVASCRIPT_DONE)) $(TESTED_BUILD) ## Set everything up and run all tests; COVERAGE=1 adds the figure
 	@$(PYTEST) $(if $(COVERAGE),--cov --cov-report=)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+HERE = Path(__file__).parent
+SAM_PROGRAMS = HERE.parent / ".venv-sam" / "bin"
 
 PSEUDO = {
     "AWS::AccountId": "123456789012",
@@ -153,3 +159,40 @@ def long_names(node: Any) -> Any:
     if len(node) == 1 and (name := next(iter(node))) in INTRINSIC:
         return {f"Fn::{name}": long_names(node[name])}
     return {name: long_names(item) for name, item in node.items()}
+
+
+def under_all_conditions(template: Template, choices: Mapping[str, str]) -> Iterator[Template]:
+    """Yield the template as it is decided with each subset of ``choices``."""
+    for chosen in itertools.product((False, True), repeat=len(choices)):
+        yield Stack(template, dict(itertools.compress(choices.items(), chosen))).decided()
+
+
+def lint(
+    templates: Iterable[Path | Template],
+    folder: Path,
+    regions: Sequence[str] = ("eu-central-1",),
+    ignored: Sequence[str] = ("W1030", "W2001"),
+) -> str:
+    """Return what cfn-lint finds in ``templates``, of which those without a file are written to ``folder``.
+
+    W2001 is a parameter that only what was left out would use, W1030 a default that only it would reject.
+    """
+    places = []
+    for number, template in enumerate(templates):
+        places.append(template if isinstance(template, Path) else folder / f"{number}.json")
+        if not isinstance(template, Path):
+            places[-1].write_text(json.dumps(template), encoding="utf-8")
+    options = ["--regions", *regions, *(["--ignore-checks", *ignored] if ignored else [])]
+    done = subprocess.run(
+        [SAM_PROGRAMS / "cfn-lint", *options, "--", *places], capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr if done.returncode or done.stdout else ""
+
+
+def sam_python(script: str, *arguments: object, **options: Any) -> Any:
+    """Run a script of tests/infra by the SAM CLI's Python, and return the JSON that it prints."""
+    assert SAM_PROGRAMS.exists(), "The SAM CLI is missing in .venv-sam; `make test` installs it"
+    command = [str(part) for part in (SAM_PROGRAMS / "python", HERE / "infra" / script, *arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

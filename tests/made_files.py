@@ -1,10 +1,11 @@
-"""PDF and DOCX files made by hand, byte for byte, so that tests know what is in them."""
+"""Files for tests: texts in folders, and PDF and DOCX files made by hand, byte for byte, to know what is in them."""
 
 from __future__ import annotations
 
 import io
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -18,6 +19,15 @@ _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
 _STYLES = {"Title": "Title", "Heading1": "heading 1", "Heading2": "heading 2", "Heading3": "heading 3", "TOC1": "toc 1"}
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write the files, by their names below ``folder``, and return the folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
 
 
 def pdf(*pages: Sequence[PdfLine], title: str = "") -> bytes:

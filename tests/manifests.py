@@ -25,9 +25,3 @@ def signed(body: dict[str, Any]) -> str:
 def write_body(folder: Path, body: dict[str, Any]) -> None:
     """Put ``body`` into the manifest in ``folder``, with its checksum."""
     (folder / MANIFEST_NAME).write_text(signed(body), encoding="utf-8")
-
-
-def of_format_1(body: dict[str, Any]) -> str:
-    """``body`` as a manifest of format 1: without a checksum, and without what it was made of."""
-    bare = {key: value for key, value in body.items() if key not in ("checksum", "made")}
-    return json.dumps({**bare, "format": 1}, indent=1) + "\n"

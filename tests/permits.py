@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import real_model
-
-from knowledge.build.ingest import ingest
-from knowledge.read.documents import read
 
 PAGE = """# Trade permits
 
@@ -27,9 +25,8 @@ The permit office opens at nine in the morning from Monday to Friday and stays c
 QUESTION = "What does the licence for chewing gum cost?"
 
 
-def indexed(root: Path) -> Path:
-    """The folder of the page's index, below ``root``."""
-    (root / "permits.md").write_text(PAGE, encoding="utf-8")
-    with real_model.few_background_questions():
-        ingest(read([root / "permits.md"]).documents, target=root / "index", embedder=real_model.model())
-    return root / "index"
+def indexed(factory: pytest.TempPathFactory) -> Path:
+    """The page as an index, made once for a whole run; copy it before changing it."""
+    source = factory.mktemp("permits") / "permits.md"
+    source.write_text(PAGE, encoding="utf-8")
+    return real_model.made_once("permits", source, factory, every=12)

@@ -63,22 +63,27 @@ def model() -> MiniLM:
 
 def sample_index(name: str, factory: pytest.TempPathFactory) -> Path:
     """samples/``name`` as an index; copy it before changing it."""
-    return _made_once(name, SAMPLES / name, factory)
+    return made_once(name, SAMPLES / name, factory)
 
 
 def public_index(data: Path, factory: pytest.TempPathFactory) -> Path:
     """The first ``PASSAGES`` of the public set in the folder ``data`` as an index; copy it before changing it."""
-    return _made_once(data.name, data / "corpus.jsonl", factory, most=PASSAGES)
+    return made_once(data.name, data / "corpus.jsonl", factory, most=PASSAGES)
 
 
-def _made_once(name: str, source: Path, factory: pytest.TempPathFactory, *, most: int | None = None) -> Path:
-    """The index ``name`` of ``source``, made by the first test process that asks for it."""
+def made_once(
+    name: str, source: Path, factory: pytest.TempPathFactory, *, most: int | None = None, every: int = 1
+) -> Path:
+    """The index ``name`` of the first ``most`` documents of ``source``, made by the first test process that asks.
+
+    Its ingest asks one in ``every`` background question.
+    """
     ours = factory.getbasetemp()
     target = (ours.parent if os.environ.get("PYTEST_XDIST_WORKER") else ours) / f"{name}-index"
     with FileLock(f"{target}.lock"):
         if not (target / MANIFEST_NAME).exists():
             reading = read([source])
             assert not reading.failed
-            with few_background_questions(every=1):
+            with few_background_questions(every):
                 ingest(reading.documents[:most], target=target, embedder=model())
     return target

@@ -1,7 +1,5 @@
 """A real Chromium, the real local server, and a scripted stand-in for states that are hard to get from it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -66,7 +64,7 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of one document."""
-    return permits.indexed(tmp_path_factory.mktemp("permits"))
+    return permits.indexed(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """A server of the page's real files whose replies are scripted: for states that are hard to get from the real one."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """An answer with a table, a list, code and citations, as the service streams it with ``rendered``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from browser.stand_in import ANSWER, event

@@ -1,7 +1,5 @@
 """What the page keeps, how it is addressed, what it says when something fails, and whose house it is."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A page of another site, in a real browser, against the local server: it starts nothing and spends nothing."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from functools import partial

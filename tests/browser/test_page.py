@@ -1,10 +1,6 @@
 """The page as a person uses it, in a real browser."""
 
-from __future__ import annotations
-
 import json
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import permits
@@ -12,7 +8,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.stand_in import ANSWER, CHUNK, StandIn
 from browser.streams import nodes
-from fakes_llm import LlmServer
 from local_server import Server
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -20,7 +15,6 @@ pytestmark = pytest.mark.slow
 
 QUESTION = permits.QUESTION
 ELSEWHERE = "Who won the football world cup in 2018?"
-GUM = "[Trade permits > Chewing gum]"
 
 
 def opened(page: Page, server: Server | StandIn) -> Page:
@@ -53,28 +47,6 @@ def test_a_visit_is_the_page_and_one_request(page: Page, server: Server) -> None
     expect(page.locator("#about")).to_contain_text("1 document")
     sent = [url.removeprefix(f"http://{server.address}") for url in asked if not url.startswith("data:")]
     assert sent == ["/", "/api/suggestions"]
-
-
-def test_the_answer_arrives_while_the_model_writes(
-    page: Page, dripping: Callable[..., tuple[Server, LlmServer]]
-) -> None:
-    go_on = threading.Event()
-    server, _ = dripping("The licence costs 25 dollars", go_on, f" a year. {GUM}")
-    put(opened(page, server), QUESTION)
-    expect(last(page).locator(".arriving")).to_contain_text("The licence costs 25")
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    go_on.set()
-    expect(last(page).locator(".chip").first).to_have_text("1")
-    expect(last(page).locator(".answer")).to_have_text("The licence costs 25 dollars a year. 1")
-    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
-
-
-def test_what_no_source_supports_is_marked(page: Page, dripping: Callable[..., tuple[Server, LlmServer]]) -> None:
-    server, _ = dripping(f"The licence costs 25 dollars a year. {GUM} Elephants travel free of charge. {GUM}")
-    put(opened(page, server), QUESTION)
-    marked = last(page).locator(".answer .statement.unsupported")
-    expect(marked).to_contain_text("Elephants travel free of charge.")
-    expect(marked.locator(".note")).to_have_text("not found in the sources")
 
 
 def test_a_chip_opens_the_passage_with_what_answers(page: Page, server: Server) -> None:
@@ -358,3 +330,24 @@ def test_without_motion_nothing_blinks(browser: Browser, stand_in: StandIn) -> N
     )
     assert running == "none"
     context.close()
+
+
+# The API's reference
+
+
+def test_a_request_is_sent_from_the_reference(page: Page, server: Server) -> None:
+    page.goto(f"http://{server.address}/docs")
+    query = page.get_by_role("form", name="Send POST /api/query", exact=True)
+    query.get_by_role("button", name="Send").click()
+    expect(query.get_by_role("status")).to_contain_text('"answer": ')
+    expect(query.get_by_role("status")).to_contain_text("200")
+    response = page.get_by_role("form", name="Send POST /v1/responses")
+    response.get_by_label("Body").fill(json.dumps({"input": "What does a licence cost?", "stream": True}))
+    response.get_by_role("button", name="Send").click()
+    expect(response.get_by_role("status")).to_contain_text("event: response.completed")
+    response.get_by_label("Body").fill(json.dumps({"input": "x", "background": True}))
+    response.get_by_role("button", name="Send").click()
+    expect(response.get_by_role("status")).to_contain_text("unsupported_parameter")
+    page.locator("#response ~ details").first.locator("summary").click()
+    expect(page.locator("#response ~ details").first).to_contain_text(f"curl http://{server.address}/v1/responses")
+    expect(page.get_by_role("table").filter(has_text="context_length_exceeded").first).to_be_visible()

@@ -1,7 +1,5 @@
 """Passages beside an answer: the quote at a chip, the pane or the sheet, the way back, and what stands around them."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest

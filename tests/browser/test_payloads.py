@@ -1,7 +1,5 @@
 """Script payloads in every place where a stranger's text is shown: none of them runs."""
 
-from __future__ import annotations
-
 import html
 from itertools import batched
 from typing import Any

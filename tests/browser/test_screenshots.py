@@ -1,7 +1,5 @@
 """The page in nine states, as docs/page.md shows them: ``make screenshots``."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

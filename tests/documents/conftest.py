@@ -1,7 +1,5 @@
 """The tests of ``documents`` meet no other machine than this one."""
 
-from __future__ import annotations
-
 import pytest
 from pytest_socket import socket_allow_hosts
 

@@ -1,12 +1,11 @@
 """What ``documents`` offers to whoever imports it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from made_files import write_files
 
 import documents
 
@@ -44,9 +43,8 @@ def test_what_cannot_be_read_says_why(
 
 
 def test_a_page_of_a_site_is_read_as_its_reader_sees_it(tmp_path: Path) -> None:
-    (tmp_path / "mkdocs.yml").write_text("site_name: Port\nsite_url: https://port.example/help\n")
+    write_files(tmp_path, {"mkdocs.yml": "site_name: Port\nsite_url: https://port.example/help\n", "docs/.keep": ""})
     docs = tmp_path / "docs"
-    docs.mkdir()
     file = docs / "fees.md"
     text = "# Fees\n\n<!-- to do -->\n{{ page.title }} are due. {: .note }\n"
 

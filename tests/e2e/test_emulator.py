@@ -1,7 +1,5 @@
 """The built function under AWS's Runtime Interface Emulator: the same answers as here, in Lambda's surroundings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from artefacts import BUILD, FUNCTION, INDEX, ROOT, require_emulator
+from artefacts import BUILD, FUNCTION, INDEX, ROOT
 from fakes_llm import LlmServer, error, reply
 from functional.golden import differences, normalise
 from local_server import Server, serving
@@ -32,11 +30,6 @@ OF_THE_SERVER = {"connection", "content-length", "date", "server", "x-amzn-reque
 """Headers that come from HTTP or from API Gateway's part, not from the function."""
 
 UNAVAILABLE = {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Clients of other people against the built function: HTTP becomes events as API Gateway makes them, buffered."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import threading
@@ -12,7 +10,6 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import openai
 import pytest
-from artefacts import require_emulator
 from langchain_openai import ChatOpenAI
 from mcp import Client
 
@@ -41,7 +38,6 @@ class Quiet(WSGIRequestHandler):
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the built function answers over HTTP, in the buffered runtime."""
-    require_emulator()
     with Session(built()) as session:
         one_at_a_time = threading.Lock()  # as an environment of Lambda
 

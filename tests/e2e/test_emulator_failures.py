@@ -1,17 +1,15 @@
 """A function that does not start, ends or takes too long under the emulator: told in its own words. And its memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from artefacts import ROOT, require_emulator
+from artefacts import ROOT
 
 from emulator import __main__ as program
-from emulator.errors import EmulatorEnded, FunctionFailed
+from emulator.rie import EmulatorEnded, FunctionFailed
 from emulator.session import Artefacts, Session, built
 
 pytestmark = pytest.mark.build
@@ -43,11 +41,6 @@ def handler(event, context):
     return {"done": event["do"]}
 """
 EXITED = "Runtime.ExitError: RequestId: "
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

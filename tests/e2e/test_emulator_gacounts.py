@@ -1,7 +1,5 @@
 """GaCounts as built, under AWS's Runtime Interface Emulator, with moto's server as DynamoDB."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,7 +7,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
-from artefacts import FUNCTION, LIBRARIES, ROOT, require_emulator
+from artefacts import FUNCTION, LIBRARIES, ROOT
 from functional.harness import Json, rest_event
 from moto.server import ThreadedMotoServer
 
@@ -33,7 +31,6 @@ MEALS = "What is the meal allowance in the latest travel policy?"
 @pytest.fixture(scope="module")
 def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
     """The built function and, as a layer, an index with this profile's tables."""
-    require_emulator()
     place = tmp_path_factory.mktemp("gacounts")
     task, index, layer = place / "task", place / "index", place / "layer"
     shutil.copytree(FUNCTION, task)

@@ -1,20 +1,17 @@
 """``make smoke`` against the function as built: the emulator behind a gateway, and moto's AWS around it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from artefacts import require_emulator
 from deployed import REGION, STACK, Account, Front, Json, serving
 from moto import mock_aws
 from moto.server import ThreadedMotoServer
 
 from emulator.session import Session, built
 from smoke.__main__ import main
-from smoke.values import Patience
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.build
 
@@ -33,7 +30,6 @@ def dynamodb() -> Iterator[str]:
 
 
 def test_the_built_function_passes_every_check(dynamodb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    require_emulator()
     account = Account()
     region = {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
     environment = {"TABLE_NAME": TABLE, "TABLE_ENDPOINT": dynamodb, **region}

@@ -4,14 +4,12 @@ The emulator hands on a streamed response in one piece; that each piece leaves a
 runtime, is shown in tests/integration/test_streaming_runtime.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from artefacts import ROOT, require_emulator
+from artefacts import ROOT
 from fakes_llm import LlmServer, drip
 from functional.golden import differences, normalise
 
@@ -23,11 +21,6 @@ EVENTS = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests/events").glob("*.json"))
 }
 TOKENS = ["You need ", "a permit. ", "[Singapore Import Permits and TradeNet]"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    require_emulator()
 
 
 @pytest.fixture(scope="module")

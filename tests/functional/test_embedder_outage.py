@@ -18,6 +18,21 @@ SENTENCE = "Pipeline error: The embedding model cannot be reached"
 OUTAGE = {"error": SENTENCE, "code": "embedder_unavailable"}
 
 
+ENVIRONMENT = {"EMBED_MODEL": "house", "EMBED_API_KEY": API_KEY, "NO_PROXY": "127.0.0.1"}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index that was made with the embedder, while that was well."""
+    folder = tmp_path_factory.mktemp("fees")
+    (folder / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
+    with LlmServer(embed=[]) as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in {**ENVIRONMENT, "EMBED_BASE_URL": server.url}.items():
+            patch.setenv(name, value)
+        assert cli.run(["ingest", str(folder / "fees.md"), "--index", str(folder / "index")]) == 0
+    return folder / "index"
+
+
 @pytest.fixture
 def embedder() -> Iterator[LlmServer]:
     with LlmServer(embed=[]) as server:
@@ -25,15 +40,9 @@ def embedder() -> Iterator[LlmServer]:
 
 
 @pytest.fixture
-def api(embedder: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    """A function whose index was made with the embedder, while that was well."""
-    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
-    env = {"EMBED_MODEL": "house", "EMBED_API_KEY": API_KEY, "EMBED_BASE_URL": embedder.url, "NO_PROXY": "127.0.0.1"}
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
-    with starting(tmp_path / "index") as start:
-        yield start(**env)
+def api(embedder: LlmServer, index: Path) -> Iterator[Api]:
+    with starting(index) as start:
+        yield start(**ENVIRONMENT, EMBED_BASE_URL=embedder.url)
 
 
 def fails(embedder: LlmServer, step: Step) -> None:

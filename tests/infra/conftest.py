@@ -1,7 +1,5 @@
 """The template as CloudFormation sees it, and the program that it must agree with."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -12,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, Template
+from cloudformation import Stack, Template, sam_python
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
-SAM_PYTHON = ROOT / ".venv-sam" / "bin" / "python"
 
 type Transform = Callable[..., list[Template]]
 type Deploy = Callable[..., Template]
@@ -28,17 +25,9 @@ def transform() -> Transform:
     """``transform(variant, ...)``: each variant (parameters, sources) through the SAM transform, offline."""
 
     def run(*variants: Mapping[str, Mapping[str, Any]]) -> list[Template]:
-        assert SAM_PYTHON.exists(), "The SAM CLI is missing in .venv-sam; `make test` installs it"
         full = [{"parameters": {}, "sources": {}, **variant} for variant in variants]
-        done = subprocess.run(
-            [SAM_PYTHON, HERE / "sam_transform.py"],
-            input=json.dumps({"template": str(TEMPLATE), "variants": full}),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        templates: list[Template] = json.loads(done.stdout)
+        told = json.dumps({"template": str(TEMPLATE), "variants": full})
+        templates: list[Template] = sam_python("sam_transform.py", input=told)
         return templates
 
     return run

@@ -4,8 +4,6 @@ argv: the resource types
 stdout: {type: [property]}
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

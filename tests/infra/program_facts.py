@@ -3,8 +3,6 @@
 Runs in a process of its own, in an empty folder and environment: app.py builds its pipeline when it is imported.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -4,8 +4,6 @@ argv: the folder of samconfig.toml, the template
 stdout: {command: {variable: value}}
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

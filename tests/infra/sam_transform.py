@@ -4,8 +4,6 @@ stdin: {"template": path, "variants": [{"parameters": {name: value}, "sources": 
 stdout: the transformed templates, in that order
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

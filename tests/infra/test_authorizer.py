@@ -1,7 +1,5 @@
 """The authorizer as it is deployed, its code out of the template: which key it finds in what API Gateway sends it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

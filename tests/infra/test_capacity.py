@@ -1,7 +1,5 @@
 """The default deployment holds at least 5,000 chunks of 1,200 characters beside the libraries."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The dashboard and the alarms show metrics that exist, with the names and dimensions that the code sends."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What `make build` notices: the real Makefile in a small project, whose programs only note how they were called."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -186,15 +184,10 @@ def test_another_python_makes_another_environment(project: Project) -> None:
     other.chmod(0o755)
     done = project.make("-n", "setup", f"PYTHON={other}")
     assert done == []
-    text = subprocess.run(
-        ["make", "-n", "setup", f"PYTHON={other}"], cwd=project.folder, capture_output=True, text=True, check=True
-    ).stdout
-    assert "clear=--clear" in text
-    same = subprocess.run(
-        ["make", "-n", "setup", f"PYTHON={sys.executable}"],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "venv" not in same
+
+    def shown(python: object) -> str:
+        command = ["make", "-n", "setup", f"PYTHON={python}"]
+        return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
+
+    assert "clear=--clear" in shown(other)
+    assert "venv" not in shown(sys.executable)

@@ -1,12 +1,13 @@
 """Parameters and the program's settings: the same names, the same bounds, an effect where the description says so."""
 
-from __future__ import annotations
-
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from cloudformation import sam_python
 from pydantic.fields import FieldInfo
 
 from rag.config.knobs import EnvironmentSettings
@@ -215,3 +216,18 @@ def probes(field: FieldInfo) -> tuple[list[str], bool]:
     if field.annotation is bool or get_origin(field.annotation) is Literal:
         return ["true", "false", "neither", *map(str, get_args(field.annotation))], True
     return ["", "a", "ab", "abc", "a b", "https://llm.example/v1"], False
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_no_local_command_names_a_table_to_call_with_the_developers_credentials() -> None:
+    # Without Store=none the SAM CLI says TABLE_NAME=Table, the logical id, and hands on the credentials that it finds.
+    env = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-central-1", "SAM_CLI_TELEMETRY": "0"}
+    told = sam_python("sam_local.py", ROOT, ROOT / "infra" / "template.yaml", env=env)
+
+    assert {command: (variables["TABLE_NAME"], variables["INDEX_URI"]) for command, variables in told.items()} == {
+        "invoke": ("", "/opt/index"),
+        "start-api": ("", "/opt/index"),
+        "start-lambda": ("", "/opt/index"),
+    }

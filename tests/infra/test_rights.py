@@ -1,7 +1,5 @@
 """What the function asks of AWS while it serves is what its role allows it: each action, on that resource alone."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase

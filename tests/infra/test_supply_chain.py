@@ -1,7 +1,5 @@
 """What a dependency may do: what is installed has its hash, and nothing that the function imports opens a socket."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

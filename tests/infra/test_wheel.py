@@ -1,7 +1,5 @@
 """The package that `make wheel` builds: it names what it needs, holds what it reads, and runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -8,7 +8,7 @@ import pytest
 import real_model
 from bench.handler import ROUNDS, in_process
 
-from emulator.memory import PROC
+from emulator.rie import PROC
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 

@@ -239,14 +239,6 @@ def test_an_ingest_does_what_changed_and_keeps_the_numbers(place: Place) -> None
     index.close()
 
 
-def test_another_recipe_of_bm25_is_made_of_the_same_documents(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = place.make(DOCUMENTS)
-    monkeypatch.setattr("knowledge.build.previous.LEXICAL_RECIPE", 99)
-    again = place.make(DOCUMENTS)
-    assert (again.embedded, again.unchanged) == (0, 48)
-    assert again.version != first.version
-
-
 def test_what_a_document_says_no_more_is_gone(place: Place) -> None:
     long = replace(DOCUMENTS[3], title="A desk with a very long name " * 20, digest="long")
     place.make([*DOCUMENTS[:3], long])

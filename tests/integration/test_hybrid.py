@@ -16,7 +16,7 @@ from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.cut.embedding_text import embed_text
-from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
 from knowledge.search.candidates import Candidates
@@ -196,45 +196,6 @@ def test_a_bm25_side_of_another_ingest_is_damage(folder: Path, tmp_path: Path) -
 
     with pytest.raises(IndexDamaged, match=r"Run: ragctl ingest PATH"):
         opened(folder)
-
-
-# Indexes without BM25
-
-
-def without_bm25(folder: Path) -> None:
-    """Make ``folder`` what ingest wrote before there was a BM25 side."""
-    body = read_body(folder)
-    body["lexical"] = None
-    for name in [
-        name for name in body["files"] if name.startswith("lexical/") or name in ("vectors.npy", "moments.npy")
-    ]:
-        del body["files"][name]
-        (folder / body["data"] / name).unlink()
-    write_body(folder, body)
-
-
-@pytest.mark.parametrize("age", ["before BM25", "another recipe"])
-def test_an_older_index_answers_dense_searches_and_is_rebuilt_without_embedding(folder: Path, age: str) -> None:
-    if age == "before BM25":
-        without_bm25(folder)
-    else:
-        body = read_body(folder)
-        body["lexical"]["recipe"] = 0
-        write_body(folder, body)
-
-    index = opened(folder)
-    (hit,) = index.nearest(EMBEDDER.embed(["Document 9 number9"])[0], k=1)
-    assert hit.chunk.number == 10
-    assert index.lexical is None
-    with pytest.raises(IndexMismatch, match=r"no BM25 side for a hybrid search\. Run: ragctl ingest PATH"):
-        ask(index, "rule")
-    index.close()
-
-    summary = ingest(documents(), target=folder, embedder=EMBEDDER)
-    index = opened(folder)
-    assert (summary.embedded, summary.unchanged) == (0, 60)
-    assert len(ask(index, "number9", k=1)) in (1, 2)
-    index.close()
 
 
 # Chroma folders made elsewhere

@@ -320,7 +320,7 @@ def test_zeroed_vectors_are_damage(folder: Path) -> None:
 
 
 def test_a_manifest_that_counts_wrong_is_damage(folder: Path) -> None:
-    write_body(folder, read_body(folder) | {"counts": {"documents": 20, "chunks": 21}})
+    write_body(folder, read_body(folder) | {"counts": {"documents": 20, "chunks": 21, "updated": 0}})
 
     with pytest.raises(IndexDamaged, match="20 vectors for 21 chunks"):
         opened(folder)
@@ -534,4 +534,4 @@ def test_the_manifest_on_disk_names_every_file_and_nothing_else(folder: Path) ->
 
     assert set(body["files"]) == {path.relative_to(data).as_posix() for path in data.rglob("*") if path.is_file()}
     assert body["files"]["texts.zlib"]["sha256"] == hashlib.sha256((data / "texts.zlib").read_bytes()).hexdigest()
-    assert (body["calibration"], body["counts"]) == (None, {"documents": 20, "chunks": 20})
+    assert (body["calibration"], body["counts"]) == (None, {"documents": 20, "chunks": 20, "updated": 0})

@@ -15,7 +15,7 @@ import pytest
 from command_line import Run, runner
 from damages import damages
 from fakes_embedding import HashingEmbedder
-from manifests import of_format_1, read_body
+from manifests import read_body, write_body
 from shop import PAGES
 
 from knowledge.build.ingest import ingest
@@ -65,19 +65,17 @@ def test_what_it_was_made_of_is_kept_and_changes_nothing_else(tmp_path: Path) ->
     assert (tmp_path / "manifest.json").stat().st_mtime_ns == written
 
 
-def test_an_index_of_format_1_is_taken_over_with_its_numbers_and_vectors(tmp_path: Path) -> None:
+def test_an_index_of_another_format_is_refused_and_built_anew(tmp_path: Path) -> None:
     ingest(documents(), target=tmp_path, embedder=EMBEDDER)
-    held = chunks(tmp_path)
-    (tmp_path / "manifest.json").write_text(of_format_1(read_body(tmp_path)))
-    shutil.copytree(tmp_path, tmp_path / "changed", ignore=shutil.ignore_patterns("changed"))
+    before = read_body(tmp_path)
+    write_body(tmp_path, before | {"format": 2})
     with pytest.raises(IndexMismatch, match="Run: ragctl ingest PATH"):
         open_index(tmp_path, embedder=EMBEDDER)
 
-    assert ingest(documents(), target=tmp_path, embedder=EMBEDDER).embedded == 0
-    assert ingest(documents(5), target=tmp_path / "changed", embedder=EMBEDDER).embedded == 1
+    assert ingest(documents(), target=tmp_path, embedder=EMBEDDER).embedded == 4
 
-    assert chunks(tmp_path) == held
-    assert chunks(tmp_path / "changed") == held | {5: "Text number4 of the shop."}
+    assert (tmp_path / before["data"]).is_dir()  # for readers that opened it before the switch
+    assert min(chunks(tmp_path)) == before["next_number"]
 
 
 # Damage

@@ -19,6 +19,7 @@ from knowledge.build.summary import Summary
 from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
+from knowledge.model.manifest import FORMAT
 from knowledge.model.values import Document, Embedder, Reading, Scalar
 from knowledge.open.index import open_index
 
@@ -168,7 +169,7 @@ def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path, 
     if harm == "truncated manifest":
         manifest.write_text(text[: text.index('"files"')])
     elif harm == "older format":
-        manifest.write_text(text.replace('"format": 2', '"format": 0'))
+        manifest.write_text(text.replace(f'"format": {FORMAT}', '"format": 0'))
     elif harm == "missing file":
         database.unlink()
     else:

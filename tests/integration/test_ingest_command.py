@@ -12,7 +12,7 @@ import pytest
 from command_line import Run, runner
 from web_server import Answer, WebServer, html
 
-from ragctl import watching
+from ragctl.ingest import watch_files
 from ragctl.processes import in_processes
 
 
@@ -263,7 +263,7 @@ def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
         if len(calls) == 2:
             raise CommandFailed("Nothing to index", code="source_unreadable")
 
-    watching.watch([docs], again)
+    watch_files([docs], again)
 
     assert len(calls) == 3
     assert "Error: Nothing to index" in capsys.readouterr().err

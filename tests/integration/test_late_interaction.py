@@ -124,7 +124,7 @@ def test_an_index_that_has_grown_more_than_twice_is_fitted_anew(tmp_path: Path) 
     assert not np.array_equal(before["projection"], tokens(tmp_path)["projection"])
 
 
-def test_an_index_from_before_is_searched_without_and_says_so(tmp_path: Path) -> None:
+def test_an_index_of_a_remote_embedder_is_searched_without_and_says_so(tmp_path: Path) -> None:
     ingest(DOCUMENTS[:9], target=tmp_path, embedder=HashingEmbedder())
     assert json.loads((tmp_path / "manifest.json").read_text())["tokens"] is None
 

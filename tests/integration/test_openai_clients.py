@@ -25,7 +25,7 @@ WAIT_S = 60
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return permits.indexed(tmp_path_factory.mktemp("permits"))
+    return permits.indexed(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,8 @@ from published import STACK, Deployed, deployed
 from knowledge.build.ingest import ingest
 from knowledge.open.source import read_manifest
 from knowledge.read.documents import read
-from publish.archive import content_key, pack_index
-from publish.publisher import Waits
-from smoke.values import Patience
+from publish.publisher import Waits, content_key, pack_index
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import Database
 from publish.publisher import Waits
-from smoke.values import Patience
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from published import STACK, Deployed, deployed
 
 from emulator.template import read_template
 from publish.publisher import Waits
-from smoke.values import Patience
+from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 

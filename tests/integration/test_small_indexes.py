@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from shop import PAGES
 
-from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Document, Evidence, View
@@ -87,21 +84,3 @@ def test_a_small_index_answers_what_it_holds_and_little_else(tmp_path: Path, cou
 
         assert [question for question in asked if not passes(index, question)] == []
         assert sum(passes(index, question) for question in FAR) <= 2
-
-
-def test_an_index_of_another_recipe_is_measured_anew_and_nothing_is_embedded(tmp_path: Path, model: MiniLM) -> None:
-    ingest(documents(3), target=tmp_path, embedder=model)
-    with opened(tmp_path, model) as index:
-        assert index.manifest is not None
-        bar = evidence(index, "new sole price").bar
-        older = replace(index.manifest, calibration={"recipe": 0})
-    write.switch(tmp_path, older)
-
-    with opened(tmp_path, model) as index:
-        assert evidence(index, "new sole price").bar is None  # it opens, and says that it was not measured
-
-    summary = ingest(documents(3), target=tmp_path, embedder=model)
-    assert (summary.embedded, summary.unchanged) == (0, 3)
-    with opened(tmp_path, model) as index:
-        assert evidence(index, "new sole price").bar == pytest.approx(bar, abs=1e-4)
-    assert json.loads((tmp_path / "manifest.json").read_text())["calibration"]["questions"] == 34

@@ -18,8 +18,7 @@ from smoke import update
 from smoke.__main__ import main
 from smoke.api_checks import API_CHECKS
 from smoke.aws_checks import AFTER, BEFORE
-from smoke.stack import Stack, open_stack
-from smoke.values import Failed, Patience, Result, examine
+from smoke.stack import Failed, Patience, Result, Stack, examine, open_stack
 
 pytestmark = pytest.mark.slow
 

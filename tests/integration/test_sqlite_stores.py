@@ -35,8 +35,8 @@ from rag.adapters.sqlite.database import BUSY_TIMEOUT_S, SCHEMA_VERSION, TABLES,
 from rag.adapters.sqlite.sessions import SqliteSessions
 from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
 from rag.adapters.store_guard import PATIENT_S, StoreGuard
-from rag.errors import StoreUnavailable, TooManyVotes
-from rag.values.stored import MAX_TURNS, MAX_VOTES_PER_VOTER, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
+from rag.errors import StoreUnavailable
+from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
 PROCESSES, TURNS_EACH = 4, 12
 
@@ -59,23 +59,6 @@ for number in range(turns_each):
     cache.put(KEY, make_answer(str(me)), ttl_s=60)
 """
 
-
-FORKING = """
-import os, sys
-from pathlib import Path
-from store_contract import SESSION, make_turn
-from rag.adapters.sqlite.database import SqliteDatabase
-from rag.adapters.sqlite.stores import SqliteMemory
-
-memory = SqliteMemory(SqliteDatabase(Path(sys.argv[1]), clock=lambda: 1_800_000_000.0))
-memory.remember(SESSION, make_turn(0))
-if os.fork() == 0:
-    memory.remember(SESSION, make_turn(1))
-    os._exit(0)
-_, status = os.wait()
-memory.remember(SESSION, make_turn(2))
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -192,23 +175,6 @@ def test_processes_share_a_file_from_its_first_moment_on(
         assert memory.recall(f"{SESSION}-{me}", limit=50) == tuple(make_turn(n) for n in range(TURNS_EACH))
     assert sorted(voter for _, voter, _ in outline(feedback, "id_1")) == [f"v{me}" for me in range(PROCESSES)]
     assert SqliteAnswerCache(database).get(KEY)
-
-
-def test_a_forked_worker_uses_a_store_that_was_used_before(path: Path, database: SqliteDatabase) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING, str(path)],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert [turn.question for turn in SqliteMemory(database).recall(SESSION, limit=5)] == [
-        "Question 0?",
-        "Question 1?",
-        "Question 2?",
-    ]
 
 
 def test_what_was_written_is_there_after_a_restart(database: SqliteDatabase, neighbour: SqliteDatabase) -> None:
@@ -422,33 +388,13 @@ def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteDataba
     assert outline(feedback, "id_1") == []
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_the_votes_in_a_file_of_a_release_before_are_kept_and_counted(
-    database: SqliteDatabase, neighbour: SqliteDatabase, version: int
-) -> None:
-    for number in range(MAX_VOTES_PER_VOTER + 1):
-        SqliteFeedback(database).vote(make_response(f"r{number}"), voter="v", helpful=True, at=START + number)
-    SqliteFeedback(database).vote(make_response("r9"), voter="w", helpful=False, at=START)
-    with database.writing() as connection:
-        connection.execute("DROP TABLE vote_counts")
-        if version == 2:
-            connection.execute("DROP TABLE counting_votes")
-            connection.execute("DROP INDEX votes_of_voter")
-        connection.execute(f"PRAGMA user_version = {version}")
-    expected = [(False, "w", START), *((True, "v", START + number) for number in range(1, MAX_VOTES_PER_VOTER + 1))]
-    feedback = SqliteFeedback(neighbour, per_hour=1)
-    assert outline(feedback, "id_2") == expected
-    feedback.vote(make_response("r9"), voter="w", helpful=False, at=START)
-    with pytest.raises(TooManyVotes):
-        feedback.vote(make_response("r9"), voter="w", helpful=False, at=START)
-
-
-def test_a_file_of_another_release_is_left_alone(path: Path, database: SqliteDatabase) -> None:
+@pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+def test_a_file_of_another_schema_is_left_alone(path: Path, database: SqliteDatabase, version: int) -> None:
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {version}")
     path.chmod(0o600)
-    with pytest.raises(StoreUnavailable, match=f"has schema {SCHEMA_VERSION + 1}"):
+    with pytest.raises(StoreUnavailable, match=f"has schema {version}, .*: delete it"):
         SqliteMemory(database).recall(SESSION, limit=1)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragctl.failures import INTERRUPTED, CommandFailed
-from ragctl.watching import watch
+from ragctl.ingest import watch_files
 
 
 class Stop(Exception):
@@ -26,7 +26,7 @@ def test_a_change_during_the_first_run_is_met(tmp_path: Path) -> None:
         page.write_text("new", encoding="utf-8")
 
     with pytest.raises(Stop):
-        watch([tmp_path], again)
+        watch_files([tmp_path], again)
 
     assert seen == ["old", "new"]
 
@@ -36,9 +36,9 @@ def test_an_interrupted_run_ends_it(tmp_path: Path) -> None:
         raise CommandFailed("Interrupted", code="interrupted", exit_status=INTERRUPTED)
 
     with pytest.raises(CommandFailed):
-        watch([tmp_path], again)
+        watch_files([tmp_path], again)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none"):
-        watch([tmp_path / "none"], lambda: None)
+        watch_files([tmp_path / "none"], lambda: None)

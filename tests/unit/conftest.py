@@ -1,7 +1,5 @@
 """Unit tests run without the network: a socket of any kind but a Unix one fails the test that asks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of the documentation: each is in the index, and each link leads somewhere."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,6 +1,7 @@
-"""DESIGN.md's law, read off the import statements: each test lists the modules that break it."""
+"""DESIGN.md's law, read off the source: each test lists the modules or blocks that break it.
 
-from __future__ import annotations
+ruff's C90 counts branches, at most 10 a function; radon counts conditions and comprehensions too.
+"""
 
 import ast
 import json
@@ -12,6 +13,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from radon.complexity import cc_visit
 
 REPOSITORY = Path(__file__).parents[2]
 ROOTS = ("functions/query", "layers/chroma", "documents", "tools")
@@ -49,7 +51,7 @@ AWS = {"boto3", "botocore", "aws_lambda_powertools"}
 READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
 """The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
-"""Of other modules 250."""
+"""Of other modules 500."""
 
 
 @cache
@@ -190,19 +192,16 @@ def _reads_environment(node: ast.AST) -> bool:
 def test_modules_are_small_and_say_what_they_are_for() -> None:
     wrong = []
     for name in [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")]:
-        if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 250):
+        if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 500):
             wrong.append(f"{name} is too long")
         if not ast.get_docstring(tree(name)):
             wrong.append(f"{name} has no docstring")
     assert wrong == []
 
 
-def test_text_is_pure_and_small() -> None:
+def test_text_is_pure() -> None:
     outside = {"pydantic", "numpy", "openai", "chromadb"}
-    impure = [name for name in of("functions/query/rag/text") if outside & imports(name)]
-    lines = sum(modules()[name].read_text(encoding="utf-8").count("\n") for name in of("functions/query/rag/text"))
-    assert impure == []
-    assert lines <= 250
+    assert [name for name in of("functions/query/rag/text") if outside & imports(name)] == []
 
 
 # Runs in a process of its own: what importing does shows once.
@@ -241,3 +240,20 @@ def test_importing_a_module_opens_starts_and_writes_nothing() -> None:
     ]
     probe = subprocess.run([sys.executable, "-B", "-c", PROBE, *names], capture_output=True, text=True, check=True)
     assert json.loads(probe.stdout) == {"effects": {}, "threads": 1, "loaded": []}
+
+
+ROOMS = ("functions/query", "layers/chroma", "documents/documents", "tools")
+UNSHIPPED = REPOSITORY / "tools/research"
+MOST = 15
+
+
+def test_no_block_is_too_complex() -> None:
+    files = [file for room in ROOMS for file in (REPOSITORY / room).rglob("*.py") if UNSHIPPED not in file.parents]
+    found = {
+        f"{file.relative_to(REPOSITORY)}:{block.lineno} {block.name}": block.complexity
+        for file in files
+        for block in cc_visit(file.read_text(encoding="utf-8"))
+        if block.complexity > MOST
+    }
+    assert len(files) > 400
+    assert found == {}

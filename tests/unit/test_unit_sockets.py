@@ -1,7 +1,5 @@
 """The guard of tests/unit/conftest.py itself."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

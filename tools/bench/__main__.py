@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from bench import coldstart, corpus, filtered, handler, ingesting, streaming, timing
-from emulator.errors import NotBuilt
+from emulator.rie import NotBuilt
 from emulator.session import built
 
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from bench.tables import percentile, table
-from emulator.memory import peak_bytes
+from emulator.rie import peak_bytes
 from emulator.session import Artefacts, Session
 
 ROUNDS = 5

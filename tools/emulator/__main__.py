@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from emulator.errors import EmulatorError
+from emulator.rie import EmulatorError
 from emulator.session import ROOT, Session, built
 from rag.profiles import PROFILES
 

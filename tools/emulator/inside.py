@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from emulator.errors import EmulatorEnded
-from emulator.rie import Rie
+from emulator.rie import EmulatorEnded, Rie
 
 OPT = Path("/opt")
 TASK = Path("/var/task")

@@ -1,4 +1,10 @@
-"""One process of the Runtime Interface Emulator, and calls to it."""
+"""One process of the Runtime Interface Emulator, calls to it, and what can go wrong under it.
+
+EmulatorError
+├── NotBuilt         what it needs is not there; the message says what to run
+├── EmulatorEnded    the emulator itself did not start, or ended
+└── FunctionFailed   the function did not start, or ended in the middle of an invocation
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -20,8 +26,54 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from emulator.errors import EmulatorEnded
-from emulator.memory import children, peak_bytes
+
+class EmulatorError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class NotBuilt(EmulatorError):
+    """Something that the emulator needs is not there; the message says what to run."""
+
+
+class EmulatorEnded(EmulatorError):
+    """The emulator did not start, or ended; what it wrote itself is on standard error."""
+
+
+class FunctionFailed(EmulatorError):
+    """The function gave no answer, not even an error of its own: the message is what it wrote, then the reason."""
+
+    def __init__(self, reason: str, lines: Sequence[str] = ()) -> None:
+        super().__init__("\n".join([*lines, f"The function failed: {reason}"]))
+        self.reason = reason
+        self.lines = tuple(lines)
+
+
+PROC = Path("/proc")
+_PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
+_PARENT = re.compile(r"^PPid:\s+(\d+)$", re.MULTILINE)
+
+
+def peak_bytes(process: int | str = "self", *, proc: Path = PROC) -> int | None:
+    """The high-water mark of ``process`` (a process id) since its program began; None where nothing tells it.
+
+    Not ``ru_maxrss``: that one begins with what the process was forked from.
+    """
+    found = _PEAK.search(_status(proc / str(process)))
+    return int(found[1]) * 1024 if found else None
+
+
+def children(parent: int, *, proc: Path = PROC) -> list[int]:
+    """The ids of the processes that ``parent`` started and that still run."""
+    found = ((folder, _PARENT.search(_status(folder))) for folder in proc.glob("[0-9]*"))
+    return [int(folder.name) for folder, line in found if line and int(line[1]) == parent]
+
+
+def _status(folder: Path) -> str:
+    try:
+        return (folder / "status").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # it has ended, or this is not Linux
+        return ""
+
 
 _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
 _LAST_LINE = re.compile(r"^REPORT |\(rapid\) Invoke DONE failed")

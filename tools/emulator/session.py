@@ -13,8 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from emulator.errors import EmulatorEnded, FunctionFailed, NotBuilt
-from emulator.rie import init_ms
+from emulator.rie import EmulatorEnded, FunctionFailed, NotBuilt, init_ms
 from emulator.template import function_settings, stage_variables
 
 ROOT = Path(__file__).resolve().parents[2]

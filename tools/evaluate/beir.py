@@ -51,7 +51,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         if judgement is not None:
             query_id, doc_id, relevance = judgement
             qrels.setdefault(query_id, {})[doc_id] = relevance
-        elif number > 1 or not _is_header(line):
+        elif number > 1 or len(_fields(line)) not in (BEIR_FIELDS, TREC_FIELDS) or any(map(str.isdigit, line)):
             raise _bad_line(path, number, "not a judgement query-id, corpus-id, score, with tabs")
     return qrels
 
@@ -63,10 +63,6 @@ def _judgement(line: str) -> tuple[str, str, int] | None:
     if len(fields) != BEIR_FIELDS or not (relevance := _WHOLE.fullmatch(fields[-1])):
         return None
     return fields[0], fields[1], int(relevance[1])
-
-
-def _is_header(line: str) -> bool:
-    return len(_fields(line)) in (BEIR_FIELDS, TREC_FIELDS) and not any(map(str.isdigit, line))
 
 
 def _fields(line: str) -> list[str]:

@@ -88,7 +88,11 @@ class FittedCalibration:
         bars = [("the bar before", one.before), ("the new bar, held out", one.after)]
         bars += [("the best compromise, held out", one.best)]
         qualities = [("shipped", other.before), ("fitted, held out", other.after)]
-        shares = [[name, *_shares(errors)] for name, errors in bars if errors]
+        shares = [
+            [name, *("" if share is None else _share(share) for share in astuple(errors))]
+            for name, errors in bars
+            if errors
+        ]
         yield f"Threshold: {one.verdict}.", [["", "false refusals", "false answers", "background passing"], *shares]
         told = [[name, *(f"{value:.3f}" for value in astuple(found))] for name, found in qualities if found]
         yield f"Confidence: {other.verdict}.", [["", "log loss", "ECE", "AUROC"], *told] if told else []
@@ -161,10 +165,6 @@ def scale(cases: Sequence[Case], bar: float) -> Confidence:
         return Confidence(f"the shipped one stays: {len(used)} labelled answers make none better", before, after)
     odds = platt.fit(log_odds, right)
     return Confidence(f"fitted to {len(used)} answers: log odds x {odds[0]:.2f} {odds[1]:+.2f}", before, after, odds)
-
-
-def _shares(errors: Errors) -> list[str]:
-    return ["" if share is None else _share(share) for share in astuple(errors)]
 
 
 def _lacking(goal: Goal, scores: Scores) -> str:

@@ -63,15 +63,13 @@ class Asker:
         """A case each; None for one that nothing is searched for (a greeting), or whose label is not known."""
         for labelled in questions:
             self._evidence = self._log_odds = None
-            answer = self._pipeline.run(Question(text=labelled.question), deadline=self._deadline())
+            deadline = Deadline.after(PATIENCE_S, self._pipeline.clock)
+            answer = self._pipeline.run(Question(text=labelled.question), deadline=deadline)
             if self._evidence is None or labelled.answerable is None:
                 yield None
                 continue
             right = _right(answer, labelled) if labelled.answerable else False
             yield Case(labelled.answerable, self._evidence.score, self._log_odds, right)
-
-    def _deadline(self) -> Deadline:
-        return Deadline.after(PATIENCE_S, self._pipeline.clock)
 
     def _open(self, found: SearchResult, _: Question) -> Proceed:
         self._evidence = found.evidence

@@ -2,22 +2,169 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluate.figures import bins, stages, worst, wrong
+import numpy as np
+
+from evaluate.figures import (
+    bins,
+    format_change,
+    format_interval,
+    format_range,
+    format_result,
+    format_value,
+    metric_name,
+    shown_changes,
+    shown_figures,
+    stages,
+    worst,
+    wrong,
+)
+from evaluate.intervals import BINS, Bin, wilson
 from evaluate.judge import beginning
-from evaluate.plots import latency_plot, range_bar, reliability_plot, score_plot
-from evaluate.wording import between, change, interval, name_of, result, told, told_changes, value_of
 
 if TYPE_CHECKING:
-    from evaluate.compare import Change
-    from evaluate.figures import Figure
+    from evaluate.figures import Change, Figure
     from evaluate.judge import JudgedQuestion
-    from evaluate.record import Report
+    from evaluate.report import Report
+
+
+WIDTH, HEIGHT = 480, 300
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 22, 46
+TIME_BINS = 24
+HEADROOM = 1.08
+_LONGEST_SHOWN = 0.99
+
+
+def range_bar(value: float, low: float | None, high: float | None, *, width: int = 180) -> str:
+    """A share or score, 0..1, on its scale, with its interval."""
+    span = ""
+    if low is not None and high is not None:
+        wide = max(2.0, (high - low) * width)
+        span = f'<rect class="span" x="{low * width:.1f}" y="2" width="{wide:.1f}" height="8" rx="4"/>'
+    return (
+        f'<svg viewBox="0 0 {width} 12" style="max-width:{width}px" role="img" aria-label="{100 * value:.0f} of 100">'
+        f'<rect class="track" width="{width}" height="8" y="2" rx="4"/>{span}'
+        f'<circle class="at" cx="{min(max(value * width, 5), width - 5):.1f}" cy="6" r="5"/></svg>'
+    )
+
+
+def reliability_plot(bins: Sequence[Bin]) -> str:
+    """Share right over stated confidence; the further a dot is off the line, the less the number can be trusted."""
+    ticks = range(0, 101, 25)
+    parts = _axes([(tick / 100, f"{tick}") for tick in ticks], [(tick / 100, f"{tick} %") for tick in ticks])
+    parts.append(_line((0, 0), (1, 1), 'class="axis" stroke-dasharray="5 5"'))
+    most = max((one.n for one in bins), default=1)
+    for one in bins:
+        low, high = wilson(one.right, one.n)
+        parts.append(_line((one.chance, low), (one.chance, high), 'class="range"'))
+        x, y = _at(one.chance, one.right / one.n)
+        radius = 4 + 7 * math.sqrt(one.n / most)
+        title = f"{one.right} of {one.n} right, stated {100 * one.chance:.0f}"
+        parts.append(
+            f'<circle class="right" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"><title>{title}</title></circle>'
+        )
+    parts += _labels("stated confidence", "really right")
+    return _svg("Share of right answers by stated confidence", parts)
+
+
+def score_plot(scores: Sequence[tuple[float, bool]]) -> str:
+    """How many answers were right and wrong at each confidence; ``scores`` are chances (0..1) and whether right."""
+    counts = [[0, 0] for _ in range(BINS)]
+    for chance, is_right in scores:
+        counts[min(int(chance * BINS), BINS - 1)][is_right] += 1
+    most = HEADROOM * max(sum(both) for both in counts)
+    parts = _axes([(tick / 100, f"{tick}") for tick in range(0, 101, 20)], _count_ticks(most))
+    for place, (bad, good) in enumerate(counts):
+        parts.append(_bar(place / BINS, (place + 1) / BINS, 0, good / most, "right", f"{good} right"))
+        parts.append(_bar(place / BINS, (place + 1) / BINS, good / most, (good + bad) / most, "wrong", f"{bad} wrong"))
+    parts += _labels("stated confidence", "answers")
+    for x, name in ((WIDTH - 130, "right"), (WIDTH - 70, "wrong")):
+        parts.append(f'<rect class="{name}" x="{x}" y="3" width="11" height="11" rx="2"/>')
+        parts.append(f'<text x="{x + 16}" y="13">{name}</text>')
+    return _svg("Right and wrong answers by stated confidence", parts)
+
+
+def latency_plot(times: Sequence[float]) -> str:
+    """How many questions took how long, in milliseconds; those beyond the 99th percentile are in the last bar."""
+    values = np.asarray(times, dtype=np.float64)
+    end = max(float(np.quantile(values, _LONGEST_SHOWN)) * 1.02, 1e-3)
+    counts = np.histogram(np.minimum(values, end), bins=TIME_BINS, range=(0, end))[0].tolist()
+    most = HEADROOM * max(counts)
+    x_ticks = [
+        (tick / end, format_value(tick, "ms").replace(".0 ", " "))
+        for tick in np.arange(0, 0.95 * end, _step(end)).tolist()
+    ]
+    parts = _axes(x_ticks, _count_ticks(most))
+    for place, count in enumerate(counts):
+        parts.append(_bar(place / TIME_BINS, (place + 1) / TIME_BINS, 0, count / most, "right", f"{count} questions"))
+    for share, name in ((0.5, "half"), (0.95, "19 in 20")):
+        at = min(float(np.quantile(values, share)) / end, 1.0)
+        parts.append(_line((at, 0), (at, 1), 'class="axis" stroke-dasharray="4 4"'))
+        x, _ = _at(at, 1)
+        anchor = "end" if at > 0.5 else "start"
+        parts.append(f'<text class="strong" x="{x:.1f}" y="{TOP - 6}" text-anchor="{anchor}">{name}</text>')
+    parts += _labels("time for one question", "questions")
+    return _svg("Time for one question", parts)
+
+
+def _count_ticks(most: float) -> list[tuple[float, str]]:
+    step = max(1, round(_step(most)))
+    return [(count / most, str(count)) for count in range(0, int(most) + 1, step)]
+
+
+def _step(end: float) -> float:
+    """A round step (1, 2 or 5 of a power of ten) that divides 0..``end`` into three to eight."""
+    power = 10.0 ** math.floor(math.log10(end / 3))
+    return max(step for step in (power, 2 * power, 5 * power) if step * 3 <= end)
+
+
+def _at(x: float, y: float) -> tuple[float, float]:
+    return LEFT + x * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y * (HEIGHT - TOP - BOTTOM)
+
+
+def _line(start: tuple[float, float], end: tuple[float, float], attributes: str) -> str:
+    (x1, y1), (x2, y2) = _at(*start), _at(*end)
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {attributes}/>'
+
+
+def _bar(start: float, end: float, low: float, high: float, name: str, title: str) -> str:
+    if high <= low:
+        return ""
+    (x1, bottom), (x2, top) = _at(start, low), _at(end, high)
+    size = f'x="{x1 + 1:.1f}" y="{top:.1f}" width="{x2 - x1 - 2:.1f}" height="{bottom - top:.1f}"'
+    return f'<rect class="{name}" {size}><title>{title}</title></rect>'
+
+
+def _axes(x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]]) -> list[str]:
+    parts = []
+    for place, text in y_ticks:
+        x, y = _at(0, place)
+        parts.append(_line((0, place), (1, place), 'class="grid"'))
+        parts.append(f'<text x="{x - 7:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>')
+    for place, text in x_ticks:
+        x, y = _at(place, 0)
+        parts.append(f'<text x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle">{escape(text)}</text>')
+    parts.append(_line((0, 0), (1, 0), 'class="axis"'))
+    return parts
+
+
+def _labels(x_name: str, y_name: str) -> list[str]:
+    middle = LEFT + (WIDTH - LEFT - RIGHT) / 2
+    return [
+        f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x_name)}</text>',
+        f'<text x="4" y="{TOP - 9}">{escape(y_name)}</text>',
+    ]
+
+
+def _svg(name: str, parts: Sequence[str]) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
+
 
 STYLE = Path(__file__).with_name("page.css")
 TILES = {
@@ -66,32 +213,29 @@ def _tiles(figures: Sequence[Figure]) -> Iterator[str]:
     yield '<div class="tiles">'
     for figure in figures:
         if (counts := TILES.get(figure.metric.name)) and figure.value is not None:
-            said, _, share = result(figure).partition(" (")
+            said, _, share = format_result(figure).partition(" (")
             yield f'<div class="tile"><h3>{escape(figure.metric.plain)}</h3>'
             yield f"<b>{said} <small>{share.rstrip(')')}</small></b>"
             yield range_bar(figure.value, figure.low, figure.high) if figure.hits is not None else ""
-            low = f"; {_low(figures)} of them marked Low" if figure.metric.name == "falseAnswers" else ""
-            yield f'<div class="small quiet">{escape(counts)}; likely {interval(figure)}{low}</div></div>'
+            low = ""
+            if figure.metric.name == "falseAnswers":
+                sure = sum(one.hits or 0 for one in figures if one.metric.name == "sureFalseAnswers")
+                low = f"; {(figure.hits or 0) - sure} of them marked Low"
+            yield f'<div class="small quiet">{escape(counts)}; likely {format_interval(figure)}{low}</div></div>'
     yield "</div>"
-
-
-def _low(figures: Sequence[Figure]) -> int:
-    """How many of the answers to what is not there were marked Low."""
-    hits = {figure.metric.name: figure.hits or 0 for figure in figures}
-    return hits["falseAnswers"] - hits["sureFalseAnswers"]
 
 
 def _figures(figures: Sequence[Figure]) -> Iterator[str]:
     yield "<h2>All figures</h2>"
     yield '<p class="quiet">The likely range holds the true figure in 95 of 100 such measurements.</p>'
     yield _table("", "Result", "Likely range", "", "Metric", "n")
-    for group, members in groupby(told(figures), key=lambda figure: figure.metric.group):
+    for group, members in groupby(shown_figures(figures), key=lambda figure: figure.metric.group):
         yield f'<tr class="group"><td colspan="6">{escape(group)}</td></tr>'
         for one in members:
             metric, bar = one.metric, ""
             if one.value is not None and metric.unit in {"share", "score"}:
                 bar = range_bar(one.value, one.low, one.high, width=120)
-            cells = (f'<td class="number">{cell}</td>' for cell in (result(one), interval(one)))
+            cells = (f'<td class="number">{cell}</td>' for cell in (format_result(one), format_interval(one)))
             yield (
                 f"<tr><td>{escape(metric.plain)}</td>{''.join(cells)}<td style='min-width:8rem'>{bar}</td>"
                 f'<td class="technical">{escape(metric.technical)} <code>{metric.name}</code></td><td>{one.n}</td></tr>'
@@ -149,12 +293,17 @@ def _changes(changes: Sequence[Change]) -> Iterator[str]:
     yield "<h2>Beside the older measurement</h2><p>Each figure over the questions that both have it for.</p>"
     yield _table("", "Before", "Now", "Change", "Likely range", "")
     marks = {"better": "good", "worse": "bad"}
-    for one in told_changes(changes):
+    for one in shown_changes(changes):
         unit = one.metric.unit
-        values = (value_of(one.old, unit), value_of(one.new, unit), change(one), between(one.low, one.high, unit))
+        values = (
+            format_value(one.old, unit),
+            format_value(one.new, unit),
+            format_change(one),
+            format_range(one.low, one.high, unit),
+        )
         cells = "".join(f'<td class="number">{cell}</td>' for cell in values)
         verdict = f'<td class="number {marks.get(one.verdict, "quiet")}">{one.verdict}</td>'
-        yield f"<tr><td>{escape(name_of(one.metric))}</td>{cells}{verdict}</tr>"
+        yield f"<tr><td>{escape(metric_name(one.metric))}</td>{cells}{verdict}</tr>"
     yield "</table></div>"
 
 
@@ -162,7 +311,8 @@ def _stages(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     yield "<h2>Where the time goes</h2>"
     yield _table("Stage", "Usual", "One in 20 longer than")
     for stage, (usual, long) in sorted(stages(judged).items(), key=lambda item: -item[1][0]):
-        yield f"<tr><td>{escape(stage)}</td><td>{value_of(usual, 'ms')}</td><td>{value_of(long, 'ms')}</td></tr>"
+        cells = (escape(stage), format_value(usual, "ms"), format_value(long, "ms"))
+        yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     yield "</table></div>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,7 +101,8 @@ def ask_all(
         kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         kept.touch(mode=0o600)  # people's questions, and what private documents say
         with kept.open("a+b") as file:
-            _end_line(kept, file)
+            if kept.read_bytes()[-1:] not in {b"", b"\n"}:
+                file.write(b"\n")  # ends a line that a killed run did not finish
             for done, question in enumerate(new, start=1):
                 told[question] = one = ask(question)
                 if not one.failed:
@@ -125,15 +127,65 @@ def read_kept(kept: Path) -> Iterator[RunResult]:
             continue
 
 
-def _end_line(kept: Path, file: Any) -> None:
-    """A line that a killed run did not finish is ended, so that the next one is whole."""
-    if kept.read_bytes()[-1:] not in {b"", b"\n"}:
-        file.write(b"\n")
-
-
 def _named(hits: Sequence[Hit]) -> list[list[str]]:
     return [sorted(names(hit.chunk)) for hit in hits]
 
 
 def _use(llm: LlmUse) -> dict[str, int]:
     return {"calls": llm.calls, "promptTokens": llm.prompt_tokens, "completionTokens": llm.completion_tokens}
+
+
+FOLDER = Path(".index/evaluations")
+DIGEST_CHARS = 16
+FORMAT = 1
+"""Of the lines in the file: ``RunResult``."""
+_NO_MATTER = {
+    "index_uri",
+    "store_path",
+    "store_wait_s",
+    "table_name",
+    "table_endpoint",
+    "prompts_dir",
+}
+
+
+def place_of(service: Application, folder: Path = FOLDER) -> Path:
+    """The file of ``service``'s results. Labels are not part of its name: after a correction nobody is asked again."""
+    from rag.config.settings import load
+    from rag.profiles import PROFILES
+    from rag.wiring.tables import Tables
+
+    settings = service.settings
+    prompts = dict.fromkeys(settings.prompt_path(name).parent for name in ("system.txt", "judge.txt"))
+    with service.index.lease() as index:
+        manifest = index.manifest
+        held = {"version": index.version, "calibration": dict(manifest.calibration or {}) if manifest else None}
+    scope = {
+        "format": FORMAT,
+        "index": held,
+        "profile": settings.profile,
+        "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),  # its secrets are masked
+        "knobs": load(PROFILES[settings.profile].knobs).model_dump(mode="json"),
+        "prompts": _digest_of_files([path for folder in prompts for path in sorted(folder.glob("*"))]),
+        "tables": Tables(settings, service.index).digest(),
+        "program": _program(),
+    }
+    digest = hashlib.sha256(json.dumps(scope, sort_keys=True).encode()).hexdigest()
+    return folder / f"{settings.profile}-{digest[:DIGEST_CHARS]}.jsonl"
+
+
+def _program() -> str:
+    """The code that answers: another version of it is asked anew."""
+    import knowledge
+    import rag
+
+    roots = [Path(str(package.__file__)).parent for package in (knowledge, rag)]
+    return _digest_of_files([path for root in roots for path in sorted(root.rglob("*.py"))])
+
+
+def _digest_of_files(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -22,8 +22,8 @@ def code_of(error: ClientError) -> str:
 
 
 @contextmanager
-def told_of_aws() -> Iterator[None]:
-    """What AWS refuses inside of the block, and what keeps it from being reached, as ``PublishFailed``."""
+def aws_errors() -> Iterator[None]:
+    """Raise ``PublishFailed`` for what AWS refuses inside of the block, and where AWS cannot be reached."""
     try:
         yield
     except ClientError as exc:

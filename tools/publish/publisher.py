@@ -1,21 +1,61 @@
-"""Publishing: the index of the stack, brought up to date, put into its bucket, and switched to."""
+"""Publishing: the index of the stack brought up to date, packed, put into its bucket, and switched to."""
 
 from __future__ import annotations
 
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from knowledge.open.place import read_manifest
-from publish.archive import pack_index
-from publish.errors import PublishFailed, code_of, told_of_aws
+from knowledge.model.errors import IndexMissing
+from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
+from knowledge.open.source import CHROMA_FOLDER, read_manifest, verify
+from publish.errors import PublishFailed, aws_errors, code_of
 from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
 from publish.versions import Facts, key_of
-from smoke.values import Patience
+from smoke.stack import Patience
+
+WHEN = (1980, 1, 1, 0, 0, 0)
+"""The time of every entry: the earliest that a zip can hold."""
+KEY_DIGITS = 16
+
+
+def content_key(manifest: Manifest) -> str:
+    """A hash of all that answers depend on: equal for equal documents, tables and titles, whenever they were ingested.
+
+    Chroma's own files are left out: it draws ids and the levels of its graph at random. What is in them is in the
+    vectors and texts beside them.
+    """
+    files = {name: record for name, record in manifest.files.items() if not name.startswith(f"{CHROMA_FOLDER}/")}
+    made = replace(manifest.made, paths=(), options={})
+    same = replace(manifest, built_at="", data="", files=files, made=made)
+    return sha256(dumps(same).encode()).hexdigest()[:KEY_DIGITS]
+
+
+def pack_index(index: Path, target: Path) -> str:
+    """Write the current state of ``index`` to the zip ``target``, below ``index/``; its content key.
+
+    Raises:
+        IndexUnavailable: there is no index, or it is damaged.
+    """
+    manifest = read_manifest(index)
+    if manifest is None:
+        raise IndexMissing(f"There is no index {index}")
+    data = index / manifest.data
+    verify(data, manifest.files)
+    files = [index / MANIFEST_NAME, *(data / name for name in sorted(manifest.files))]
+    with zipfile.ZipFile(target, "w") as packed:
+        for file in files:
+            entry = zipfile.ZipInfo(f"index/{file.relative_to(index).as_posix()}", WHEN)
+            entry.external_attr = 0o100644 << 16
+            packed.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 6)
+    return content_key(manifest)
+
 
 type Build = Callable[[Path], Mapping[str, Any]]
 """Brings the index in a folder up to date and examines it; what it did, as ``ragctl ingest --json`` says it."""
@@ -69,7 +109,7 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
         folder = place / "index"
         if target.key:
             tell(f"fetching {target.key}")
-            with told_of_aws():
+            with aws_errors():
                 folder = target.bucket.fetch(target.key, place)
         report = build(folder)
         manifest = read_manifest(folder)
@@ -79,7 +119,7 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
         key = key_of(pack_index(folder, archive))
         if key != target.key:
             tell(f"putting {key} into the bucket")
-            with told_of_aws():
+            with aws_errors():
                 target.bucket.put(key, archive, facts)
     return switch(target, key, facts, tell, waits, report=report)
 
@@ -104,7 +144,7 @@ def switch(
     target.check_ready()
     waits = waits or Waits()
     tell("telling the stack")
-    with told_of_aws():
+    with aws_errors():
         token = target.update("IndexKey", key)
         target.wait(token, tell, waits.update)
         target.check_health(facts.version, waits.health)

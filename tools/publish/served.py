@@ -12,7 +12,7 @@ from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import Database
 from knowledge.model.errors import IndexUnavailable
-from publish.errors import PublishFailed, told_of_aws
+from publish.errors import PublishFailed, aws_errors
 from publish.publisher import Outcome, Waits
 from publish.stack import Target, Tell
 from publish.versions import Facts
@@ -94,7 +94,7 @@ def _switched(stack: ServedStack, place: ServerAddress, facts: Facts, report: Ma
     target.check_ready()
     stack.tell("telling the stack")
     waits = stack.waits or Waits()
-    with told_of_aws():
+    with aws_errors():
         token = target.update(URI, str(place))
         target.wait(token, stack.tell, waits.update)
         target.check_health(facts.version, waits.health)

@@ -11,8 +11,7 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
 from publish.errors import PublishFailed
 from publish.versions import VersionBucket
-from smoke.stack import Api, Aws, absent
-from smoke.values import Failed, Patience
+from smoke.stack import Api, Aws, Failed, Patience, absent
 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
 """The template makes roles, and SAM's transform runs again."""

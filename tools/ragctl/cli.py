@@ -77,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="ragctl", standalone_mode=False)
     except typer.TyperException as error:
-        problem = Problem(_one_line(error.format_message()), "usage", error.exit_code)
+        problem = Problem(" ".join(error.format_message().split()), "usage", error.exit_code)
     except BrokenPipeError:
         # Whoever read our output has stopped; the interpreter must not try to flush it again.
         sys.stdout = None
@@ -85,8 +85,8 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a trace
         if wants_trace():
             traceback.print_exc()
-        unexpected = Problem(_one_line(f"Unexpected {type(error).__name__}: {error}"), "unexpected_failure")
-        problem = describe(error) or unexpected
+        sentence = " ".join(f"Unexpected {type(error).__name__}: {error}".split())
+        problem = describe(error) or Problem(sentence, "unexpected_failure")
     else:
         if status != INTERRUPTED:
             return status or DONE
@@ -101,7 +101,3 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """The program."""
     sys.exit(run(sys.argv[1:]))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

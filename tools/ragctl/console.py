@@ -47,7 +47,15 @@ def progress(what: str, *, clock: Callable[[], float] = time.monotonic) -> Itera
     """
     console = _console(error=True)
     if not console.is_terminal:
-        yield _told_now_and_then(what, clock)
+        told_at = clock()
+
+        def tell(done: int, total: int | None) -> None:
+            nonlocal told_at
+            if clock() - told_at >= TOLD_EVERY_S:
+                told_at = clock()
+                note(f"{what}: {done}" + (f" of {total}" if total else ""))
+
+        yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
@@ -65,18 +73,6 @@ def progress(what: str, *, clock: Callable[[], float] = time.monotonic) -> Itera
             bar.update(task, completed=done, total=total)
 
         yield on_progress
-
-
-def _told_now_and_then(what: str, clock: Callable[[], float]) -> Callable[[int, int | None], None]:
-    told_at = clock()
-
-    def on_progress(done: int, total: int | None) -> None:
-        nonlocal told_at
-        if clock() - told_at >= TOLD_EVERY_S:
-            told_at = clock()
-            note(f"{what}: {done}" + (f" of {total}" if total else ""))
-
-    return on_progress
 
 
 def _console(*, error: bool) -> Console:

@@ -46,7 +46,7 @@ def _table(model: type[EnvironmentSettings]) -> Iterator[str]:
     for field in model.model_fields.values():
         extra: dict[str, Any] = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
         cells = (
-            _names(field),
+            ", else ".join(f"`{name}`" for name in variables(field)),
             _default(field),
             extra["unit"],
             _accepts(field),
@@ -54,10 +54,6 @@ def _table(model: type[EnvironmentSettings]) -> Iterator[str]:
             extra["source"],
         )
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _names(field: FieldInfo) -> str:
-    return ", else ".join(f"`{name}`" for name in variables(field))
 
 
 def _default(field: FieldInfo) -> str:

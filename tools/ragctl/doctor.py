@@ -1,8 +1,18 @@
-"""ragctl doctor: is everything there that the service needs?"""
+"""ragctl doctor: check what the program needs, and say what to do about what is missing."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import os
+import platform
+import re
+import socket
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +22,198 @@ from ragctl.failures import DONE, FAILED
 from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from ragctl.checks import Outcome
+    from rag.config.settings import Settings
+
+
+MIN_PYTHON = (3, 12)
+LLM_TIMEOUT_S = 3.0
+SEED_RULES_OFF = "off: the index's evidence decides"
+IMPORTED = (
+    "aws_lambda_powertools", "chromadb", "numpy", "onnxruntime", "openai", "pydantic", "tokenizers", "waitress",
+)  # fmt: skip
+
+_PACKAGE = "serverless-rag"
+_REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "tools.txt"
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==[^\s\\]+[^\\]*", re.MULTILINE)
+
+
+class CheckFailed(Exception):
+    """A check did not pass; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One row of the doctor's table."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
+    """Every check, in an order in which the first failure is likely to explain the later ones."""
+    checks: dict[str, Callable[[], str]] = {
+        "python": check_python,
+        "packages": check_packages,
+        "model": check_model,
+        "index": lambda: check_index(settings),
+        "manifest": lambda: check_manifest(settings),
+        "llm": lambda: check_llm(settings),
+        "seed rules": lambda: check_seed_rules(settings),
+        "port": lambda: check_port(port),
+    }
+    for name, check in checks.items():
+        try:
+            yield Outcome(name, True, check())
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check is its result
+            said = str(error) if isinstance(error, CheckFailed) or _ours(error) else f"{type(error).__name__}: {error}"
+            yield Outcome(name, False, " ".join(said.split()))
+
+
+def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
+    """Python is new enough."""
+    text = ".".join(map(str, version))
+    if version < MIN_PYTHON:
+        raise CheckFailed(f"{text}: 3.12 or newer is needed. Run: rm -r .venv && make setup PYTHON=python3.13")
+    return f"{text} on {platform.machine()}"
+
+
+def check_packages(requirements: Path = _REQUIREMENTS) -> str:
+    """The pinned versions are installed, and the large ones can be imported.
+
+    A clone's lock pins everything; an installed package, which has no ``requirements``, what it depends on itself.
+    """
+    from packaging.requirements import Requirement
+
+    clone = requirements.is_file()
+    if clone:
+        lines = [match[0].strip() for match in _PINNED.finditer(requirements.read_text(encoding="utf-8"))]
+    else:
+        lines = metadata.requires(_PACKAGE) or []
+    pinned = [Requirement(line) for line in lines]
+    wanted = [item for item in pinned if item.marker is None or item.marker.evaluate()]
+    wrong = []
+    for item in wanted:
+        try:
+            found = metadata.version(item.name)
+        except metadata.PackageNotFoundError:
+            wrong.append(f"{item.name} is missing")
+            continue
+        if not item.specifier.contains(found, prereleases=True):
+            wrong.append(f"{item.name} is {found} instead of {item.specifier}")
+    for name in IMPORTED:
+        try:
+            import_module(name)
+        except ImportError as exc:
+            wrong.append(f"{name} cannot be imported ({exc})")
+    if wrong:
+        mend = "Run: rm -r .venv && make setup" if clone else f"Install {_PACKAGE} anew, in an environment of its own"
+        raise CheckFailed(f"{'; '.join(wrong)}. {mend}")
+    return f"{len(wanted)} as pinned"
+
+
+def check_model() -> str:
+    """The embedding model's files have the checksums that they were built with."""
+    from knowledge.embedding import MiniLM
+
+    embedder = MiniLM()
+    embedder.verify()
+    return f"{embedder.model}, {embedder.dimensions} dimensions, sha256 verified"
+
+
+def check_index(settings: Settings) -> str:
+    """The index opens, with all its checksums."""
+    from ragctl.embedders import open_for_questions
+
+    with closing(open_for_questions(settings)) as index:
+        return f"{settings.index_place}: {index.documents} documents, {index.chunks} chunks, version {index.version}"
+
+
+def check_manifest(settings: Settings) -> str:
+    """The manifest, the collection and the BM25 side (which opening compares with the texts) are of the same chunks."""
+    from ragctl.embedders import open_for_questions
+
+    with closing(open_for_questions(settings)) as index:
+        if index.manifest is None:
+            return "none: a Chroma folder that was made elsewhere"
+        said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
+        held = Counter(chunk.doc_id for chunk in index.iter_chunks())
+        words = f"BM25 of {index.lexical.vocabulary_size} terms"
+    differing = sorted(doc_id for doc_id in said.keys() | held.keys() if said.get(doc_id) != held.get(doc_id))
+    if differing:
+        raise CheckFailed(f"disagrees with the collection about {', '.join(differing[:3])}. Run: ragctl ingest PATH")
+    return f"agrees with the collection about {len(held)} documents and {sum(held.values())} chunks; {words}"
+
+
+def check_llm(settings: Settings) -> str:
+    """The LLM, where one is configured, lists its models. Never shows the key, nor what the server says."""
+    if not settings.llm_enabled:
+        return "not configured: the extractive engine answers"
+    import httpx
+
+    from rag.config.settings import load
+    from rag.profiles import PROFILES
+
+    knobs = load(PROFILES[settings.profile].knobs)
+    base_url = settings.llm_base_url or knobs.llm_base_url
+    key = settings.llm_api_key.get_secret_value()
+    try:
+        reply = httpx.get(
+            f"{base_url.rstrip('/')}/models",
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=LLM_TIMEOUT_S,
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as exc:
+        raise CheckFailed(f"{base_url} cannot be reached ({type(exc).__name__}). Check LLM_BASE_URL") from exc
+    if reply.status_code in (401, 403):
+        raise CheckFailed(f"{base_url} refuses the key ({reply.status_code}). Check LLM_API_KEY")
+    if reply.status_code >= 500:
+        raise CheckFailed(f"{base_url} answers {reply.status_code}. Try again later, or set LLM_FALLBACK=extractive")
+    if not reply.is_success:
+        return f"{base_url} answers, but has no list of models ({reply.status_code})"
+    try:
+        models = {str(model["id"]) for model in reply.json()["data"]}
+    except (ValueError, KeyError, TypeError):
+        models = set()
+    listed = "listed" if knobs.llm_model in models else "not listed"
+    return f"{base_url} answers; {knobs.llm_model} is {listed}"
+
+
+def check_seed_rules(settings: Settings) -> str:
+    """In what the profile is not its seed, where SEED_RULES=on asks for that."""
+    from knowledge.model.errors import IndexUnavailable
+    from knowledge.open.place import folder_of, read_manifest
+    from rag.config.settings import load
+    from rag.profiles import PROFILES
+    from rag.wiring.seed_notes import seed_note
+
+    profile = PROFILES[settings.profile]
+    if not load(profile.knobs).seed_rules:
+        return SEED_RULES_OFF
+    if profile.seed is None:
+        raise CheckFailed(f"SEED_RULES is on, but the profile {settings.profile} follows no seed; leave it out")
+    try:
+        manifest = read_manifest(folder_of(settings.index_place))
+    except IndexUnavailable:  # which other checks say
+        manifest = None
+    return seed_note(settings.profile, profile.seed, manifest)
+
+
+def check_port(port: int, host: str = "127.0.0.1") -> str:
+    """Nothing listens on the port yet."""
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as exc:
+        advice = f"Choose another: PORT={port + 1} make run"
+        raise CheckFailed(f"{port} is not free ({os.strerror(exc.errno or 0)}). {advice}") from exc
+    return f"{port} is free"
+
+
+def _ours(error: Exception) -> bool:
+    from knowledge.model.errors import KnowledgeError
+    from rag.errors import RagError
+
+    return isinstance(error, (KnowledgeError, RagError))
 
 
 def doctor(
@@ -24,24 +225,17 @@ def doctor(
 ) -> int:
     """Check Python, packages, model, index, LLM and port; exit status 1 when one is not as it should be."""
     settings = read_settings(index=index, profile=profile)
-
-    from ragctl.checks import run_checks
-
     outcomes = list(run_checks(settings, port=port))
     ok = all(outcome.ok for outcome in outcomes)
     if as_json:
         emit_json({"checks": [asdict(outcome) for outcome in outcomes], "ok": ok})
     else:
-        _print_table(outcomes)
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2))
+        for outcome in outcomes:
+            verdict = Text("ok", style="green") if outcome.ok else Text("FAIL", style="bold red")
+            table.add_row(outcome.name, verdict, Text(outcome.detail))
+        show(table)
     return DONE if ok else FAILED
-
-
-def _print_table(outcomes: list[Outcome]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    for outcome in outcomes:
-        verdict = Text("ok", style="green") if outcome.ok else Text("FAIL", style="bold red")
-        table.add_row(outcome.name, verdict, Text(outcome.detail))
-    show(table)

@@ -10,8 +10,7 @@ import typer
 
 from evaluate.metrics import LIMITED
 from ragctl.evaluate_corpus import measure_corpus
-from ragctl.evaluate_draft import make_questions
-from ragctl.evaluate_questions import FAIL_UNDER, measure_questions
+from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
 from ragctl.modes import Mode
 from ragctl.options import Json, Profile
 
@@ -113,7 +112,7 @@ def evaluate(
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
     heads = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
-    _one_kind(_given(heads), kinds)
+    _one_kind(heads, kinds)
     drawn_by = seed or 0
     if questions is not None:
         measure_questions(
@@ -141,12 +140,9 @@ def evaluate(
         raise typer.BadParameter(f"--corpus, --queries and --qrels go together; not given: {', '.join(missing)}")
 
 
-def _given(options: Mapping[str, object]) -> set[str]:
-    return {name for name, value in options.items() if value is not None}
-
-
-def _one_kind(chosen: set[str], kinds: dict[str, dict[str, object]]) -> None:
-    """One of the three kinds of measurement is asked for, and no option of another."""
+def _one_kind(heads: Mapping[str, object], kinds: Mapping[str, Mapping[str, object]]) -> None:
+    """Refuse everything but one of the three kinds of measurement, without an option of another."""
+    chosen = {name for name, value in heads.items() if value is not None}
     if not chosen:
         raise typer.BadParameter("give --questions, or --make-questions and --out, or --corpus, --queries and --qrels")
     if len(chosen) > 1:

@@ -19,8 +19,6 @@ from ragctl.report import failures
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
-    from knowledge.model.manifest import Manifest
-    from knowledge.model.values import Document
     from rag.config.settings import Settings
 
 CUTOFF_DOCUMENTS = 10
@@ -39,7 +37,8 @@ def measure_corpus(
     as_json: bool,
 ) -> None:
     """Index ``corpus``, ask it ``queries`` in each of ``modes`` (none: all), and print what ``qrels`` say of it."""
-    judged = _relevant(read_qrels(qrels))
+    # Of queries that nothing answers there is nothing to measure.
+    judged = {query_id: found for query_id, found in read_qrels(qrels).items() if max(found.values()) > 0}
     asked = [(query_id, text) for query_id, text in read_queries(queries) if query_id in judged]
     if not asked:
         raise CommandFailed(f"No question in {queries} has a relevant document in {qrels}", code="source_unreadable")
@@ -87,7 +86,10 @@ def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Sum
         note(f"Failed: {failure.path}: {failure.error}")
     target, embedder = folder_of(settings.index_place), MiniLM()
     there = read_manifest(target)
-    if there is not None and not _may_replace(there, reading.documents, embedder.model):
+    given = {(document.doc_id, document.digest) for document in reading.documents}
+    if there is not None and not (
+        there.model == embedder.model and all((source.doc_id, source.digest) in given for source in there.sources)
+    ):
         sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"
         raise CommandFailed(sentence, code="index_in_use")
     with progress("Embedding") as on_progress:
@@ -99,17 +101,6 @@ def _ingest(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Sum
             on_progress=on_progress,
         )
     return failures(*reading.failed, *summary.failed), summary
-
-
-def _may_replace(there: Manifest, documents: Sequence[Document], model: str) -> bool:
-    """Whether nothing that was indexed is lost: all of it is in ``documents``, unchanged, and embedded as here."""
-    given = {(document.doc_id, document.digest) for document in documents}
-    return there.model == model and all((source.doc_id, source.digest) in given for source in there.sources)
-
-
-def _relevant(qrels: Qrels) -> Qrels:
-    """The judgements of the queries that something answers: of the others there is nothing to measure."""
-    return {query_id: documents for query_id, documents in qrels.items() if max(documents.values()) > 0}
 
 
 def _digest(path: Path) -> str:

@@ -16,11 +16,12 @@ from ragctl.failures import INTERRUPTED, CommandFailed, describe
 from ragctl.options import read_settings
 
 if TYPE_CHECKING:
-    from evaluate.compare import Change
     from evaluate.judge import JudgedQuestion
-    from evaluate.record import Report
+    from evaluate.report import Report
+    from evaluate.run import RunResult
     from rag.wiring.application import Application
     from ragctl.cost import Table
+
 
 FAIL_UNDER = "--fail-under"
 BELOW_LIMIT = "below_limit"
@@ -48,22 +49,26 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken
-    from evaluate.record import as_json as record
-    from evaluate.record import read_old
+    from evaluate.figures import broken
+    from evaluate.figures import compare as compare_figures
+    from evaluate.report import as_json as record
+    from evaluate.report import read_old
 
     limits = _limits(fail_under)
     questions = _drawn(read_questions(path), limit, seed)
     old = read_old(compare) if compare else None
     service = quiet_service(profile=profile, index=index)
     report = _report(service, questions, seed=seed, fresh=fresh)
-    changes = _changes(report, *old) if old else []
+    changes = compare_figures(report.figures, report.judged, *old, seed=seed) if old else []
     if html:
-        _write_page(html, report, changes)
+        from evaluate.page import page
+
+        html.write_text(page(report, changes), encoding="utf-8")
+        note(f"The page: {html}")
     missed = broken(limits, report.figures)
     body = record(report, changes) if as_json else {}
     if not as_json:
-        from evaluate.table import tables
+        from evaluate.report import tables
 
         show(*tables(report, changes))
     if missed:
@@ -79,7 +84,7 @@ def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | Non
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is none.
     """
-    from evaluate.floors import broken
+    from evaluate.figures import broken
 
     limits = _limits(fail_under)
     questions = read_questions(path)
@@ -107,26 +112,31 @@ def quiet_service(*, profile: str | None, index: str | None) -> Application:
 
 def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed: int, fresh: bool) -> Report:
     from evaluate.errors import Interrupted
-    from evaluate.figures import label_notes, measure
+    from evaluate.figures import measure
     from evaluate.judge import judge
-    from evaluate.place import place_of
-    from evaluate.record import Report
-    from evaluate.run import ask_all, asker
+    from evaluate.report import Report
+    from evaluate.run import ask_all, asker, place_of
     from ragctl.cost import prices
 
     kept = place_of(service)
     if fresh:
         kept.unlink(missing_ok=True)
+
+    def code_of(error: Exception) -> str:
+        problem = describe(error)
+        return problem.code if problem else ""
+
     try:
         with progress("Asking") as on_progress:
-            told = ask_all([one.question for one in questions], asker(service, _code_of), kept, on_progress=on_progress)
+            told = ask_all([one.question for one in questions], asker(service, code_of), kept, on_progress=on_progress)
     except Interrupted as exc:
         raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
-    _check_failed([one.failed for one in told])
+    if all(one.failed for one in told):
+        sentence = f"Every question failed, of {len(told)}: {_count_codes(told)}. Run: ragctl doctor"
+        raise CommandFailed(sentence, code=ALL_FAILED)
     judged = judge(questions, told, partial(_usd, prices()))
     with service.index.lease() as index:
         version = index.version
-    notes = [*_failed_note(judged), *_label_notes(service, questions), *label_notes(judged), *_cost_note(judged)]
     models = Counter(
         str(one.reply["metadata"]["model"]) for one in told if one.reply and one.reply["metadata"]["model"]
     )
@@ -139,13 +149,8 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
         kept=str(kept),
         figures=measure(judged, seed=seed),
         judged=judged,
-        notes=notes,
+        notes=list(_notes(service, questions, judged)),
     )
-
-
-def _code_of(error: Exception) -> str:
-    problem = describe(error)
-    return problem.code if problem else ""
 
 
 def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -157,7 +162,7 @@ def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) 
 
 
 def _limits(fail_under: Sequence[str]) -> Mapping[str, float]:
-    from evaluate.floors import parse_limits
+    from evaluate.figures import parse_limits
 
     try:
         return parse_limits(fail_under)
@@ -175,41 +180,20 @@ def _drawn(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) 
     return [questions[place] for place in sorted(places.tolist())]
 
 
-def _changes(report: Report, values: dict[str, float], judged: Sequence[JudgedQuestion]) -> list[Change]:
-    from evaluate.compare import compare
-
-    return compare(report.figures, report.judged, values, judged, seed=report.seed)
-
-
-def _write_page(html: Path, report: Report, changes: Sequence[Change]) -> None:
-    from evaluate.page import page
-
-    html.write_text(page(report, changes), encoding="utf-8")
-    note(f"The page: {html}")
+def _count_codes(results: Sequence[RunResult | JudgedQuestion]) -> str:
+    """Return ``llm_unavailable (3), pipeline_error (1)``; ``""`` if no question failed."""
+    codes = Counter(one.failed for one in results if one.failed)
+    return ", ".join(f"{code} ({count})" for code, count in codes.most_common())
 
 
-def _check_failed(codes: Sequence[str]) -> None:
-    if all(codes):
-        said = ", ".join(f"{code} ({count})" for code, count in Counter(codes).most_common())
-        sentence = f"Every question failed, of {len(codes)}: {said}. Run: ragctl doctor"
-        raise CommandFailed(sentence, code=ALL_FAILED)
-
-
-def _failed_note(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
-    codes = Counter(one.failed for one in judged if one.failed)
-    if codes:
-        said = ", ".join(f"{code} ({count})" for code, count in codes.most_common())
-        yield f"{codes.total()} of {len(judged)} questions failed: {said}. The same command asks them again."
-
-
-def _cost_note(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
-    if unknown := sum(one.cost_usd is None and not one.failed for one in judged):
-        yield f"The cost of {unknown} questions is not known: their model has no price in prices.json."
-
-
-def _label_notes(service: Application, questions: Sequence[LabelledQuestion]) -> Iterator[str]:
+def _notes(
+    service: Application, questions: Sequence[LabelledQuestion], judged: Sequence[JudgedQuestion]
+) -> Iterator[str]:
+    from evaluate.figures import label_notes
     from evaluate.retrieval import unknown_names
 
+    if failed := sum(bool(one.failed) for one in judged):
+        yield f"{failed} of {len(judged)} questions failed: {_count_codes(judged)}. The same command asks them again."
     if drafts := sum(one.draft for one in questions):
         yield f'{drafts} questions are drafts that nobody has corrected: take "draft" out of a line when you have.'
     with service.index.lease() as index:
@@ -217,3 +201,40 @@ def _label_notes(service: Application, questions: Sequence[LabelledQuestion]) ->
     if unknown:
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
         yield f"Nothing in the index is named {', '.join(map(repr, unknown[:NAMED]))}{more}: see expected."
+    yield from label_notes(judged)
+    if unpriced := sum(one.cost_usd is None and not one.failed for one in judged):
+        yield f"The cost of {unpriced} questions is not known: their model has no price in prices.json."
+
+
+def make_questions(count: int, out: Path, *, seed: int, profile: str | None, index: str | None, as_json: bool) -> None:
+    """Write ``count`` drafts, or as many as the documents give, to the new file ``out``; the options are the command's.
+
+    Raises:
+        CommandFailed: the file is there, cannot be written, or the documents give no question.
+    """
+    from evaluate.drafting import drafted, drafter, spread_evenly
+
+    if out.exists():
+        raise CommandFailed(f"{out} is there already: name another file", code="file_exists")
+    service = quiet_service(profile=profile, index=index)
+    with service.index.lease() as opened:
+        spread = spread_evenly(opened.iter_chunks(), seed=seed)
+    with progress("Drafting") as on_progress:
+        drafts = drafted(spread, count, drafter(service, note), on_progress)
+    if not drafts:
+        raise CommandFailed("The documents hold no sentence to ask about", code="nothing_to_ask")
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            alone = len({chunk.doc_id for chunk in spread}) == 1
+            file.writelines(draft.line(by_section=alone) + "\n" for draft in drafts)
+    except FileExistsError as exc:
+        raise CommandFailed(f"{out} is there already: name another file", code="file_exists") from exc
+    told = {"questions": len(drafts), "documents": len({draft.doc_id for draft in drafts}), "out": str(out)}
+    if as_json:
+        emit_json(told)
+        return
+    show(f"{told['questions']} drafts on {told['documents']} documents: {out}")
+    note(
+        'Put them into your users\' words, take out what is wrong, and "draft" with it; '
+        'then add questions that the documents do not answer, with "answerable": false.'
+    )

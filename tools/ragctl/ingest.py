@@ -1,9 +1,10 @@
-"""ragctl ingest: folders, files and web pages into the index."""
+"""ragctl ingest: folders, files and web pages into the index, once or whenever a file changes."""
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +12,15 @@ import typer
 
 import documents
 from ragctl.console import note
-from ragctl.failures import FAILED
+from ragctl.failures import FAILED, INTERRUPTED, describe
 from ragctl.ingest_job import IngestJob
 from ragctl.ingest_request import MAX_PAGES, IngestRequest, bases_of, is_address, split_base
 from ragctl.options import IndexDir, Json, Profile, read_settings
+from ragctl.places import work_folder
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
+
 
 CUTS = ("", "seed")
 
@@ -119,11 +122,18 @@ def ingest(
     check_request(asked)
     job = IngestJob(asked, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
-        _keep_watching(asked, settings, job)
+        watch_files(_local_paths(asked), job.run, index=work_folder(settings))
     else:
         done = job.run()
         if done.emptied or (done.failed and (strict or not done.read)):
             raise typer.Exit(FAILED)
+
+
+def _local_paths(asked: IngestRequest) -> list[Path]:
+    local = [Path(path) for path in asked.paths if not is_address(path)]
+    if not local:
+        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
+    return local
 
 
 def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
@@ -137,11 +147,17 @@ def _as_options(remembered: Mapping[str, object]) -> Iterator[str]:
 
 def check_request(asked: IngestRequest) -> None:
     """Refuse what is wrong in ``asked``, each with a sentence."""
+    from knowledge.read.loading import SUFFIXES
+
     if asked.cut not in CUTS:
         raise typer.BadParameter(f"{asked.cut!r} is not seed", param_hint="--cut")
     for url in (asked.base_url, *(split_base(pair)[1] for pair in asked.base_urls)):
         check_base_url(url)
-    check_formats(asked)
+    known = sorted({*SUFFIXES, *documents.SUFFIXES})
+    for pair, (end, format_) in zip(asked.read_as, asked.formats.items(), strict=False):
+        if end == "." or format_ not in known:
+            accepted = ", ".join(known)
+            raise typer.BadParameter(f"{pair!r} is not SUFFIX=FORMAT with a format of {accepted}", param_hint="--as")
     check_patterns(*asked.include, *asked.exclude)
 
 
@@ -153,17 +169,6 @@ def check_base_url(url: str) -> None:
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
 
 
-def check_formats(asked: IngestRequest) -> None:
-    """Refuse what is not SUFFIX=FORMAT with a format that is read."""
-    from knowledge.read.loading import SUFFIXES
-
-    known = sorted({*SUFFIXES, *documents.SUFFIXES})
-    for pair, (end, format_) in zip(asked.read_as, asked.formats.items(), strict=False):
-        if end == "." or format_ not in known:
-            accepted = ", ".join(known)
-            raise typer.BadParameter(f"{pair!r} is not SUFFIX=FORMAT with a format of {accepted}", param_hint="--as")
-
-
 def check_patterns(*patterns: str) -> None:
     """Refuse what is no gitignore pattern."""
     from pathspec import GitIgnoreSpec
@@ -173,16 +178,6 @@ def check_patterns(*patterns: str) -> None:
             GitIgnoreSpec.from_lines([pattern])
         except ValueError as exc:
             raise typer.BadParameter(f"{pattern!r} is no gitignore pattern", param_hint="--include/--exclude") from exc
-
-
-def _keep_watching(asked: IngestRequest, settings: Settings, job: IngestJob) -> None:
-    from ragctl.places import work_folder
-    from ragctl.watching import watch
-
-    local = [Path(path) for path in asked.paths if not is_address(path)]
-    if not local:
-        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-    watch(local, job.run, index=work_folder(settings))
 
 
 def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:
@@ -203,3 +198,56 @@ def _as_last_time(asked: IngestRequest, settings: Settings, context: typer.Conte
     if remembered := {name: value for name, value in last.options.items() if asked.options.get(name) != value}:
         note(f"As the last time: {shlex.join(_as_options(remembered))}")
     return last
+
+
+LOOK_MS = 500
+"""How long one wait for changes lasts; the first is over before anything is read, so that nothing is missed since."""
+
+
+def watch_files(paths: Sequence[Path], again: Callable[[], object], *, index: Path | None = None) -> None:
+    """Call ``again`` now and after every change below ``paths``; what it fails with is said, and watching goes on.
+
+    Changes of hidden files, which are not read, and below ``index``, which ``again`` writes, do not count.
+
+    Raises:
+        OSError: one of ``paths`` does not exist.
+        CommandFailed: ``again`` was interrupted.
+    """
+    from watchfiles import watch
+
+    for path in paths:
+        path.stat()
+    places = [Path(os.path.realpath(path)) for path in paths]
+    keep = of_documents(places, index)
+    waits = watch(*places, watch_filter=keep, rust_timeout=LOOK_MS, yield_on_timeout=True, raise_interrupt=False)
+    for number, changed in enumerate(waits):
+        if number == 0:
+            _run_once(again)
+            note(f"Watching {', '.join(map(str, paths))}. Ctrl-C ends it")
+        if changed:
+            _run_once(again)
+
+
+def of_documents(places: Sequence[Path], index: Path | None) -> Callable[[object, str], bool]:
+    """Tells of a changed file's path whether it may be a document's; ``places`` are without links."""
+    from knowledge.read.selection import IGNORE_NAME
+
+    written = Path(os.path.realpath(index)) if index else None
+
+    def keep(_: object, changed: str) -> bool:
+        path = Path(changed)
+        inside = next((path.relative_to(place) for place in places if path.is_relative_to(place)), path)
+        hidden = any(part.startswith(".") and part != IGNORE_NAME for part in inside.parts)
+        return not hidden and not (written and path.is_relative_to(written))
+
+    return keep
+
+
+def _run_once(again: Callable[[], object]) -> None:
+    try:
+        again()
+    except Exception as exc:
+        problem = describe(exc)
+        if problem is None or problem.exit_status == INTERRUPTED:
+            raise
+        note(f"Error: {problem.sentence}")

@@ -6,21 +6,41 @@ import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ragctl.console import emit_json, note, progress
 from ragctl.failures import INTERRUPTED, CommandFailed
-from ragctl.ingest_request import IngestRequest
+from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.kept_readings import READINGS_NAME
-from ragctl.languages import unserved
-from ragctl.report import counts, failures, print_problems, print_report, report
+from ragctl.places import builder, work_folder
+from ragctl.report import counts, failures, print_problems, print_report, report, unserved
 from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
-from ragctl.tables import read_tables
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
     from knowledge.read.documents import Reading
     from rag.config.settings import Settings
+
+
+def read_tables(asked: IngestRequest) -> dict[str, str]:
+    """The text of each table by its name: the option's, with the ending of the file (``acronyms.csv``).
+
+    Raises:
+        ConfigurationError: a table cannot be read, or not be used; the message names the file or the entry.
+    """
+    from rag.wiring.tables import read_table
+
+    local = [Path(path) for path in asked.paths if not is_address(path)]
+    folders = [path if path.is_dir() else path.parent for path in local]
+    tables = {}
+    for option, named in {"acronyms": asked.acronyms, "filters": asked.filters}.items():
+        beside = [folder / f"{option}.json" for folder in folders if (folder / f"{option}.json").is_file()]
+        for place in [Path(named)] if named else beside[:1]:
+            name, text = read_table(option, place)
+            tables[name] = text
+    return tables
+
 
 MAX_REMOVED_SHARE = 0.3
 """A run that would remove a larger share of the documents has to be told that it may."""
@@ -81,20 +101,16 @@ class IngestJob:
 
         It is on the index's own disk: a temporary folder may be in memory.
         """
-        from ragctl.places import work_folder
-
         target = work_folder(self.settings).absolute()
         beside = next(place for place in (target, *target.parents) if place.is_dir())
         return tempfile.TemporaryFile(dir=None if self.dry_run else beside)
 
     def _ingest(self, texts: IO[bytes]) -> tuple[Reading, Summary, float]:
-        from knowledge.build.plan import RECIPE
         from knowledge.model.errors import SourceUnreadable
-        from knowledge.model.manifest import SEED_RECIPE
+        from knowledge.model.manifest import RECIPE, SEED_RECIPE
         from knowledge.open.scratch import Scratch
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents
-        from ragctl.places import builder, work_folder
 
         target, build = work_folder(self.settings), builder(self.settings, switch=self.switch)
         started = time.perf_counter()

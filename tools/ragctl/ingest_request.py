@@ -75,7 +75,8 @@ class IngestRequest:
         Other paths than the last time's have nothing of it, but for folders that were moved; no paths at all are the
         last time's.
         """
-        if self.paths and not _are_the_same(self.paths, made.paths):
+        same = len(self.paths) == len(made.paths) and all(map(_is_or_was, self.paths, made.paths))
+        if self.paths and not same:
             return self
         last: dict[str, Any] = {**made.options, "base_url": made.base_url, "paths": made.paths}
         if self.paths:
@@ -106,12 +107,8 @@ def bases_of(paths: Sequence[str], base_urls: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _are_the_same(paths: Sequence[str], last: Sequence[str]) -> bool:
-    """Whether ``paths`` are those of the last time, or where these were moved to under their own names."""
-    return len(paths) == len(last) and all(map(_is_or_was, paths, last))
-
-
 def _is_or_was(path: str, last: str) -> bool:
+    """Whether ``path`` is the ``last`` one, or where that was moved to under its own name."""
     now, before = _place(path), _place(last)
     if now == before or is_address(now) or is_address(before):
         return now == before

@@ -31,7 +31,16 @@ def ls(
     from ragctl.embedders import open_for_questions
 
     with closing(open_for_questions(settings, warm=False)) as opened:
-        head = {"index": settings.index_place, **_head(opened)}
+        made = opened.manifest.made if opened.manifest else None
+        head = {
+            "index": settings.index_place,
+            "profile": (made.profile if made else "") or None,
+            "baseUrl": (made.base_url if made else "") or None,
+            "paths": list(made.paths) if made else [],
+            "options": dict(made.options) if made else {},
+            "builtAt": opened.built_at,
+            "version": opened.version,
+        }
         rows = _rows(opened)
     wanted = (text or "").casefold()
     rows = [row for row in rows if wanted in row["path"].casefold() or wanted in row["title"].casefold()]
@@ -39,18 +48,6 @@ def ls(
         emit_json({"documents": rows, **head})
     else:
         _print(head, rows)
-
-
-def _head(index: AnyIndex) -> dict[str, Any]:
-    made = index.manifest.made if index.manifest else None
-    return {
-        "profile": (made.profile if made else "") or None,
-        "baseUrl": (made.base_url if made else "") or None,
-        "paths": list(made.paths) if made else [],
-        "options": dict(made.options) if made else {},
-        "builtAt": index.built_at,
-        "version": index.version,
-    }
 
 
 def _rows(index: AnyIndex) -> list[dict[str, Any]]:

@@ -30,22 +30,27 @@ def searcher(mode: Mode, index: AnyIndex, *, profile: str) -> Search:
     """The search of ``mode`` on ``index``; a hybrid one weighs the two sides as ``profile`` does.
 
     Raises:
-        IndexMismatch: ``mode`` needs BM25 and the index has none.
+        IndexMismatch: ``mode`` needs what the index has not: token vectors, or BM25 as a table.
     """
-    searches: dict[Mode, Callable[[], Search]] = {
-        Mode.dense: lambda: _dense(index),
-        Mode.bm25: lambda: _bm25(index),
-        Mode.hybrid: lambda: _hybrid(index, profile),
-        Mode.late: lambda: _late(index),
-    }
-    return searches[mode]()
+    from knowledge.cut.embedding_text import question_text
+    from knowledge.model.values import View
+
+    match mode:
+        case Mode.dense:
+            return lambda text, k: index.nearest(index.embedder.embed([question_text(text)])[0], k=k)
+        case Mode.bm25:
+            return _bm25(index)
+        case Mode.hybrid:
+            return _hybrid(index, profile)
+        case Mode.late:
+            if not index.late:
+                index.search([], k=1)  # raises what is wrong
+            return lambda text, k: index.search([View(text)], k=k).hits
 
 
 def usual(index: AnyIndex) -> Mode:
     """The best way to search that ``index`` allows."""
-    if index.late:
-        return Mode.late
-    return Mode.dense if index.lexical is None else Mode.hybrid
+    return Mode.late if index.late else Mode.hybrid
 
 
 def words_met(index: AnyIndex, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
@@ -110,20 +115,6 @@ def _hybrid(index: AnyIndex, profile: str) -> Search:
     knobs = load(PROFILES[profile].knobs)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
-
-
-def _late(index: AnyIndex) -> Search:
-    from knowledge.model.values import View
-
-    if not index.late:
-        index.search([], k=1)  # raises what is wrong
-    return lambda text, k: index.search([View(text)], k=k).hits
-
-
-def _dense(index: AnyIndex) -> Search:
-    from knowledge.cut.embedding_text import question_text
-
-    return lambda text, k: index.nearest(index.embedder.embed([question_text(text)])[0], k=k)
 
 
 def _bm25(index: AnyIndex) -> Search:

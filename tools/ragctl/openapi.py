@@ -1,14 +1,19 @@
-"""docs/openapi.json: every route with what it takes and gives, made of the models that read and write it."""
+"""docs/openapi.json: the skeleton openapi.yaml, with the models' schemas, examples of errors and samples of calls."""
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from ruamel.yaml import YAML
 
 from rag.http.chat_completions import ChatRequest
 from rag.http.health_schema import HealthReply
+from rag.http.openai_errors import error_body
 from rag.http.openai_responses import ResponseRequest
 from rag.http.reader_schema import ChunkReply, RenderedChunkReply, RenderedReply, SuggestionsReply
 from rag.http.schema import (
@@ -21,30 +26,7 @@ from rag.http.schema import (
     QuestionRequest,
 )
 from rag.version import VERSION
-from ragctl.openapi_descriptions import describe
-from ragctl.openapi_errors import table
-from ragctl.openapi_paths import paths
-from ragctl.openapi_protocols import PROTOCOLS
-from ragctl.openapi_samples import BASE, samples
 
-_TAGS = {
-    "Questions": "The service's own API: ask, vote, read what an answer rests on.",
-    "OpenAI": "For programs that speak OpenAI's protocol: set the base address to this server's /v1.",
-    "MCP": "For assistants that speak the Model Context Protocol.",
-    "Operation": "For whoever runs the service.",
-    "Page": "What a browser opens.",
-}
-_SERVERS = [
-    {"url": BASE, "description": "make run, or ragctl serve"},
-    {
-        "url": "https://{api}.execute-api.{region}.amazonaws.com/prod",
-        "description": "A deployed stack",
-        "variables": {
-            "api": {"default": "abcdefghij", "description": "The API's id."},
-            "region": {"default": "eu-central-1", "description": "The region."},
-        },
-    },
-]
 _REPLIES: tuple[type[BaseModel], ...] = (
     QueryReply,
     RenderedReply,
@@ -57,49 +39,103 @@ _REPLIES: tuple[type[BaseModel], ...] = (
     ErrorReply,
 )
 _REQUESTS = (QueryRequest, QuestionRequest, FeedbackRequest, ChatRequest, ResponseRequest)
+_RETRY_AFTER = {"description": "Seconds to wait, where it is known.", "schema": {"type": "integer"}}
 
 
 def openapi() -> str:
-    """The document."""
+    """Return the text of docs/openapi.json."""
+    document = skeleton()
+    del document["parts"]
+    sentences = {row["code"]: row["error"] for row in document["x-error-codes"]}
+    base = document["servers"][0]["url"]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            _add_errors(operation, sentences)
+            if operation["tags"] != ["Page"]:
+                operation["x-codeSamples"] = _code_samples(method, base + path, operation)
+    components = document["components"]
+    components["schemas"] = _schemas(components["schemas"], document.pop("descriptions"))
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def skeleton() -> dict[str, Any]:
+    """Return what openapi.yaml holds, with the program's version in it."""
+    text = Path(__file__).with_name("openapi.yaml").read_text(encoding="utf-8")
+    document: dict[str, Any] = YAML(typ="safe", pure=True).load(text.replace("$VERSION", VERSION))
+    return document
+
+
+def _schemas(written: dict[str, Any], descriptions: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """Return the models' schemas, then those ``written`` by hand, each property with its description.
+
+    A model's own description of a property is kept; the descriptions below ``*`` hold for every model.
+    """
     # A request's field with a default may be left out; of a reply every field is there.
-    _, schema = models_json_schema(
+    _, generated = models_json_schema(
         [*((model, "validation") for model in _REQUESTS), *((model, "serialization") for model in _REPLIES)],
         ref_template="#/components/schemas/{model}",
     )
-    schemas = {**schema["$defs"], **PROTOCOLS}
-    describe(schemas)
-    routes = paths()
-    for path, methods in routes.items():
-        for method, one in methods.items():
-            if one["tags"] != ["Page"]:
-                one["x-codeSamples"] = samples(method, path, one)
-    document = {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Serverless RAG question answering",
-            "version": VERSION,
-            "description": "Answers with checked citations and a confidence, or an honest refusal.",
-        },
-        "servers": _SERVERS,
-        "tags": [{"name": name, "description": told} for name, told in _TAGS.items()],
-        "security": [{"apiKey": []}, {"bearer": []}, {}],
-        "paths": routes,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {
-                "apiKey": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "x-api-key",
-                    "description": "On AWS; the local server asks for none.",
-                },
-                "bearer": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "The same key, as OpenAI's clients send it.",
-                },
-            },
-        },
-        "x-error-codes": table(),
+    schemas = dict(generated["$defs"])
+    for name, schema in written.items():
+        schemas[name] = {**schemas.get(name, {}), **schema}
+    for name, schema in schemas.items():
+        schema["description"] = schema.get("description", "").replace("``", "`")  # docstrings are reStructuredText
+        own = {**descriptions["*"], **descriptions.get(name, {})}
+        for field, value in schema.get("properties", {}).items():
+            value.pop("default", None)  # some generators take what has one for required
+            if field in own:
+                value.setdefault("description", own[field])
+    return schemas
+
+
+def _add_errors(operation: dict[str, Any], sentences: dict[str, str]) -> None:
+    """Replace the ``errors`` of an operation by responses, with an example for each code that they name.
+
+    ``sentences`` holds the sentence of each code. The operations of the tag OpenAI have errors of OpenAI's shape.
+    """
+    openai = operation["tags"] == ["OpenAI"]
+    reference = {"$ref": f"#/components/schemas/{'OpenAiError' if openai else ErrorReply.__name__}"}
+    for status, text in sorted(operation.pop("errors", {}).items()):
+        codes = [code for code in re.findall(r"[a-z]+(?:_[a-z]+)*", text) if code in sentences]
+        examples = {
+            code: {
+                "value": error_body(sentences[code], code, status)
+                if openai
+                else {"error": sentences[code], "code": code}
+            }
+            for code in codes
+        }
+        content = {"schema": reference, **({"examples": examples} if examples else {})}
+        response: dict[str, Any] = {"description": text, "content": {"application/json": content}}
+        if status in {429, 503}:
+            response["headers"] = {"Retry-After": _RETRY_AFTER}
+        operation["responses"][str(status)] = response
+
+
+def _code_samples(method: str, url: str, operation: dict[str, Any]) -> list[dict[str, str]]:
+    """Return calls of ``operation`` in curl, Python and JavaScript; its own ``samples`` go before generated ones."""
+    for parameter in operation.get("parameters", ()):
+        url = url.replace(f"{{{parameter['name']}}}", parameter["example"])
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    examples = [example["value"] for example in content.get("examples", {}).values()]
+    body = content.get("example", examples[0] if examples else None)
+    text = json.dumps(body)
+    curl = f" \\\n  -H 'content-type: application/json' -d '{text}'" if body else ""
+    python = f", json={body!r}" if body else ""
+    kind = ', "content-type": "application/json"' if body else ""
+    javascript = f",\n  body: JSON.stringify({text})" if body else ""
+    sources = {
+        "curl": f"curl {url} -H 'x-api-key: KEY'{curl}",
+        "curl, streamed": "",
+        "Python": f'import httpx\n\nprint(httpx.{method}("{url}", headers={{"x-api-key": "KEY"}}{python}).json())',
+        "JavaScript": f'const reply = await fetch("{url}", {{\n'
+        f'  method: "{method.upper()}", headers: {{ "x-api-key": "KEY"{kind} }}{javascript},\n'
+        "});\nconsole.log(await reply.json());",
+        **operation.pop("samples", {}),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    languages = {"Python": "Python", "JavaScript": "JavaScript"}
+    return [
+        {"lang": languages.get(label, "Shell"), "label": label, "source": source}
+        for label, source in sources.items()
+        if source
+    ]

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.adapters.secrets import index_key
 from ragctl.failures import CommandFailed
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ def builder(settings: Settings, *, switch: bool) -> Callable[..., Summary]:
     target = work_folder(settings)
     if is_server(settings.index_place):
         from knowledge.build.served.ingest import ingest_served
+        from rag.adapters.secrets import index_key
 
         token = index_key(settings)
         return partial(ingest_served, uri=settings.index_place, work=target, token=token, switch=switch)

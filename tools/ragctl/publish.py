@@ -14,8 +14,7 @@ from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed
 from ragctl.ingest_request import IngestRequest
 from ragctl.options import Json
-from ragctl.publish_build import IndexBuild
-from ragctl.publish_server import go_back, publish_at, server_of
+from ragctl.publish_build import IndexBuild, go_back, publish_at, server_of
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -73,7 +72,7 @@ def publish(
     before stays.
     """
     _check_usage(paths or [], questions=questions, fail_under=fail_under, version=version, listing=listing)
-    with told_of_publishing():
+    with publishing_errors():
         from publish.publisher import publish as publish_index
         from publish.publisher import switch
         from publish.versions import key_of
@@ -118,16 +117,16 @@ def open_stack(stack: str, region: str | None) -> Target:
     """
     import boto3  # type: ignore[import-untyped]
 
-    from publish.errors import told_of_aws
+    from publish.errors import aws_errors
     from publish.stack import open_target
 
-    with told_of_aws():
+    with aws_errors():
         return open_target(boto3.session.Session(region_name=region), stack)
 
 
 @contextmanager
-def told_of_publishing() -> Iterator[None]:
-    """What keeps an index from being published, as a command's failure."""
+def publishing_errors() -> Iterator[None]:
+    """Raise ``CommandFailed`` for what keeps an index from being published."""
     from publish.errors import PublishFailed
 
     try:
@@ -147,9 +146,9 @@ def _check_usage(
 
 
 def _tell_versions(target: Target, *, as_json: bool) -> None:
-    from publish.errors import told_of_aws
+    from publish.errors import aws_errors
 
-    with told_of_aws():
+    with aws_errors():
         versions = target.bucket.versions()
     if as_json:
         emit_json({"stack": target.name, "versions": [_row(one, target.key) for one in versions]})

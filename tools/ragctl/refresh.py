@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +16,8 @@ from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.failures import CommandFailed, describe
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import Region, StackName, open_stack, told_of_publishing
-from ragctl.publish_build import IndexBuild
-from ragctl.publish_server import publish_at, server_of
+from ragctl.publish import Region, StackName, open_stack, publishing_errors
+from ragctl.publish_build import IndexBuild, publish_at, server_of
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -65,11 +64,12 @@ def refresh(
         raise typer.BadParameter(
             f"{folder} is not empty, and would hold what the bucket does not", param_hint="--folder"
         )
-    with told_of_publishing(), _somewhere(folder) as place:
-        from publish.document_bucket import DocumentBucket
-        from publish.errors import told_of_aws
-        from publish.refresh import Refresh, ReportStore
+    mirror = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory(prefix="ragctl-documents-")
+    with publishing_errors(), mirror as name:
+        from publish.errors import aws_errors
+        from publish.refresh import DocumentBucket, Refresh, ReportStore
 
+        place = Path(name)
         target = open_stack(stack, region)
         asked = IngestRequest(paths=(str(place), *(sources or ())), base_url=base_url)
         s3 = target.aws.client("s3")
@@ -82,7 +82,7 @@ def refresh(
             failure=_failure,
             tell=note,
         )
-        with told_of_aws():
+        with aws_errors():
             rounds = job.run(always=always)
     told = [asdict(one) for one in rounds]
     if rounds and rounds[-1].outcome == "failed":
@@ -94,12 +94,12 @@ def refresh(
 
 
 def _publish_once(target: Target, asked: IngestRequest, fail_under: str) -> Mapping[str, Any]:
-    from publish.errors import told_of_aws
+    from publish.errors import aws_errors
     from publish.publisher import publish
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:
         questions = Path(temporary) / "questions.jsonl"
-        with told_of_aws():
+        with aws_errors():
             there = target.bucket.download(QUESTIONS_KEY, questions)
         build = IndexBuild(
             asked,
@@ -120,12 +120,3 @@ def _failure(error: Exception) -> tuple[str, str] | None:
         return str(error), error.code
     problem = describe(error)
     return (problem.sentence, problem.code) if problem else None
-
-
-@contextmanager
-def _somewhere(folder: Path | None) -> Iterator[Path]:
-    if folder is not None:
-        yield folder
-    else:
-        with tempfile.TemporaryDirectory(prefix="ragctl-documents-") as temporary:
-            yield Path(temporary)

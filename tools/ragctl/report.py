@@ -10,8 +10,9 @@ from ragctl.console import note, show
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
-    from knowledge.model.values import Failure
+    from knowledge.model.values import Document, Failure
     from knowledge.read.documents import Reading
+
 
 COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
 LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"
@@ -27,6 +28,7 @@ def report(
     ``language`` is what is to be said of the documents' language, if anything.
     """
     phases = {"reading": reading_s, **summary.phases}
+    urls = [document.url for document in reading.documents if document.url]
     emptied = {failure.path for failure in summary.emptied}
     warnings = [failure for failure in reading.warnings if failure.path not in emptied]
     return {
@@ -38,18 +40,14 @@ def report(
         "skipped": dict(reading.skipped),
         "leftOut": dict(reading.left_out),
         **({"version": summary.version} if summary.version else {}),
-        "links": example_links([document.url for document in reading.documents if document.url]),
+        # The first, one in the middle and the last: a look tells whether they are right.
+        "links": list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else [],
         "seconds": round(seconds, 3),
         "phases": {name: round(value, 3) for name, value in phases.items()},
         **({"dryRun": True} if dry_run else {}),
         **({"note": LABELS_OLDER} if summary.labels_older else {}),
         **({"language": language} if language else {}),
     }
-
-
-def example_links(urls: Sequence[str]) -> list[str]:
-    """Three of the links, the first, one in the middle and the last: whether they are right a look tells."""
-    return list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else []
 
 
 def failures(*failed: Failure) -> list[dict[str, str]]:
@@ -100,3 +98,31 @@ def print_report(found: Mapping[str, Any], place: str) -> None:
 def counts(found: Mapping[str, int]) -> str:
     """``3 .png, 1 hidden``."""
     return ", ".join(f"{count} {name}" for name, count in found.items())
+
+
+SERVED = "English"
+"""What the default embedding model, all-MiniLM-L6-v2, was trained on."""
+MOST = 0.5
+"""It is said where more than this share of the documents is in other languages."""
+NAMED, LEAST = 3, 0.05
+"""So many languages are named, of at least this share."""
+
+
+def unserved(documents: Sequence[Document]) -> str:
+    """A sentence on the languages of ``documents``, where most are not in ``SERVED``; else ``""``."""
+    from knowledge.search.language import language_shares
+
+    return sentence(language_shares([document.text for document in documents]))
+
+
+def sentence(shares: Mapping[str, float]) -> str:
+    """See ``unserved``; ``shares`` are those of the documents by language."""
+    others = {name: share for name, share in shares.items() if name != SERVED}
+    if sum(others.values()) <= MOST:
+        return ""
+    ranked = [name for name in sorted(others, key=lambda name: -others[name]) if others[name] >= LEAST][:NAMED]
+    named = ", ".join(f"{name} ({others[name]:.0%})" for name in ranked) or f"languages other than {SERVED}"
+    return (
+        f"most of these documents are in {named}: the default embedder, all-MiniLM-L6-v2, knows {SERVED} alone, so they"
+        " are found by their words more than by meaning; another embedder is set by EMBED_MODEL and EMBED_BASE_URL"
+    )

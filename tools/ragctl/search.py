@@ -12,7 +12,7 @@ import typer
 
 from evaluate.beir import read_queries
 from ragctl.console import emit_json, show
-from ragctl.modes import Mode, Search, best_documents, searcher, usual, words_met
+from ragctl.modes import Mode, best_documents, searcher, usual, words_met
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
@@ -60,27 +60,27 @@ def search(
             met = words_met(opened, text, hits) if explain else [{} for _ in hits]
             _print_hits(hits, met, explain=explain, as_json=as_json)
         elif run is not None:
-            _write_run(run, many, find, k)
+            lines = [RUN_HEADER]
+            for query_id, query in many:
+                documents = best_documents(find, query, k=k)
+                lines += [f"{query_id}\t{hit.chunk.doc_id}\t{hit.score:.6f}" for hit in documents]
+            run.write_text("\n".join(lines) + "\n", encoding="utf-8")
             result = {"queries": len(many), "run": str(run)}
             emit_json(result) if as_json else show(f"{len(many)} queries: {run}")
-
-
-def _write_run(out: Path, queries: list[tuple[str, str]], find: Search, k: int) -> None:
-    lines = [RUN_HEADER]
-    for query_id, text in queries:
-        hits = best_documents(find, text, k=k)
-        lines += [f"{query_id}\t{hit.chunk.doc_id}\t{hit.score:.6f}" for hit in hits]
-    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _print_hits(hits: tuple[Hit, ...], met: Sequence[Mapping[str, float]], *, explain: bool, as_json: bool) -> None:
     if as_json:
         emit_json({"hits": [_fields(*ranked) for ranked in zip(range(1, len(hits) + 1), hits, met, strict=True)]})
         return
+    from rich.text import Text
+
     for rank, (hit, words) in enumerate(zip(hits, met, strict=True), start=1):
         show(*_for_people(rank, hit))
         if explain:
-            show(*_explained(hit, words))
+            parts = "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if math.isfinite(value))
+            cosines = "  ".join(f"{word} {value:.2f}" for word, value in words.items())
+            show(*(Text(f"    {line}", style="dim") for line in (parts, cosines) if line))
 
 
 def _fields(rank: int, hit: Hit, met: Mapping[str, float]) -> dict[str, Any]:
@@ -96,14 +96,6 @@ def _fields(rank: int, hit: Hit, met: Mapping[str, float]) -> dict[str, Any]:
         **({"words": {word: round(value, 3) for word, value in met.items()}} if met else {}),
         "text": chunk.text,
     }
-
-
-def _explained(hit: Hit, met: Mapping[str, float]) -> list[Any]:
-    from rich.text import Text
-
-    parts = "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if math.isfinite(value))
-    words = "  ".join(f"{word} {value:.2f}" for word, value in met.items())
-    return [Text(f"    {line}", style="dim") for line in (parts, words) if line]
 
 
 def _for_people(rank: int, hit: Hit) -> list[Any]:

@@ -8,7 +8,7 @@ import shlex
 import socket
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,10 +17,6 @@ from ragctl.failures import CommandFailed
 from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
 
 ANY_QUESTION = "What can you tell me?"
-
-if TYPE_CHECKING:
-    from rag.config.settings import Settings
-
 _SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 
@@ -43,8 +39,17 @@ def serve(
     listener = listen(host, port)
     url = f"http://{host}:{listener.getsockname()[1]}"
     note(f"Starting {settings.profile} (index {settings.index_place}) ...")
-    _tell_seed_rules(settings)
     from knowledge.open.scratch import Scratch
+    from ragctl.doctor import SEED_RULES_OFF, check_seed_rules
+
+    if (seed_rules := check_seed_rules(settings)) != SEED_RULES_OFF:
+        note(seed_rules)
+
+    def announce() -> None:
+        if as_json:
+            emit_json({"url": url, "profile": settings.profile})
+        else:
+            note(_welcome(url, settings.profile))
 
     with suppress(KeyboardInterrupt), closing(Scratch()) as folder:
         from app import lambda_handler
@@ -56,15 +61,8 @@ def serve(
         application = Gateway(
             with_ingest(lambda_handler, jobs), local=listener.getsockname()[0] in {"127.0.0.1", "::1"}
         )
-        serve_forever(application, listener, ready=lambda: _announce(url, settings.profile, as_json=as_json))
+        serve_forever(application, listener, ready=announce)
     note("Stopped.")
-
-
-def _announce(url: str, profile: str, *, as_json: bool) -> None:
-    if as_json:
-        emit_json({"url": url, "profile": profile})
-    else:
-        note(_welcome(url, profile))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -87,22 +85,12 @@ def listen(host: str, port: int) -> socket.socket:
         raise CommandFailed(sentence, code="port_in_use") from exc
 
 
-def _tell_seed_rules(settings: Settings) -> None:
-    from ragctl.checks import SEED_RULES_OFF, check_seed_rules
-
-    if (said := check_seed_rules(settings)) != SEED_RULES_OFF:
-        note(said)
-
-
 def _welcome(url: str, profile: str) -> str:
-    body = shlex.quote(json.dumps({"query": _sample_question(profile)}, ensure_ascii=False))
-    curl = f"curl -s {url}/api/query -H 'Content-Type: application/json' -d {body}"
-    return f"Ready: {url} (Ctrl-C ends it). Try:\n\n  {curl}\n  curl -s {url}/api/health\n\n"
-
-
-def _sample_question(profile: str) -> str:
     try:
         with (_SAMPLES / profile / "questions.jsonl").open(encoding="utf-8") as lines:
-            return str(json.loads(next(lines))["question"])
+            question = str(json.loads(next(lines))["question"])
     except (OSError, ValueError, KeyError, StopIteration):
-        return ANY_QUESTION
+        question = ANY_QUESTION
+    body = shlex.quote(json.dumps({"query": question}, ensure_ascii=False))
+    curl = f"curl -s {url}/api/query -H 'Content-Type: application/json' -d {body}"
+    return f"Ready: {url} (Ctrl-C ends it). Try:\n\n  {curl}\n  curl -s {url}/api/health\n\n"

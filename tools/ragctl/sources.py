@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import documents
 from ragctl.console import progress
-from ragctl.fetching import FetchedPages, fetch
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 from ragctl.kept_readings import KeptReadings, Watched
 
@@ -21,10 +21,68 @@ if TYPE_CHECKING:
     from knowledge.read.documents import Reading
     from knowledge.read.walk import FoundFile
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPages:
+    """The pages as ``files``, what ``failed``, and what was ``skipped`` by the reason.
+
+    ``lost`` are the paths of pages that could not be had now: what an index holds of them is as good as it was.
+    """
+
+    files: tuple[FoundFile, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    lost: frozenset[str] = frozenset()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+def fetch(addresses: Sequence[str], asked: IngestRequest, *, cache: Path) -> FetchedPages:
+    """Fetch the pages behind ``addresses`` into the folder ``cache``.
+
+    Raises:
+        SourceUnreadable: of one address no page can be had.
+    """
+    from knowledge.model.errors import SourceUnreadable
+    from knowledge.model.values import Failure
+    from knowledge.read.walk import FoundFile
+
+    files: dict[str, FoundFile] = {}
+    failed: list[Failure] = []
+    lost: set[str] = set()
+    skipped: Counter[str] = Counter()
+    for address in addresses:
+        crawled = _fetched(address, asked, cache)
+        failures = tuple(Failure(failure.path, failure.error) for failure in crawled.failed)
+        if failures and not crawled.pages:
+            raise SourceUnreadable(
+                f"No page of {address} can be had: {failures[0].path}: {failures[0].error}", failures
+            )
+        failed += failures
+        lost |= crawled.lost
+        skipped.update(crawled.skipped)
+        for page in crawled.pages:
+            files.setdefault(page.url, FoundFile(page.file, cache, page.path, explicit=False, url=page.url))
+    lost -= {found.path for found in files.values()}
+    return FetchedPages(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
+
+
+def _fetched(address: str, asked: IngestRequest, cache: Path) -> documents.CrawlResult:
+    from knowledge.model.errors import SourceUnreadable
+
+    limits = documents.Limits(pages=asked.max_pages)
+    try:
+        with progress("Fetching") as on_progress:
+            return documents.fetch_site(
+                address, cache=cache, limits=limits, allow_hosts=frozenset(asked.allow_host), on_progress=on_progress
+            )
+    except documents.Unreadable as exc:
+        raise SourceUnreadable(str(exc)) from exc
+
+
 CACHE_NAME = ".web"
 """Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
 
 NAMED_SUFFIXES = 5
+MEDIA = ("image", "audio", "video", "font")
 
 IN_ONE_PROCESS_BYTES = 1_000_000
 """Less text than this is read and cut sooner than another process has started."""
@@ -42,8 +100,7 @@ def gather(
         SourceUnreadable: a path does not exist, or no page of an address can be had.
     """
     from knowledge.read.documents import Loading, Selection, read
-    from ragctl.pages import Pages
-    from ragctl.readers import readers
+    from ragctl.readers import Pages, readers
 
     local = [Path(path) for path in asked.paths if not is_address(path)]
     web = [path for path in asked.paths if is_address(path)]
@@ -83,7 +140,9 @@ def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
     from knowledge.model.values import Failure
 
     counted = {
-        kind: count for kind, count in reading.skipped.items() if kind.startswith(".") and not _is_media(f"x{kind}")
+        kind: count
+        for kind, count in reading.skipped.items()
+        if kind.startswith(".") and (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0] not in MEDIA
     }
     passed, read = sum(counted.values()), len(reading.documents)
     if passed > read:
@@ -92,11 +151,6 @@ def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
             f"{passed} files were passed over for their suffix and {read} read: {most}. --as SUFFIX=FORMAT reads them"
         )
         yield Failure(", ".join(map(str, paths)), sentence)
-
-
-def _is_media(name: str) -> bool:
-    kind, _ = mimetypes.guess_type(name)
-    return (kind or "").partition("/")[0] in ("image", "audio", "video", "font")
 
 
 def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
@@ -110,8 +164,9 @@ def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
 
 def run_files(function: Callable[[FoundFile], Watched], files: Sequence[FoundFile]) -> Iterable[Watched]:
     """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
+    from knowledge.model.values import Failure
     from knowledge.read.kinds import suffix, without_template
-    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES
+    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, shown_as
 
     texts = {*SUFFIXES, CORPUS_SUFFIX}
     if (
@@ -121,7 +176,10 @@ def run_files(function: Callable[[FoundFile], Watched], files: Sequence[FoundFil
         return map(function, files)
     from ragctl.processes import in_processes
 
-    return in_processes(function, files, lost=_lost_file)
+    def lost(found: FoundFile, reason: str) -> Watched:
+        return Watched((Failure(shown_as(found), reason),))
+
+    return in_processes(function, files, lost=lost)
 
 
 def run_documents(function: Callable[[Document], Cut], documents: Sequence[Document]) -> Iterable[Cut]:
@@ -130,14 +188,14 @@ def run_documents(function: Callable[[Document], Cut], documents: Sequence[Docum
         return map(function, documents)
     from ragctl.processes import in_processes
 
-    return _shown(in_processes(function, documents, lost=lambda _, reason: reason), len(documents))
+    def cut() -> Iterator[Cut]:
+        with progress("Cutting") as on_progress:
+            results = in_processes(function, documents, lost=lambda _, reason: reason)
+            for number, result in enumerate(results, start=1):
+                on_progress(number, len(documents))
+                yield result
 
-
-def _shown[T](results: Iterable[T], total: int) -> Iterable[T]:
-    with progress("Cutting") as on_progress:
-        for number, result in enumerate(results, start=1):
-            on_progress(number, total)
-            yield result
+    return cut()
 
 
 def _size(files: Sequence[FoundFile]) -> int:
@@ -148,10 +206,3 @@ def _size(files: Sequence[FoundFile]) -> int:
         except OSError:
             continue  # reading it says so
     return total
-
-
-def _lost_file(found: FoundFile, reason: str) -> Watched:
-    from knowledge.model.values import Failure
-    from knowledge.read.loading import shown_as
-
-    return Watched((Failure(shown_as(found), reason),))

@@ -39,10 +39,14 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
     WSGI has joined repeated headers with commas already, so each has one value. A body that is not UTF-8 is base64.
     """
     method = str(environ["REQUEST_METHOD"])
-    path = _text(environ.get("PATH_INFO")) or "/"
+    # WSGI hands over bytes dressed up as Latin-1.
+    path = str(environ.get("PATH_INFO") or "").encode("latin-1", "replace").decode("utf-8", "replace") or "/"
     headers = _headers(environ)
     query = parse_qsl(str(environ.get("QUERY_STRING", "")), keep_blank_values=True)
     text, encoded = _body(body)
+    groups: dict[str, list[str]] = {}
+    for name, value in query:
+        groups.setdefault(name, []).append(value)
     return {
         "resource": "/{proxy+}",
         "path": path,
@@ -50,7 +54,7 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
         "headers": headers,
         "multiValueHeaders": {name: [value] for name, value in headers.items()},
         "queryStringParameters": dict(query) or None,
-        "multiValueQueryStringParameters": _grouped(query) or None,
+        "multiValueQueryStringParameters": groups or None,
         "pathParameters": {"proxy": path.lstrip("/")},
         "stageVariables": None,
         "requestContext": {
@@ -132,18 +136,6 @@ def _body(body: bytes) -> tuple[str | None, bool]:
         return body.decode("utf-8"), False
     except UnicodeDecodeError:
         return base64.b64encode(body).decode("ascii"), True
-
-
-def _text(wsgi: object) -> str:
-    """WSGI hands over bytes dressed up as Latin-1."""
-    return str(wsgi or "").encode("latin-1", "replace").decode("utf-8", "replace")
-
-
-def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name, value in pairs:
-        groups.setdefault(name, []).append(value)
-    return groups
 
 
 def _value(value: object) -> str:

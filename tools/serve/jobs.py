@@ -101,7 +101,12 @@ def with_ingest(handler: Handler, jobs: IngestJobs) -> Handler:
         if event["httpMethod"] != allowed:
             sentence = f"Method not allowed; use {allowed}"
             return _reply(HTTPStatus.METHOD_NOT_ALLOWED, _error(sentence, "method_not_allowed"), Allow=allowed)
-        return _started(jobs) if path == PATH else _looked_up(jobs, path.removeprefix(f"{PATH}/"))
+        if path == PATH:
+            return _started(jobs)
+        state = jobs.state(path.removeprefix(f"{PATH}/"))
+        if state is None:
+            return _reply(HTTPStatus.NOT_FOUND, _error("No such ingest", "not_found"))
+        return _reply(HTTPStatus.OK, state)
 
     return answer
 
@@ -115,13 +120,6 @@ def _started(jobs: IngestJobs) -> dict[str, Any]:
     except AlreadyRunning as running:
         sentence = "An ingest is running; start another when it is done"
         return _reply(HTTPStatus.CONFLICT, {**_error(sentence, "ingest_running"), "id": running.job})
-
-
-def _looked_up(jobs: IngestJobs, job: str) -> dict[str, Any]:
-    state = jobs.state(job)
-    if state is None:
-        return _reply(HTTPStatus.NOT_FOUND, _error("No such ingest", "not_found"))
-    return _reply(HTTPStatus.OK, state)
 
 
 def _error(sentence: str, code: str) -> dict[str, str]:

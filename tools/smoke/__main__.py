@@ -17,9 +17,8 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from smoke.api_checks import API_CHECKS
 from smoke.aws_checks import AFTER, BEFORE
 from smoke.deletion import DELETION_CHECKS, STAYS, before_deletion
-from smoke.stack import OFF_TOPIC, Aws, Stack, open_stack
+from smoke.stack import OFF_TOPIC, Aws, Failed, Patience, Result, Stack, examine, open_stack
 from smoke.update import UPDATE_CHECKS, Run, before_update, deployment
-from smoke.values import Failed, Patience, Result, examine
 
 DONE, FAILED, BAD_USAGE = 0, 1, 2
 CONFIG = Path(__file__).resolve().parents[2] / "samconfig.toml"

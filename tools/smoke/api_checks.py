@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
 from typing import Any
 
-from smoke.stack import Api, Reply, Stack
-from smoke.values import Check, Failed, Skipped
+from smoke.stack import Api, Check, Failed, Reply, Skipped, Stack
 
 TRIED = 3
 """Sample questions that are asked until one is answered: a model may decline what the index would answer."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from smoke.stack import Stack
-from smoke.values import Check, Failed, Skipped
+from smoke.stack import Check, Failed, Skipped, Stack
 
 NAMESPACE = "RagService"
 """Of the metrics, where the function's environment names no other."""
@@ -102,13 +102,7 @@ def _restores(stack: Stack, version: str, *, since: float) -> Iterator[float]:
     for page in pages.paginate(**given, filterPattern=RESTORES):
         for event in page["events"]:
             if f"[{version}]" in event["logStreamName"]:
-                yield from _restore_of(event["message"])
-
-
-def _restore_of(message: str) -> Iterator[float]:
-    try:
-        line = json.loads(message)
-    except ValueError:
-        return
-    if line.get("type") == "platform.report" and "restoreDurationMs" in line["record"]["metrics"]:
-        yield float(line["record"]["metrics"]["restoreDurationMs"])
+                with suppress(ValueError):
+                    line = json.loads(event["message"])
+                    if line.get("type") == "platform.report" and "restoreDurationMs" in line["record"]["metrics"]:
+                        yield float(line["record"]["metrics"]["restoreDurationMs"])

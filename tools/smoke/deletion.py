@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smoke.stack import Aws, Stack
+from smoke.stack import Aws, Check, Failed, Skipped, Stack
 from smoke.update import Run, gone, read_layer
-from smoke.values import Check, Failed, Skipped
 
 STAYS = (
     "the role of API Gateway's logs and the account's setting that names it (AccessLogs=setup)",
@@ -72,10 +71,6 @@ def _log_group(aws: Aws, name: str) -> bool:
     return any(group["logGroupName"] == name for group in groups)
 
 
-def _layer(aws: Aws, arn: str) -> bool:
-    return not gone(partial(read_layer, aws, arn))
-
-
 def _by(service: str, operation: str, argument: str) -> Callable[[Aws, str], bool]:
     def exists(aws: Aws, name: str) -> bool:
         read: Callable[..., Any] = getattr(aws.client(service), operation)
@@ -86,7 +81,7 @@ def _by(service: str, operation: str, argument: str) -> Callable[[Aws, str], boo
 
 LOOKS: Mapping[str, Callable[[Aws, str], bool]] = {
     "AWS::Lambda::Function": _by("lambda", "get_function", "FunctionName"),
-    "AWS::Lambda::LayerVersion": _layer,
+    "AWS::Lambda::LayerVersion": lambda aws, arn: not gone(partial(read_layer, aws, arn)),
     "AWS::Logs::LogGroup": _log_group,
     "AWS::DynamoDB::Table": _by("dynamodb", "describe_table", "TableName"),
     "AWS::ApiGateway::RestApi": _by("apigateway", "get_rest_api", "restApiId"),

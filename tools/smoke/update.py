@@ -12,8 +12,7 @@ from pathlib import Path
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from smoke.stack import Aws, Stack, absent
-from smoke.values import Check, Failed
+from smoke.stack import Aws, Check, Failed, Stack, absent
 
 WATCHED_EVERY_S = 5.0
 

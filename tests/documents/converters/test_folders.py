@@ -1,22 +1,13 @@
 """Pages that name other files of their folder: titles, trees of contents and included files of Sphinx and Antora."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import pytest
+from made_files import write_files as write
 
 import documents
 from documents.converters.sphinx_parts import part
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return folder
 
 
 def text_of(folder: Path, name: str) -> str:

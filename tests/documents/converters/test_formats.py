@@ -1,7 +1,5 @@
 """documents.converters: what is read of sheets, notebooks, slides, books and of texts in other markups."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import io
@@ -31,6 +29,13 @@ def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, t
 
 def text_of(suffix: str, data: bytes | str) -> str:
     return read(suffix, data)[0]
+
+
+def saved(made: Any) -> bytes:
+    """The bytes of a workbook or of a presentation."""
+    out = io.BytesIO()
+    made.save(out)
+    return out.getvalue()
 
 
 # PDF
@@ -165,15 +170,13 @@ def test_the_text_boxes_of_a_sheet_stand_below_its_cells() -> None:
     assert sheet is not None
     sheet.append(["Fee", "22"])
     sheet.add_image(Image(io.BytesIO(PIXEL)))
-    out = io.BytesIO()
-    book.save(out)
     box = (
         f'<x:wsDr xmlns:x="{drawing}/spreadsheetDrawing" xmlns:a="{drawing}/main"><x:sp><x:txBody>'
         "<a:p><a:r><a:t>Paid </a:t></a:r><a:r><a:t>in May</a:t></a:r></a:p><a:p><a:r><a:t>By Ada</a:t></a:r></a:p>"
         "</x:txBody></x:sp></x:wsDr>"
     ).encode()
 
-    data = rewritten(out.getvalue(), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
+    data = rewritten(saved(book), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
 
     assert (
         text_of(".xlsx", data)
@@ -203,9 +206,7 @@ def workbook() -> bytes:
     secret = book.create_sheet("Secret")
     secret.append(["password"])
     secret.sheet_state = "hidden"
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
+    return saved(book)
 
 
 def test_a_workbook_is_read_as_it_is_shown() -> None:
@@ -277,10 +278,8 @@ def test_slides_are_sections_with_their_tables_and_notes() -> None:
     hidden = deck.slides.add_slide(deck.slide_layouts[5])
     hidden.shapes.title.text = "Not shown"
     hidden._element.set("show", "0")
-    out = io.BytesIO()
-    deck.save(out)
 
-    assert read(".pptx", out.getvalue()) == (
+    assert read(".pptx", saved(deck)) == (
         "## Cranes\n\n- Works by day\n  - and at night\n\n| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\n"
         "Notes:\n\nSay it slowly.\n",
         ("has hidden slides, which are left out: 2",),
@@ -298,10 +297,8 @@ def test_slides_show_the_first_of_alternatives_with_its_equations() -> None:
     alternatives = parse_xml(f'<mc:AlternateContent xmlns:mc="{_COMPATIBLE}"><mc:Choice/></mc:AlternateContent>')
     shape.addprevious(alternatives)
     alternatives[0].append(shape)
-    out = io.BytesIO()
-    deck.save(out)
 
-    assert text_of(".pptx", out.getvalue()) == "## Slide 1\n\nArea: ${r}^{2}$\n"
+    assert text_of(".pptx", saved(deck)) == "## Slide 1\n\nArea: ${r}^{2}$\n"
 
 
 # Books

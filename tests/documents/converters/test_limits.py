@@ -1,7 +1,5 @@
 """Small workbooks that would unpack to much: each is refused with a sentence, before more of it is read."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from zipfile import ZIP_DEFLATED, ZipExtFile, ZipFile

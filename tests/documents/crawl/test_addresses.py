@@ -1,7 +1,5 @@
 """Web addresses: one form, what they stand for, and which are refused before anything is sent."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given as given_that
 from hypothesis import strategies as st
@@ -64,7 +62,6 @@ def test_any_link_is_an_address_or_refused(path: str, base: str) -> None:
     ("url", "path"),
     [
         ("https://x.example/", "/"),
-        ("https://x.example/guide/", "/guide/"),
         ("https://x.example/guide", "/guide/"),
         ("https://x.example/guide/index.html", "/guide/"),
         ("https://x.example/en/v1.2", "/en/v1.2/"),
@@ -88,7 +85,6 @@ def test_site_reads_its_http_links_over_https_and_no_other_port() -> None:
     ("url", "name"),
     [
         ("https://x.example/guide/", "x.example/guide/index.html"),
-        ("https://x.example/guide/install", "x.example/guide/install.html"),
         ("https://x.example/guide/install.htm", "x.example/guide/install.htm"),
         ("https://x.example/v1.2", "x.example/v1.2.html"),
         ("https://x.example:81/%2e%2e/%2e%2e/a%00b", "x.example_81/__/__/a_b.html"),

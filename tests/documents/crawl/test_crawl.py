@@ -1,7 +1,5 @@
 """``documents.crawl`` against a site on this machine: what is read, what is refused, and what a bad day does to it."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -33,6 +31,8 @@ from documents.errors import Unreadable
 
 HERE = frozenset({"127.0.0.1"})
 
+type Read = Callable[..., CrawlResult]
+
 
 @pytest.fixture
 def web() -> Iterator[WebServer]:
@@ -41,7 +41,7 @@ def web() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def read(web: WebServer, tmp_path: Path) -> Callable[..., CrawlResult]:
+def read(web: WebServer, tmp_path: Path) -> Read:
     """Crawl a path of the server into the test's cache."""
 
     def run(path: str = "/guide/", *, limits: Limits | None = None, machine: FakeMachine | None = None) -> CrawlResult:
@@ -65,7 +65,7 @@ def bodies(crawled: CrawlResult) -> dict[str, bytes]:
     return {page.path.partition("/")[2]: page.file.read_bytes() for page in crawled.pages}
 
 
-def test_folder_is_its_page_and_what_it_leads_to_below(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_folder_is_its_page_and_what_it_leads_to_below(web: WebServer, read: Read) -> None:
     web.site = {
         "/guide/": links(
             "install",
@@ -95,7 +95,7 @@ def test_folder_is_its_page_and_what_it_leads_to_below(web: WebServer, read: Cal
     assert not got.failed
 
 
-def test_pages_for_what_does_not_exist_are_left_out(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_pages_for_what_does_not_exist_are_left_out(web: WebServer, read: Read) -> None:
     """A site that answers 200 for everything, with the address and the time on its page."""
 
     class Everything(dict[str, Answer]):
@@ -114,14 +114,12 @@ def test_pages_for_what_does_not_exist_are_left_out(web: WebServer, read: Callab
     assert sum("-page" in path for path, _ in web.asked) == 1
 
 
-def test_page_is_that_page(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_page_is_that_page(web: WebServer, read: Read) -> None:
     web.site = {"/guide/a.html": links("b.html"), "/guide/b.html": html("b")}
     assert names(read("/guide/a.html")) == {"guide/a.html"}
 
 
-def test_sitemap_is_known_by_what_it_holds_and_read_with_its_children(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_sitemap_is_known_by_what_it_holds_and_read_with_its_children(web: WebServer, read: Read) -> None:
     child = urlset(
         f"<loc>{web.address}/a.html</loc><lastmod>2024-05-06</lastmod><image><loc>{web.address}/x.jpg</loc></image>",
         f"{web.address}/b?id=7",
@@ -150,16 +148,14 @@ def test_sitemap_is_known_by_what_it_holds_and_read_with_its_children(
         b"<urlset><url><loc>http://127.0.0.1/",
     ],
 )
-def test_hostile_or_broken_sitemap_is_named(web: WebServer, read: Callable[..., CrawlResult], body: bytes) -> None:
+def test_hostile_or_broken_sitemap_is_named(web: WebServer, read: Read, body: bytes) -> None:
     web.site = {"/sitemap.xml": Answer(body=body)}
     got = read("/sitemap.xml")
     assert not got.pages
     assert "DOCTYPE" in errors(got, web)["/sitemap.xml"]
 
 
-def test_sitemaps_of_robots_txt_add_pages_that_nothing_links_to(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_sitemaps_of_robots_txt_add_pages_that_nothing_links_to(web: WebServer, read: Read) -> None:
     web.site = {
         "/robots.txt": Answer(body=f"Sitemap: {web.address}/map.xml".encode()),
         "/map.xml": urlset(f"{web.address}/guide/island.html", f"{web.address}/shop/"),
@@ -169,7 +165,7 @@ def test_sitemaps_of_robots_txt_add_pages_that_nothing_links_to(
     assert names(read()) == {"guide/index.html", "guide/island.html"}
 
 
-def test_robots_txt_is_honoured_with_wildcards(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_robots_txt_is_honoured_with_wildcards(web: WebServer, read: Read) -> None:
     rules = b"User-agent: *\nDisallow: /guide/*/old\nDisallow: /*.txt$\nAllow: /guide/a/old/kept\nCrawl-delay: 2\n"
     web.site = {
         "/robots.txt": Answer(body=rules),
@@ -184,9 +180,7 @@ def test_robots_txt_is_honoured_with_wildcards(web: WebServer, read: Callable[..
     assert machine.slept[-1] == 2
 
 
-def test_robots_txt_for_this_program_wins_over_the_one_for_all(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_robots_txt_for_this_program_wins_over_the_one_for_all(web: WebServer, read: Read) -> None:
     web.site = {"/robots.txt": Answer(body=b"User-agent: *\nDisallow:\n\nUser-agent: RagCtl\nDisallow: /\n")}
     with pytest.raises(Unreadable, match=r"robots\.txt does not allow it"):
         read()
@@ -194,7 +188,7 @@ def test_robots_txt_for_this_program_wins_over_the_one_for_all(
 
 @pytest.mark.parametrize("trouble", [Answer(status=500), Answer(status=429), reset])
 def test_site_whose_robots_txt_fails_is_not_read_and_its_pages_are_kept(
-    web: WebServer, read: Callable[..., CrawlResult], trouble: Answer | Misbehave
+    web: WebServer, read: Read, trouble: Answer | Misbehave
 ) -> None:
     web.site = {"/guide/": html("Hello.")}
     assert len(read().pages) == 1
@@ -204,7 +198,7 @@ def test_site_whose_robots_txt_fails_is_not_read_and_its_pages_are_kept(
     assert "what the run before found is kept (pages: 1)" in errors(got, web)["/robots.txt"]
 
 
-def test_pages_say_themselves_what_robots_may_do(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_pages_say_themselves_what_robots_may_do(web: WebServer, read: Read) -> None:
     web.site = {
         "/guide/": links("hidden", "tagged", "dead-end"),
         "/guide/hidden": html('<a href="found">x</a>', head='<meta name="ROBOTS" content="NOINDEX, follow">'),
@@ -243,7 +237,7 @@ def test_certificate_is_checked(tmp_path: Path) -> None:
     ],
 )
 def test_given_address_without_a_page_is_named_and_the_cache_is_kept(
-    web: WebServer, read: Callable[..., CrawlResult], answer: Answer, reason: str
+    web: WebServer, read: Read, answer: Answer, reason: str
 ) -> None:
     web.site = {"/guide/": html("Hello.")}
     file = read().pages[0].file
@@ -253,7 +247,7 @@ def test_given_address_without_a_page_is_named_and_the_cache_is_kept(
     assert file.exists()
 
 
-def test_redirects_are_followed_hop_by_hop(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_redirects_are_followed_hop_by_hop(web: WebServer, read: Read) -> None:
     port = web.address.rpartition(":")[2]
     web.site = {
         "/guide": moved("/guide/", 301),
@@ -275,7 +269,7 @@ def test_redirects_are_followed_hop_by_hop(web: WebServer, read: Callable[..., C
     assert "more than 5 times" in errors(got, web)["/guide/long0"]
 
 
-def test_given_address_that_leads_to_another_host_says_which(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_given_address_that_leads_to_another_host_says_which(web: WebServer, read: Read) -> None:
     web.site = {"/guide/": moved("https://www.elsewhere.example/guide/")}
     with pytest.raises(Unreadable, match=r"leads to https://www\.elsewhere\.example/guide/, on another host"):
         read()
@@ -298,7 +292,7 @@ def test_given_address_that_leads_to_another_host_says_which(web: WebServer, rea
     ],
 )
 def test_page_that_misbehaves_is_named_and_the_others_are_read(
-    web: WebServer, read: Callable[..., CrawlResult], trouble: Answer | Misbehave, reason: str
+    web: WebServer, read: Read, trouble: Answer | Misbehave, reason: str
 ) -> None:
     web.site = {"/guide/": links("bad", "good"), "/guide/bad": trouble, "/guide/good": html("Good.")}
     got = read(limits=Limits(bytes_per_page=2**20), machine=FakeMachine())
@@ -306,7 +300,7 @@ def test_page_that_misbehaves_is_named_and_the_others_are_read(
     assert reason in errors(got, web)["/guide/bad"]
 
 
-def test_server_that_drips_is_given_up(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_server_that_drips_is_given_up(web: WebServer, read: Read) -> None:
     machine = FakeMachine()
 
     def slowly(handler: BaseHTTPRequestHandler) -> None:
@@ -318,7 +312,7 @@ def test_server_that_drips_is_given_up(web: WebServer, read: Callable[..., Crawl
     assert errors(got, web) == {"/guide/": "could not be fetched: no whole answer in 20 seconds a wait, 200 in all"}
 
 
-def test_what_is_odd_but_whole_is_read(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_what_is_odd_but_whole_is_read(web: WebServer, read: Read) -> None:
     latin = '<html><head><meta charset="utf-8"></head><p>Größe, façade</p>'.encode("latin-1")
     web.site = {
         "/guide/": links("old", "zip", "latin", "lie.html", "picture.html", "cookie"),
@@ -339,7 +333,7 @@ def test_what_is_odd_but_whole_is_read(web: WebServer, read: Callable[..., Crawl
     assert all("cookie" not in headers for _, headers in web.asked)
 
 
-def test_limits_of_pages_and_bytes_are_kept_and_told(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_limits_of_pages_and_bytes_are_kept_and_told(web: WebServer, read: Read) -> None:
     web.site = {"/guide/": links(*(f"day{n}" for n in range(10_000)))}
     web.site |= {f"/guide/day{n}": html(f"{n} " * 20_000) for n in range(30)}
     got = read(limits=Limits(pages=20))
@@ -349,7 +343,7 @@ def test_limits_of_pages_and_bytes_are_kept_and_told(web: WebServer, read: Calla
     assert got.skipped == {"over the limit of 0.00953674 MiB in all": 1}
 
 
-def test_pages_that_the_bytes_do_not_reach_are_kept(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_pages_that_the_bytes_do_not_reach_are_kept(web: WebServer, read: Read) -> None:
     web.site = {"/guide/": links("a", "b", "c"), **{f"/guide/{name}": html(name) for name in "abc"}}
     before = names(read())
     web.site |= {f"/guide/{name}": html("much " * 1_000) for name in "abc"}
@@ -357,14 +351,14 @@ def test_pages_that_the_bytes_do_not_reach_are_kept(web: WebServer, read: Callab
     assert names(read(limits=Limits(bytes_total=3_000))) == before
 
 
-def test_requests_keep_the_rate(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_requests_keep_the_rate(web: WebServer, read: Read) -> None:
     web.site = {"/guide/": links("a", "b"), "/guide/a": html("a"), "/guide/b": html("b")}
     machine = FakeMachine()
     read(limits=Limits(per_second=2), machine=machine)
     assert machine.slept == [0.5] * 4  # robots.txt, three pages, and one address that cannot exist
 
 
-def test_server_that_asks_for_patience_gets_some(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_server_that_asks_for_patience_gets_some(web: WebServer, read: Read) -> None:
     busy = Answer(status=503, headers={"Retry-After": "7"})
     web.site = {
         "/guide/": links("busy", "closed"),
@@ -379,7 +373,7 @@ def test_server_that_asks_for_patience_gets_some(web: WebServer, read: Callable[
     assert "Retry-After: 86400" in errors(got, web)["/guide/closed"]
 
 
-def test_second_run_asks_only_for_what_changed(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_second_run_asks_only_for_what_changed(web: WebServer, read: Read) -> None:
     dated = {"Content-Type": "text/html", "Last-Modified": "Mon, 05 Jan 2026 10:00:00 GMT"}
     web.site = {
         "/guide/": replace(html('<a href="b">x</a>'), etag='"one"'),
@@ -396,9 +390,7 @@ def test_second_run_asks_only_for_what_changed(web: WebServer, read: Callable[..
     assert {page.last_modified for page in again.pages} == {"", "2026-01-05T10:00:00+00:00"}
 
 
-def test_pages_that_are_gone_leave_the_cache_and_what_fails_stays(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_pages_that_are_gone_leave_the_cache_and_what_fails_stays(web: WebServer, read: Read) -> None:
     web.site = {
         "/guide/": links("a", "b", "c"),
         "/guide/a": html("a"),
@@ -417,9 +409,7 @@ def test_pages_that_are_gone_leave_the_cache_and_what_fails_stays(
     assert kept == files
 
 
-def test_page_that_only_a_failing_sitemap_lists_is_asked_for_itself(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_page_that_only_a_failing_sitemap_lists_is_asked_for_itself(web: WebServer, read: Read) -> None:
     index = f"<sitemapindex><sitemap><loc>{web.address}/part.xml</loc></sitemap></sitemapindex>"
     web.site = {
         "/sitemap.xml": Answer(body=index.encode()),
@@ -434,7 +424,7 @@ def test_page_that_only_a_failing_sitemap_lists_is_asked_for_itself(
     assert list(errors(got, web)) == ["/part.xml"]
 
 
-def test_site_that_dies_is_left_alone_and_kept(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_site_that_dies_is_left_alone_and_kept(web: WebServer, read: Read) -> None:
     web.site["/guide/"] = links(*(f"{n}" for n in range(30)))
     web.site.update({f"/guide/{n}": html(f"{n}") for n in range(30)})
     assert len(read().pages) == 31
@@ -446,9 +436,7 @@ def test_site_that_dies_is_left_alone_and_kept(web: WebServer, read: Callable[..
     assert "25 addresses were not asked for, 25 pages of the run before are kept" in errors(got, web)["/guide/"]
 
 
-def test_run_that_is_stopped_leaves_what_it_has(
-    web: WebServer, tmp_path: Path, read: Callable[..., CrawlResult]
-) -> None:
+def test_run_that_is_stopped_leaves_what_it_has(web: WebServer, tmp_path: Path, read: Read) -> None:
     pages = {"/guide/": links("a", "b"), "/guide/a": html("a"), "/guide/b": html("b")}
     web.site = {path: replace(page, etag='"1"') for path, page in pages.items()}
 
@@ -473,9 +461,7 @@ def test_run_that_is_stopped_leaves_what_it_has(
     assert sum("if-none-match" in headers for _, headers in web.asked) == 1
 
 
-def test_one_text_is_one_page_and_cited_by_its_canonical_address(
-    web: WebServer, read: Callable[..., CrawlResult]
-) -> None:
+def test_one_text_is_one_page_and_cited_by_its_canonical_address(web: WebServer, read: Read) -> None:
     def canonical(to: str) -> str:
         return f'<link rel="canonical" href="{to}">'
 
@@ -496,7 +482,7 @@ def test_one_text_is_one_page_and_cited_by_its_canonical_address(
     assert got.skipped == {"the same page at another address": 1}
 
 
-def test_page_that_sends_its_reader_on_is_a_link(web: WebServer, read: Callable[..., CrawlResult]) -> None:
+def test_page_that_sends_its_reader_on_is_a_link(web: WebServer, read: Read) -> None:
     web.site = {
         "/": html("Redirecting", head='<meta http-equiv="Refresh" content="0; URL=\'en/latest/\'">'),
         "/en/latest/": html("Welcome."),

@@ -1,7 +1,5 @@
 """Which addresses a crawl connects to: those of the public internet, and no others whatever a name server says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_network
 

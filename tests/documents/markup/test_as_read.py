@@ -1,10 +1,11 @@
 """What a reader sees of a page's markup, construct by construct."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_files import write_files
 
 from documents.markup import Surroundings, as_read
 
@@ -131,10 +132,8 @@ def test_macros_keep_their_texts() -> None:
 
 
 def test_a_wikis_links_are_their_words_and_its_notes_are_taken_in(tmp_path: Path) -> None:
-    (tmp_path / "Notes").mkdir()
-    (tmp_path / "Notes" / "Deep note.md").write_text(
-        "---\ntags: [x]\n---\nAbove.\n\n## Fees\n\nThree [[euros]]. ^f1\n\n## Other\n\nNo."
-    )
+    note = "---\ntags: [x]\n---\nAbove.\n\n## Fees\n\nThree [[euros]]. ^f1\n\n## Other\n\nNo."
+    write_files(tmp_path, {"Notes/Deep note.md": note})
     text = (
         "See [[Deep note|it]], [[Notes/Deep note#Fees]], [[the words|Deep-note]] ==now==%%hidden%%.\n\n"
         "![[Deep note#Fees]]\n\n![[Deep note#^f1]]\n\n![[pic.png|300]]\n\n`[[code]]` and [[1]](x).\n"
@@ -163,11 +162,9 @@ def test_a_fence_in_a_text_of_a_module_opens_no_code() -> None:
 
 
 def test_files_are_taken_in_from_within_the_folder_only(tmp_path: Path) -> None:
-    root = tmp_path / "docs"
-    root.mkdir()
-    (tmp_path / "secret.txt").write_text("SECRET")
+    root = write_files(tmp_path / "docs", {"a.rs": "one\n// ANCHOR: x\ntwo\n// ANCHOR_END: x\nthree\n"})
+    write_files(tmp_path, {"secret.txt": "SECRET"})
     (root / "link.txt").symlink_to(tmp_path / "secret.txt")
-    (root / "a.rs").write_text("one\n// ANCHOR: x\ntwo\n// ANCHOR_END: x\nthree\n")
     assert read("```\n{{#include a.rs:x}}\n```", root=root) == "```\ntwo\n```"
     assert read("{!> a.rs !}", root=root) == "one\ntwo\nthree"
     assert read("```py\n{* a.rs ln[3:3] *}\n```", root=root) == "```py\ntwo\n```"
@@ -184,8 +181,7 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
 
 def test_no_hidden_file_is_taken_in(tmp_path: Path) -> None:
     """A folder may be a checkout, whose ``.git/config`` has the password of whoever made it."""
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text("url = https://me:secret@example.org")
+    write_files(tmp_path, {".git/config": "url = https://me:secret@example.org"})
     assert read("A {{#include .git/config}} B", root=tmp_path) == "A B"
 
 
@@ -201,8 +197,7 @@ def test_a_date_with_a_zone_in_a_block_of_yaml_costs_nothing() -> None:
 
 
 def test_ruby_s_templates_take_in_partials_and_leave_what_calls_show(tmp_path: Path) -> None:
-    (tmp_path / "guides").mkdir()
-    (tmp_path / "guides" / "_fees.md.erb").write_text("---\na: b\n---\nFees are due.<% if late %> Pay.<% end %>\n")
+    write_files(tmp_path, {"guides/_fees.md.erb": "---\na: b\n---\nFees are due.<% if late %> Pay.<% end %>\n"})
     text = (
         "<%= partial 'guides/fees' %>\n<%= partial 'not/there' %>\n"
         '<%= warning_text("This cannot be undone.") %>\n\n<%= link_to "Tariff", "/fees" %> has <%= n %> fees.\n'
@@ -213,3 +208,49 @@ def test_ruby_s_templates_take_in_partials_and_leave_what_calls_show(tmp_path: P
         "Fees are due. Pay.\n\nThis cannot be undone.\n\n[Tariff](/fees) has fees.\n`<% %>`"
     )
     assert read("`<%= kept %>`") == "`<%= kept %>`"
+
+
+# Any text
+
+
+FRAGMENTS = [
+    *("{{< a >}}", "{{< /a >}}", "{{%", "%}}", "{{", "}}", "{% raw %}", "{% endraw %}", "{% if x %}", "{%", "%}"),
+    *(":::note\n", ":::\n", "::a{b}\n", "---\n", "#slot\n", "!!! tip\n", "    ", "/// tip\n", "///\n", '=== "A"\n'),
+    *("<div>\n", "</div>\n", "<table>", "<td rowspan=9>", "</table>", "<A b={c}>", "</A>", "<pre>", "</pre>", "<br>"),
+    *("`", "```\n", "~~~", "{.a}", "{: #b}", "# T ", "- ", "> ", "|", "<!--", "-->", "{#include x}", "{!> x !}"),
+    *("import a from 'b'\n", "export {\n", "\n", "\n\n", "\t", "text ", "\ufdd0", "1", "\ufdd1", "\ufdd2", "\0", "\\"),
+]
+
+
+def read_any(text: str, kind: str, suffix: str) -> str:
+    nowhere = Path("/nowhere")
+    surroundings = Surroundings(file=nowhere / f"a{suffix}", root=nowhere, kind=kind, page={}, site={})
+    return as_read(text, surroundings=surroundings)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map("".join),
+    kind=st.sampled_from(["", "hugo", "jekyll", "mkdocs", "docusaurus", "mdbook", "nuxt", "vitepress", "sphinx"]),
+    suffix=st.sampled_from([".md", ".mdx"]),
+)
+def test_any_text_gives_text(text: str, kind: str, suffix: str) -> None:
+    assert isinstance(read_any(text, kind, suffix), str)
+
+
+@given(st.lists(st.text(alphabet="abc ,.;()\"'é", min_size=1, max_size=60), max_size=8).map("\n\n".join))
+def test_prose_stays_as_it_is(text: str) -> None:
+    once = read_any(text, "", ".md")
+    assert once.split() == text.split()
+    assert read_any(once, "", ".md") == once
+
+
+@pytest.mark.parametrize("nested", ["<div>\n", ":::a\n", "{{< a >}}", "<table><tr><td>", "<ul><li>", "{", "> "])
+def test_deep_nesting_is_no_recursion(nested: str) -> None:
+    assert isinstance(read_any(nested * 3000, "", ".mdx"), str)
+
+
+@pytest.mark.parametrize("opening", ["{% a ", "{{#include "])
+def test_tags_without_an_end_take_no_hours(opening: str) -> None:
+    """Each one looked for its end in all of the paragraph."""
+    assert "word" in read_any(opening * 30_000 + "\n\nword", "jekyll", ".md")

@@ -1,14 +1,14 @@
 """Which site a folder belongs to, and what address each tool gives its pages."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_files as write
 
+from documents import site_title, yaml
 from documents.sites import antora
 from documents.sites.addresses import address
 from documents.sites.configuration import literals
@@ -18,14 +18,6 @@ from documents.sites.site import Site
 BASE = "https://x.test"
 ASTRO = "export default defineConfig({ trailingSlash: 'always' })"
 STARLIGHT = "src/content/docs/"
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return folder
 
 
 def made(site: Site, path: str, **meta: Any) -> str:
@@ -286,3 +278,85 @@ def test_suffixes_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
     site = site_of(tmp_path)
 
     assert address(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mkdocs.yml", "site_name: Harbour  Bikes\ndocs_dir: docs\n"),
+        ("hugo.toml", 'title = "Harbour Bikes"\ncontentDir = "docs"\n'),
+        ("_config.yml", "title: Harbour Bikes\nsource: docs\n"),
+        ("book.toml", '[book]\ntitle = "Harbour Bikes"\nsrc = "docs"\n'),
+    ],
+)
+def test_a_configuration_says_it(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert site_title([site_of(tmp_path / "docs")]) == "Harbour Bikes"
+
+
+def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
+    pages = [tmp_path / "plain.html", tmp_path / "named.html"]
+    pages[0].write_text("<html><head><title>Fees</title></head><body>x</body></html>", encoding="utf-8")
+    pages[1].write_text(
+        '<html><head><meta property="og:site_name" content="Harbour &amp; Bikes"></head></html>', encoding="utf-8"
+    )
+    (tmp_path / "docs").mkdir()
+    assert site_title([site_of(tmp_path / "docs")], pages) == "Harbour & Bikes"
+    assert site_title([], pages[:1]) == ""
+
+
+# YAML that strangers wrote
+
+
+def test_values_are_their_text_but_for_truth_and_nothing() -> None:
+    text = (
+        "version: 1.10\nfrom: 2024-03-01\nmode: 0101\nno: NO\npretty: false\nstrict: True\nempty:\nlist: [1, true, ~]\n"
+    )
+
+    assert yaml.load(text) == {
+        "version": "1.10",
+        "from": "2024-03-01",
+        "mode": "0101",
+        "no": "NO",
+        "pretty": False,
+        "strict": True,
+        "empty": None,
+        "list": ["1", True, None],
+    }
+
+
+def test_tags_make_nothing_and_the_first_of_equal_keys_counts() -> None:
+    text = (
+        "emoji: !!python/name:material.extensions.emoji.twemoji\n"
+        "site_url: !ENV [SITE_URL, https://port.example]\n"
+        "run: !!python/object/apply:os.system {args: [id]}\n"
+        "site_name: Port\nsite_name: Harbour\n"
+    )
+
+    assert yaml.load(text) == {
+        "emoji": "",
+        "site_url": ["SITE_URL", "https://port.example"],
+        "run": {"args": ["id"]},
+        "site_name": "Port",
+    }
+
+
+def test_aliases_expand_to_nothing() -> None:
+    lists = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
+    merged = "b0: &b0 {x: y}\n" + "".join(f"b{n}: &b{n} {{<<: [*b{n - 1}, *b{n - 1}]}}\n" for n in range(1, 40))
+
+    read_lists, read_merged = yaml.load(lists), yaml.load(merged)
+
+    assert isinstance(read_lists, dict)
+    assert isinstance(read_merged, dict)
+    assert len(read_lists["a39"]) == 9
+    assert list(read_merged["b39"]) == ["<<"]
+
+
+@pytest.mark.parametrize("text", ["a: [", "[" * 60 + "]" * 60, "a: \0", "? !!bool maybe\n: 1\n", "--- 1\n--- 2\n"])
+def test_what_is_no_yaml_is_a_value_error_of_one_line(text: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is the library's
+        yaml.load(text)
+
+    assert "\n" not in str(caught.value)

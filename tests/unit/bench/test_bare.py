@@ -1,12 +1,14 @@
-"""The bare function of the cold-start benchmark is installed once for each state of the lock files."""
-
-from __future__ import annotations
+"""The cold-start benchmark: a bare function for each state of the lock files, and the tables that are printed."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from bench.coldstart import LOCKS, bare_function
+from bench.handler import HandlerTimes
+from bench.handler import report as handler_report
+from bench.timing import EMBEDDING, RETRIEVAL
+from bench.timing import report as ratio_report
 
 
 class Installer:
@@ -70,3 +72,26 @@ def test_an_installation_of_before_the_lock_files_were_looked_at_is_removed(
 def test_the_lock_files_are_those_of_the_layer() -> None:
     assert [lock.name for lock in LOCKS] == ["chroma.txt", "query.txt"]
     assert all(lock.is_file() for lock in LOCKS)
+
+
+# Tables
+
+
+def test_times_are_told_in_those_of_embedding_the_question() -> None:
+    embedding = [1.0] * 98 + [2.0] * 2
+    retrieval = [3.0] * 98 + [8.0] * 2
+    assert ratio_report({EMBEDDING: embedding, RETRIEVAL: retrieval}).splitlines()[2:] == [
+        f"| {EMBEDDING} | 1.0 | 2.0 | 1.0 | 2.0 | 1.0 |",
+        f"| {RETRIEVAL} | 3.0 | 8.0 | 3.0 | 8.0 | 4.0 |",
+    ]
+
+
+def test_the_table_tells_percentiles_and_memory_of_each() -> None:
+    times = [float(number) for number in range(1, 101)]
+    rows = {"in process": HandlerTimes(times, 184_400_000), "elsewhere": HandlerTimes(times[::-1], None)}
+    assert handler_report(rows).splitlines() == [
+        "| handler, warm, no LLM | p50 ms | p99 ms | peak memory MB |",
+        "|---|---|---|---|",
+        "| in process | 50.0 | 99.0 | 184 |",
+        "| elsewhere | 50.0 | 99.0 | - |",
+    ]

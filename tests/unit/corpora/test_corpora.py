@@ -1,7 +1,5 @@
 """What `make corpora` counts: the words and titles that others read, what is left over, and pages of a built site."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,13 +1,14 @@
-"""``python -m emulator``: what it says of an event or a profile that it cannot take."""
+"""``python -m emulator``: events and profiles that it refuses, replies that it reads, and a process's memory."""
 
-from __future__ import annotations
-
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from emulator import __main__ as program
-from emulator.errors import FunctionFailed, NotBuilt
+from emulator.rie import PROC, FunctionFailed, NotBuilt, children, peak_bytes, read_reply
 from emulator.session import built
 from rag.profiles import PROFILES
 
@@ -18,33 +19,29 @@ QUERY = str(ROOT / "tests" / "events" / "query.json")
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (None, "cannot be read: No such file or directory"),
+        ("missing", "cannot be read: No such file or directory"),
+        ("folder", "cannot be read: Is a directory"),
         (b"", "is not JSON: Expecting value"),
         (b"{", "is not JSON: Expecting property name"),
         (b"\xff{}", "is not JSON: "),
         (b"[" * 200_000, "is not JSON: "),
     ],
-    ids=["missing", "empty", "cut", "not UTF-8", "too deep"],
+    ids=["missing", "folder", "empty", "cut", "not UTF-8", "too deep"],
 )
 def test_an_event_that_is_no_json_is_bad_usage(
-    content: bytes | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: bytes | str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "event.json"
-    if content is not None:
+    if isinstance(content, bytes):
         path.write_bytes(content)
+    elif content == "folder":
+        path.mkdir()
     with pytest.raises(SystemExit) as ended:
         program.main([str(path)])
     assert ended.value.code == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert f"emulator: error: argument EVENT: {str(path)!r} {complaint}" in told.err
-
-
-def test_a_folder_is_no_event_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        program.main([str(tmp_path)])
-    assert ended.value.code == 2
-    assert f"argument EVENT: {str(tmp_path)!r} cannot be read: Is a directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "event"), [("null", None), ("5", 5), ('{"query": "é"}', {"query": "é"})])
@@ -81,3 +78,86 @@ def test_a_build_without_its_template_is_none(tmp_path: Path) -> None:
 
 def test_a_failure_s_message_is_what_the_function_wrote_and_then_the_reason() -> None:
     assert str(FunctionFailed("it ended", ["one", "two"])) == "one\ntwo\nThe function failed: it ended"
+
+
+# Replies
+
+
+RAISED = {"errorMessage": "no", "errorType": "ValueError", "requestId": "b40d", "stackTrace": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        (b'{"statusCode": 200, "body": "{}"}', {"statusCode": 200, "body": "{}"}),
+        (b'{"errorMessage": "no", "errorType": "ValueError", "requestId": "b40d", "stackTrace": []}', RAISED),
+        (b"null", None),
+        (b"", None),
+        (b'"text"', "text"),
+        (b"[1]", [1]),
+        (
+            b'{"statusCode": 404, "headers": {"A": "b"}}' + b"\0" * 8 + b"{}\0",
+            {"statusCode": 404, "headers": {"A": "b"}, "body": "{}\0", "isBase64Encoded": False},
+        ),
+    ],
+)
+def test_what_the_function_returned_or_raised_is_its_body(content: bytes, body: Any) -> None:
+    assert read_reply(200, content) == (body, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "reason"),
+    [
+        (200, b"Task timed out after 3.00 seconds", "Task timed out after 3.00 seconds"),
+        (502, b'{"errorType":"Runtime.ExitError","errorMessage":"exit status 3"}', "Runtime.ExitError: exit status 3"),
+        (502, b'{"errorType": "SystemExit"}', "SystemExit: "),
+        (502, b"", "its process ended without a word"),
+        (500, b"[1]", "[1]"),
+        (502, b"\xff", "\ufffd"),
+    ],
+)
+def test_everything_else_is_a_failure_with_its_reason(status: int, content: bytes, reason: str) -> None:
+    assert read_reply(status, content) == (None, reason)
+
+
+# Memory
+
+
+STATUS = "Name:\tpython\nPid:\t{pid}\nPPid:\t{parent}\nVmPeak:\t  900000 kB\nVmHWM:\t  {peak} kB\nVmRSS:\t  10 kB\n"
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    """Process 10 with the children 12 and 13, of which one has ended, and 120, a grandchild."""
+    for pid, parent in ((10, 1), (12, 10), (13, 10), (120, 12)):
+        (tmp_path / str(pid)).mkdir()
+        text = STATUS.format(pid=pid, parent=parent, peak=pid * 1000)
+        # A process that has ended but was not waited for has no memory any more.
+        text = text.partition("VmPeak")[0] if pid == 13 else text
+        (tmp_path / str(pid) / "status").write_text(text, encoding="utf-8")
+    (tmp_path / "14").mkdir()
+    (tmp_path / "sys").mkdir()
+    return tmp_path
+
+
+def test_the_peak_is_in_bytes_and_unknown_where_nothing_tells_it(proc: Path) -> None:
+    assert peak_bytes(12, proc=proc) == 12_000 * 1024
+    assert [peak_bytes(process, proc=proc) for process in (13, 14, 99)] == [None] * 3
+    assert peak_bytes(proc=proc / "nowhere") is None
+
+
+def test_children_are_those_that_a_process_started_itself(proc: Path) -> None:
+    assert sorted(children(10, proc=proc)) == [12, 13]
+    assert children(12, proc=proc) == [120]
+    assert children(120, proc=proc) == []
+
+
+@pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")
+def test_a_fresh_process_has_a_peak_of_its_own() -> None:
+    # Given a big process, this one
+    ballast = b"x" * 200_000_000
+    # When it starts another one
+    script = "from emulator.rie import peak_bytes; held = b'x' * 60_000_000; del held; print(peak_bytes())"
+    told = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+    # Then its peak is what it held itself, also after it gave it back
+    assert 60_000_000 < told < 150_000_000 < len(ballast)

@@ -1,7 +1,5 @@
 """The function's settings out of a template: what the emulator starts the function with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,20 +1,16 @@
 """Old and new side by side, limits, and what of a page could be code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
-from evaluate.compare import Change, compare
 from evaluate.errors import UnusableFile
-from evaluate.figures import measure
-from evaluate.floors import broken, parse_limits
+from evaluate.figures import Change, broken, compare, measure, parse_limits
 from evaluate.judge import JudgedQuestion
 from evaluate.metrics import LIMITED
 from evaluate.page import page
-from evaluate.record import Report, as_json, read_old
+from evaluate.report import Report, as_json, read_old
 
 
 def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> JudgedQuestion:

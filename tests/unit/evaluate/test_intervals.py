@@ -1,7 +1,5 @@
 """Statistics and their intervals, against values worked out by hand or published."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,13 +1,19 @@
-"""evaluate.thresholds: a bar from labels, its bound, and its errors."""
+"""Bars and confidences from labels, their bounds and errors, and when they are used."""
 
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from evaluate import platt
+from evaluate.fitting import fitted, scale
 from evaluate.goals import Goal
+from evaluate.judged import Case
+from evaluate.platt import SHIPPED, chances, fit, quality
+from evaluate.platt import held_out as held_out_of
 from evaluate.thresholds import LEAST, Bound, Errors, Scores, bar, bound, errors, held_out
+from knowledge.search.signals import Calibration
 
 
 def scores(answerable: list[float], unanswerable: list[float], background: list[float] | None = None) -> Scores:
@@ -66,3 +72,89 @@ def test_good_is_what_keeps_most_of_the_others_out() -> None:
     assert not Errors(0, 0.51, 0.0).good
     assert not Errors(0, 0.1, 0.21).good
     assert (Errors(0.1, 0.4, 0.2).loss, Errors(0.1, None, 0.2).loss) == (pytest.approx(0.4), pytest.approx(0.3))  # type: ignore[comparison-overlap]
+
+
+# A confidence from labels
+
+
+KNOWN = Calibration(means={}, stds={}, bar=1.0, doubt=1.0)
+
+
+def answers(count: int, slope: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Log odds, and whether each answer is right when the truth is ``slope`` and ``shift``."""
+    generator = np.random.default_rng(1)
+    log_odds = generator.normal(1, 2, count)
+    return log_odds, (generator.random(count) < chances(log_odds, (slope, shift))).astype(float)
+
+
+def test_many_labels_find_the_slope_and_the_shift() -> None:
+    assert fit(*answers(20_000, 0.5, -1.0)) == pytest.approx((0.5, -1.0), abs=0.06)
+
+
+def test_few_labels_change_little_and_none_nothing() -> None:
+    assert fit(np.array([]), np.array([])) == SHIPPED
+    slope, shift = fit(np.array([1.0]), np.array([0.0]))
+    assert 0.8 < slope < 1
+    assert -0.6 < shift < 0
+
+
+def test_a_confidence_that_tells_nothing_is_flat_and_never_upside_down() -> None:
+    log_odds = np.linspace(-3, 3, 400)
+
+    slope, _ = fit(log_odds, (log_odds < 0).astype(float))
+
+    assert slope == 0
+
+
+def test_quality_by_hand() -> None:
+    found = quality(np.array([0.9, 0.9, 0.3, 0.3]), np.array([1.0, 0.0, 0.0, 1.0]))
+
+    assert found.ece == pytest.approx((2 * 0.4 + 2 * 0.2) / 4)
+    assert found.auroc == 0.5
+    assert found.log_loss == pytest.approx(-np.mean(np.log([0.9, 0.1, 0.7, 0.3])))
+
+
+def test_held_out_no_answer_tells_of_itself() -> None:
+    log_odds, right = answers(200, 1.0, 0.0)
+    other = right.copy()
+    other[3] = 1 - other[3]
+
+    assert held_out_of(log_odds, other)[3] == held_out_of(log_odds, right)[3]
+
+
+def cases(count: int, slope: float, shift: float) -> list[Case]:
+    return [Case(True, 1.0, one, bool(right)) for one, right in zip(*answers(count, slope, shift), strict=True)]
+
+
+def test_it_is_fitted_from_49_answers_past_the_bar_on() -> None:
+    many = cases(300, 0.4, -2.0)
+
+    assert scale(many, 2.0).verdict == "49 more answers labelled right or wrong are needed"
+    assert scale(many[:48], 0.0).verdict.startswith("1 more answer")
+    found = scale(many, 0.0)
+    assert found.odds == pytest.approx((0.4, -2.0), abs=0.5)
+    assert found.before
+    assert found.after
+    assert found.after.ece < found.before.ece / 2
+    assert found.after.auroc == found.before.auroc
+
+
+def test_one_that_is_no_better_is_left_out_and_so_are_answers_all_alike() -> None:
+    found = scale(cases(100, 1.0, 0.0), 0.0)
+
+    assert (found.odds, found.verdict) == (SHIPPED, "the shipped one stays: 100 labelled answers make none better")
+    alike = [Case(True, 1.0, 2.0, right=True)] * platt.LEAST
+    assert scale(alike, 0.0).odds == SHIPPED
+
+
+def test_what_an_index_keeps_of_labels() -> None:
+    few = [Case(True, 1.0, 0.5, right=True)]
+
+    assert fitted(few, [0.0], KNOWN, {}, None).labels is None
+    assert fitted(few, [0.0], KNOWN, {"bar": 1.0}, None).labels == {"bar": 1.0, "questions": 1, "older": False}
+    kept = fitted(few, [0.0], replace(KNOWN, odds=(0.5, -1.0)), {"slope": 0.5, "shift": -1.0}, None)
+    assert kept.labels == {"slope": 0.5, "shift": -1.0, "questions": 1, "older": False}
+    assert kept.confidence.verdict.endswith("the one in use stays")
+    many = fitted(cases(300, 0.4, -2.0), [0.0], KNOWN, {}, None).labels
+    assert many is not None
+    assert many.keys() == {"slope", "shift", "questions", "older"}

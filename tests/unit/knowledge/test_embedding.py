@@ -1,7 +1,5 @@
 """The int8 model against vectors made independently with torch, and how MiniLM behaves at the edges."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -113,10 +111,20 @@ def test_without_a_model_it_says_what_to_run(tmp_path: Path) -> None:
         MiniLM(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_an_absent_file_is_named(model_copy: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        *((name, None, rf"{name}: No such file.*Run: make model") for name in ("model.onnx", "tokenizer.json")),
+        *(("model.json", text, "not readable as the model's description") for text in ("", "[]", '{"model": "x"}')),
+    ],
+)
+def test_an_absent_file_and_an_unreadable_description_are_named(
+    model_copy: Path, name: str, content: str | None, said: str
+) -> None:
     (model_copy / name).unlink()
-    with pytest.raises(ModelMissing, match=rf"{name}: No such file.*Run: make model"):
+    if content is not None:
+        (model_copy / name).write_text(content)
+    with pytest.raises(ModelMissing, match=said):
         MiniLM(model_copy)
 
 
@@ -132,13 +140,6 @@ def test_a_file_of_the_right_size_and_wrong_content_is_refused(model_copy: Path)
     graph = model_copy / "model.onnx"
     graph.write_bytes(bytes(graph.stat().st_size))
     with pytest.raises(ModelMissing, match="cannot be loaded"):
-        MiniLM(model_copy)
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"model": "x"}'])
-def test_an_unreadable_description_is_refused(model_copy: Path, content: str) -> None:
-    (model_copy / "model.json").write_text(content)
-    with pytest.raises(ModelMissing, match="not readable as the model's description"):
         MiniLM(model_copy)
 
 

@@ -1,29 +1,21 @@
-"""Bytecode in place of sources, or beside them; found by the import system, never checked against a source."""
-
-from __future__ import annotations
+"""Bytecode in place of sources, or beside them, of the Python that Lambda runs, and never checked against a source."""
 
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from made_files import write_files as tree
 
+from layerbuilder import __main__ as program
+from layerbuilder import chroma
 from layerbuilder.bytecode import CompileError, compile_beside_sources, compile_in_place_of_sources
 
 UNCHECKED_HASH = 1
 BROKEN = "def f(:\n"
-
-
-def tree(root: Path, sources: Mapping[str, str]) -> Path:
-    for name, text in sources.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
 
 
 def files(root: Path) -> set[str]:
@@ -81,3 +73,14 @@ def test_a_module_of_ours_that_does_not_compile_fails_and_is_named(tmp_path: Pat
     tree(tmp_path, {"rooms/good.py": "x = 1\n", "rooms/wrong.py": BROKEN})
     with pytest.raises(CompileError, match=r"^rooms/wrong\.py does not compile$"):
         compile_beside_sources(tmp_path)
+
+
+def test_bytecode_of_another_python_is_never_put_in_place_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chroma, "PYTHON_VERSION", "3.9")
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "built_before.pyc").touch()
+    assert program.main(["chroma", "--arch", "arm64", "--out", str(tmp_path)]) == 1
+    assert "compiled by Python 3.9" in capsys.readouterr().err
+    assert (tmp_path / "python" / "built_before.pyc").exists()

@@ -1,12 +1,13 @@
-"""Pruning by a list: what goes, what stays, and the lists that are refused."""
+"""What is taken out of a layer by a list, and what is left beside Lambda's limit: the size table and the gate."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from layerbuilder import __main__ as program
+from layerbuilder import sizes
 from layerbuilder.prune import LIST, PruneError, prune, tree_bytes
 
 WHY = "Nothing imports it at run time."
@@ -52,31 +53,28 @@ def test_folders_files_and_patterns_go_and_the_rest_stays(tmp_path: Path) -> Non
     assert not (root / "grpc").exists()
 
 
-def test_a_pattern_that_matches_nothing_fails_and_is_named(tmp_path: Path) -> None:
-    root = layer(tmp_path / "layer", {"keep/x.py": 1})
-    with pytest.raises(PruneError, match=r"'renamed_package' in rules\.toml matches nothing"):
-        prune(root, rules(tmp_path, remove("renamed_package"), NO_STUB))
-
-
-def test_every_pattern_of_an_entry_must_match(tmp_path: Path) -> None:
-    root = layer(tmp_path / "layer", {"grpc/a.py": 1})
-    with pytest.raises(PruneError, match="'gone'"):
-        prune(root, rules(tmp_path, remove("grpc", "gone"), NO_STUB))
-
-
 @pytest.mark.parametrize("why", ["", "  ", None])
 def test_an_entry_without_a_reason_fails_before_anything_is_removed(tmp_path: Path, why: str | None) -> None:
     root = layer(tmp_path / "layer", {"grpc/a.py": 1, "extra/b.py": 1})
     with pytest.raises(PruneError, match=r"No reason is given for \['extra'\]"):
         prune(root, rules(tmp_path, remove("grpc"), remove("extra", why=why), NO_STUB))
+    with pytest.raises(PruneError, match=r"No reason is given for 'grpc/__init__\.py'"):
+        prune(root, rules(tmp_path, remove("grpc"), stub("grpc/__init__.py", "", why=why)))
     assert left(root) == {"grpc/a.py", "extra/b.py"}
 
 
-@pytest.mark.parametrize("why", [" ", None])
-def test_a_stub_without_a_reason_fails(tmp_path: Path, why: str | None) -> None:
-    root = layer(tmp_path / "layer", {"grpc/a.py": 1})
-    with pytest.raises(PruneError, match=r"No reason is given for 'grpc/__init__\.py'"):
-        prune(root, rules(tmp_path, remove("grpc"), stub("grpc/__init__.py", "", why=why)))
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ((remove("renamed_package"), NO_STUB), r"'renamed_package' in rules\.toml matches nothing"),
+        ((remove("grpc", "gone"), NO_STUB), "'gone'"),  # every pattern of an entry must match
+        ((remove("other.py"), stub("grpc/__init__.py", "")), r"'grpc/__init__\.py' stands in for is still there"),
+    ],
+)
+def test_a_list_that_does_not_fit_the_layer_is_refused(tmp_path: Path, entries: tuple[str, ...], said: str) -> None:
+    root = layer(tmp_path / "layer", {"grpc/a.py": 1, "other.py": 1})
+    with pytest.raises(PruneError, match=said):
+        prune(root, rules(tmp_path, *entries))
 
 
 def test_a_stub_takes_the_place_of_what_was_removed(tmp_path: Path) -> None:
@@ -86,12 +84,6 @@ def test_a_stub_takes_the_place_of_what_was_removed(tmp_path: Path) -> None:
     assert prune(root, listed) == 100 - len(text)
     assert left(root) == {"jsonschema/__init__.py"}
     assert (root / "jsonschema" / "__init__.py").read_text(encoding="utf-8") == text
-
-
-def test_a_stub_never_hides_what_is_still_there(tmp_path: Path) -> None:
-    root = layer(tmp_path / "layer", {"other.py": 1, "jsonschema/real.py": 1})
-    with pytest.raises(PruneError, match=r"'jsonschema/__init__\.py' stands in for is still there"):
-        prune(root, rules(tmp_path, remove("other.py"), stub("jsonschema/__init__.py", "")))
 
 
 def test_metadata_and_legal_texts_stay_and_the_installer_s_papers_go(tmp_path: Path) -> None:
@@ -126,3 +118,126 @@ def test_the_real_list_fails_on_a_layer_that_it_was_not_written_for(tmp_path: Pa
     root = layer(tmp_path / "layer", {"only/this.py": 1})
     with pytest.raises(PruneError, match=r"in prune\.toml matches nothing"):
         prune(root, LIST)
+
+
+# Sizes
+
+
+def put(root: Path, files: Mapping[str, int]) -> Path:
+    """Files of so many bytes, without writing them."""
+    for name, size in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.truncate(path, size)
+    return root
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """A build of 100 MB: 1 + 94 + 5."""
+    put(tmp_path / "QueryFunction", {"app.py": 400_000, "rag/pipeline.py": 600_000})
+    put(
+        tmp_path / "ChromaLayer",
+        {
+            "python/numpy/core.so": 30_000_000,
+            "python/numpy.libs/openblas.so": 20_000_000,
+            "python/numpy-2.5.5.dist-info/METADATA": 1_000_000,
+            "python/chromadb/a/b.pyc": 40_000_000,
+            "python/six.pyc": 3_000_000,
+        },
+    )
+    put(tmp_path / "IndexLayer", {"index/manifest.json": 1_000_000, "index/data-1/texts.zlib": 4_000_000})
+    return tmp_path
+
+
+def table(build: Path, *arguments: str) -> int:
+    return program.main(["sizes", "--build", str(build), "--arch", "x86_64", *arguments])
+
+
+def test_a_package_weighs_what_its_code_libraries_and_metadata_weigh(build: Path) -> None:
+    assert sizes.weigh(build / "ChromaLayer") == {"numpy": 51_000_000, "chromadb": 40_000_000, "six.pyc": 3_000_000}
+    assert sizes.weigh(build / "IndexLayer") == {"index": 5_000_000}
+    assert sizes.weigh(build / "QueryFunction") == {"app.py": 400_000, "rag": 600_000}
+
+
+def test_a_link_weighs_what_it_names(tmp_path: Path) -> None:
+    put(tmp_path, {"python/a/x.so": 10})
+    (tmp_path / "python/a/y.so").symlink_to(tmp_path / "python/a/x.so")
+    assert sizes.weigh(tmp_path).total() == 20
+
+
+def test_the_table_lists_the_heaviest_first_and_sums_up(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert table(build) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["", "Room left: 162.1 MB, about 16,200 more chunks of 1,200 characters"]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines[:-2]]
+    assert rows[4:10] == [
+        ["numpy", "ChromaLayer", "51.0"],
+        ["chromadb", "ChromaLayer", "40.0"],
+        ["index", "IndexLayer", "5.0"],
+        ["six.pyc", "ChromaLayer", "3.0"],
+        ["rag", "QueryFunction", "0.6"],
+        ["app.py", "QueryFunction", "0.4"],
+    ]
+    assert rows[10:] == [
+        ["0 more", "", "0.0"],
+        ["QueryFunction", "", "1.0"],
+        ["ChromaLayer", "", "94.0"],
+        ["IndexLayer", "", "5.0"],
+        ["total", "of 262.1", "100.0"],
+    ]
+
+
+def test_what_is_not_listed_is_counted(tmp_path: Path) -> None:
+    put(tmp_path, {f"python/package{number:02}/x.so": 1_000_000 for number in range(20)})
+    text, fits = sizes.report("Size", {"ChromaLayer": tmp_path})
+    assert fits
+    assert "| 6 more | | 6.0 |" in text
+    assert text.count("ChromaLayer |") == 14
+    assert "| **total** | of 262.1 | **20.0** |" in text
+
+
+def test_the_limit_is_lambda_s() -> None:
+    assert sizes.LIMIT_BYTES == 250 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [
+        (0, "0.0 MB, about 0 more chunks"),
+        (999_999, "1.0 MB, about 0 more chunks"),
+        (1_000_000, "1.0 MB, about 100 more chunks"),
+        (50_400_000, "50.4 MB, about 5,000 more chunks"),
+    ],
+)
+def test_room_is_told_in_chunks_rounded_down(free: int, said: str) -> None:
+    assert sizes.room(free) == f"Room left: {said} of 1,200 characters"
+
+
+@pytest.mark.parametrize(("spare", "code"), [(0, 0), (-1, 1)])
+def test_the_gate_closes_one_byte_above_the_limit(
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spare: int, code: int
+) -> None:
+    monkeypatch.setattr(sizes, "LIMIT_BYTES", 100_000_000 + spare)
+    assert table(build) == code
+    told = capsys.readouterr()
+    assert "**100.0**" in told.out, "the table is there either way: it says what is too big"
+    assert ("Room" in told.out) is (code == 0), "over the limit there is no room to tell of"
+    assert told.err == ("Over Lambda's limit of 99999999 bytes\n" if code else "")
+
+
+def test_another_architecture_s_layer_is_weighed_in_place_of_the_built_one(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = put(tmp_path / "arm64", {"python/numpy/core.so": 200_000_000})
+    monkeypatch.setattr(sizes, "LIMIT_BYTES", 205_000_000)
+    assert table(build) == 0
+    assert table(build, "--chroma-layer", str(other)) == 1
+    assert "| **total** | of 205.0 | **206.0** |" in capsys.readouterr().out
+
+
+def test_an_architecture_that_lambda_does_not_have_is_bad_usage(build: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program.main(["sizes", "--build", str(build), "--arch", "riscv64"])
+    assert ended.value.code == 2

@@ -1,12 +1,11 @@
 """``python -m modelbuilder``: the same bytes each time, whole folders only, and sentences for what is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
 
 import pytest
+from made_files import write_files
 
 from knowledge.embedding import DEFAULT_MODEL_DIR, MiniLM
 from modelbuilder.__main__ import main
@@ -57,17 +56,20 @@ def test_no_weights_is_one_sentence_and_no_output(tmp_path: Path, capsys: pytest
     assert not out.exists()
 
 
-def test_altered_weights_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"other")
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(WeightsError, match=r"model\.safetensors: sha256 is \w{64}, expected 53aa5117"):
-        read_weights(tmp_path)
-
-
-def test_another_architecture_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"other")
-    (tmp_path / "config.json").write_text('{"model_type": "roberta"}')
-    (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(WeightsError, match="'model_type' is 'roberta', the builder knows only 'bert'"):
-        read_weights(tmp_path, sha256=hashlib.sha256(b"other").hexdigest())
+@pytest.mark.parametrize(
+    ("config", "sha256", "said"),
+    [
+        ("{}", {}, r"model\.safetensors: sha256 is \w{64}, expected 53aa5117"),
+        (
+            '{"model_type": "roberta"}',
+            {"sha256": hashlib.sha256(b"other").hexdigest()},
+            "'model_type' is 'roberta', the builder knows only 'bert'",
+        ),
+    ],
+)
+def test_altered_weights_and_another_architecture_are_refused(
+    tmp_path: Path, config: str, sha256: dict[str, str], said: str
+) -> None:
+    write_files(tmp_path, {"model.safetensors": b"other", "config.json": config, "tokenizer.json": "{}"})
+    with pytest.raises(WeightsError, match=said):
+        read_weights(tmp_path, **sha256)

@@ -1,16 +1,13 @@
 """When a bucket's documents are published: after which listings, how often, and what is left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from publish.document_bucket import DocumentBucket, Listing, digest_of
 from publish.errors import PublishFailed
-from publish.refresh import MAX_ROUNDS, Refresh, ReportStore, RunReport
+from publish.refresh import MAX_ROUNDS, DocumentBucket, Listing, Refresh, ReportStore, RunReport, digest_of
 
 ONE, TWO = {"a.md": "1"}, {"a.md": "2", "b.md": "1"}
 

@@ -1,14 +1,12 @@
 """The doctor's checks that need no index and no network."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from rag.config.settings import Settings, load
-from ragctl.checks import CheckFailed, check_llm, check_packages, check_python
+from ragctl.doctor import CheckFailed, check_llm, check_packages, check_python
 
 
 def test_an_old_python_is_told_what_is_needed() -> None:
@@ -36,7 +34,7 @@ def test_an_installed_package_is_compared_with_what_it_depends_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs = {"serverless-rag": [f"rich=={version('rich')}", "typer==0.0.1"]}
-    monkeypatch.setattr("ragctl.checks.metadata.requires", needs.get)
+    monkeypatch.setattr("ragctl.doctor.metadata.requires", needs.get)
 
     with pytest.raises(CheckFailed, match=r"^typer is \S+ instead of ==0\.0\.1\. Install serverless-rag anew"):
         check_packages(tmp_path / "tools.txt")

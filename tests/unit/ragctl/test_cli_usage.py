@@ -1,15 +1,18 @@
-"""Bad usage: exit status 2, a sentence on stderr or JSON on stdout, and nothing loaded for it."""
+"""What the user is told of bad usage, of errors and of a long command, and that nothing is loaded for it."""
 
-from __future__ import annotations
-
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from ragctl import cli
+from knowledge.model.errors import IndexLocked, IndexMissing
+from rag.errors import ConfigurationError, EmptyQuery, LlmUnavailable
+from ragctl import cli, console
+from ragctl.failures import CommandFailed, Problem, describe
 from ragctl.options import wants_trace
 
 WRONG = [
@@ -39,7 +42,9 @@ def _settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_bad_usage_is_one_sentence_on_stderr(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_one_sentence_on_stderr_and_with_json_an_object_on_stdout(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.run(arguments) == 2
 
     out, err = capsys.readouterr()
@@ -47,9 +52,6 @@ def test_bad_usage_is_one_sentence_on_stderr(arguments: list[str], capsys: pytes
     assert err.startswith("Error: ")
     assert err.count("\n") == 1
 
-
-@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_bad_usage_with_json_is_an_object_on_stdout(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run([*arguments, "--json"]) == 2
 
     out, err = capsys.readouterr()
@@ -70,16 +72,12 @@ def test_a_profile_that_there_is_not_makes_no_index(
     assert not (tmp_path / "index").exists()
 
 
-def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([]) == 2
-
-    out, err = capsys.readouterr()
-    assert "ingest" in out + err
-
-
-def test_help_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["ask", "--help"]) == 0
-    assert "--profile" in capsys.readouterr().out
+@pytest.mark.parametrize(("arguments", "status", "shown"), [([], 2, "ingest"), (["ask", "--help"], 0, "--profile")])
+def test_help_is_shown_also_without_a_command(
+    arguments: list[str], status: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(arguments) == status
+    assert shown in "".join(capsys.readouterr())
 
 
 def test_an_unexpected_failure_is_a_sentence_too(
@@ -118,3 +116,52 @@ def test_what_is_not_done_to_an_index_on_a_server_says_what_is(
     told = json.loads(capsys.readouterr().out)
     assert told["code"] == "index_on_server"
     assert instead in told["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (EmptyQuery(), Problem("Query cannot be empty", "empty_query", 2)),
+        (IndexMissing("No index in 'x'"), Problem("No index in 'x'", "index_not_ready", 1)),
+        (IndexLocked("Another process"), Problem("Another process", "index_locked", 1)),
+        (ConfigurationError("Wrong setting"), Problem("Wrong setting", "configuration_error", 1)),
+        (LlmUnavailable("vendor words"), Problem("Pipeline error: LLM request failed", "llm_unavailable", 1)),
+        (FileNotFoundError(2, "No such file", "a.txt"), Problem("No such file: a.txt", "os_error", 1)),
+        (OSError(28, "No space left on device", "a.txt"), Problem("The disk is full: a.txt", "os_error", 1)),
+        (OSError(28, "No space"), Problem("The disk is full: a file could not be written", "os_error", 1)),
+        (CommandFailed("so", code="c", exit_status=130, n=1), Problem("so", "c", 130, {"n": 1})),
+        (KeyError("surprise"), None),
+    ],
+)
+def test_every_expected_error_has_a_sentence_a_code_and_an_exit_status(error: Exception, problem: object) -> None:
+    assert describe(error) == problem
+
+
+# On a terminal
+
+
+def test_a_bar_is_there_before_anything_is_known_and_then_tells_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(console, "_console", lambda *, error: terminal)
+
+    with console.progress("Reading") as on_progress:
+        on_progress(0, 3)
+    with console.progress("Reading") as on_progress:
+        for done in range(1, 4):
+            on_progress(done, 3)
+
+    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert "Reading" in shown
+    assert "0/?" in shown
+    assert "3/3" in shown
+    assert "/s" in shown
+
+
+def test_a_log_gets_a_line_every_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter([0.0, 1.0, 30.0, 30.0, 59.0, 61.0, 61.0])
+
+    with console.progress("Reading", clock=lambda: next(seconds)) as on_progress:
+        for done in range(1, 5):
+            on_progress(done, 9)
+
+    assert capsys.readouterr() == ("", "Reading: 2 of 9\nReading: 4 of 9\n")

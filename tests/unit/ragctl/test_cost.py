@@ -1,7 +1,5 @@
 """ragctl.cost: sums worked out by hand, and the table that is made of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

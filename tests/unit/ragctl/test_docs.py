@@ -1,7 +1,5 @@
 """ragctl.docs: the OpenAPI document that is made from the schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -9,9 +7,24 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from openapi_spec_validator import validate
+from routes.failures import explain
 
-from ragctl.openapi import openapi
-from ragctl.openapi_descriptions import DESCRIPTIONS
+from knowledge.model.errors import IndexMissing
+from rag.errors import (
+    EmbeddingUnavailable,
+    EmptyQuery,
+    InvalidQuery,
+    LlmUnavailable,
+    QueryTooLong,
+    RagError,
+    StoreUnavailable,
+    TooManyVotes,
+    UnknownChunk,
+    UnknownResponse,
+    UnsupportedParameter,
+)
+from rag.http.openai_errors import model_body
+from ragctl.openapi import openapi, skeleton
 
 BODY = {"413": "body_too_large", "415": "unsupported_media_type"}
 QUERY = "invalid_json invalid_query empty_query query_too_long unsafe_query invalid_parameter"
@@ -80,7 +93,9 @@ def test_every_property_says_what_it_is(document: dict[str, Any]) -> None:
     }
     assert [name for name, told in fields.items() if not told.get("description")] == []
     assert [name for name, one in schemas.items() if not one.get("description")] == []
-    assert DESCRIPTIONS.keys() <= fields.keys()
+    described = {f"{name}.{field}" for name, own in skeleton()["descriptions"].items() if name != "*" for field in own}
+    assert described <= fields.keys()
+    assert skeleton()["descriptions"]["*"].keys() <= {name.partition(".")[2] for name in fields}
 
 
 def test_what_may_be_left_out_of_a_request_is_not_required_and_a_reply_has_all(document: dict[str, Any]) -> None:
@@ -105,3 +120,32 @@ def test_the_examples_are_what_the_schemas_say(document: dict[str, Any]) -> None
                     jsonschema.validate(example, {**body["schema"], "components": document["components"]})
                     checked += 1
     assert checked > 100
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        EmbeddingUnavailable(""),
+        EmptyQuery(),
+        IndexMissing(""),
+        InvalidQuery(),
+        LlmUnavailable(""),
+        QueryTooLong(1000),
+        RagError(),
+        StoreUnavailable(),
+        TooManyVotes(60, retry_after=60),
+        UnknownChunk(),
+        UnknownResponse(),
+        UnsupportedParameter("n"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_the_sentence_of_a_code_is_the_programs(document: dict[str, Any], error: Exception) -> None:
+    sentences = {row["code"]: row["error"] for row in document["x-error-codes"]}
+    failure = explain(error)
+    assert failure.sentence.partition(";")[0] == sentences[failure.code].partition(";")[0]
+
+
+def test_the_models_are_the_programs(document: dict[str, Any]) -> None:
+    [models] = (document["paths"]["/v1/models"]["get"]["responses"]["200"]["content"]).values()
+    assert models["example"]["data"] == [model_body("waypoint"), model_body("waypoint-sources")]

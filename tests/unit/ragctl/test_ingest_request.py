@@ -1,12 +1,22 @@
-"""What an ingest takes over from the last one."""
+"""What an ingest takes over from the last one, which files it reads again, by which readers, and in which languages."""
 
-from __future__ import annotations
-
+import pickle
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from made_files import write_files
 
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.values import Document
+from knowledge.read.loading import Entry, Loading, Outcome, load
+from knowledge.read.readers import ConvertedText, NoText, Reader
+from knowledge.read.walk import FoundFile
+from ragctl.ingest import of_documents
 from ragctl.ingest_request import IngestRequest, split_base
+from ragctl.kept_readings import KeptReadings, Watched
+from ragctl.readers import Pages, readers
+from ragctl.report import sentence, unserved
 
 
 def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
@@ -42,3 +52,143 @@ def test_a_pair_is_a_path_with_an_address_behind_it() -> None:
     assert split_base("docs/a=https://x.example/?q=1") == ("docs/a", "https://x.example/?q=1")
     assert split_base("https://x.example/?u=https://y.example") == ("", "https://x.example/?u=https://y.example")
     assert split_base("a=b") == ("", "a=b")
+
+
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ("docs/a.md", True),
+        ("docs/sub/.ragignore", True),
+        ("docs/.git/HEAD", False),
+        ("docs/.index/waypoint/manifest.json", False),  # where ``ragctl ingest .`` has its index: it would never end
+        ("mine/manifest.json", False),
+        ("mine.md", True),
+    ],
+)
+def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Path, changed: str, counts: bool) -> None:
+    folder = tmp_path / ".notes"  # hidden itself, and given
+
+    assert of_documents([folder], folder / "mine")(None, str(folder / changed)) is counts
+
+
+def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
+    again = pickle.loads(pickle.dumps(dict(readers())))
+
+    assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252")) == ConvertedText(
+        "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
+    )
+
+
+def test_their_errors_are_those_that_an_ingest_names() -> None:
+    with pytest.raises(NoText, match="holds no text"):
+        readers()[".html"](b"<p></p>")
+    with pytest.raises(SourceUnreadable, match=r"or an old \.doc file"):
+        readers()[".docx"](b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    with pytest.raises(SourceUnreadable, match="cannot be read as CSV: ValueError: is a binary file, not text"):
+        readers()[".csv"](b"a\0b")
+
+
+GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer krank ist, meldet sich."
+ENGLISH = "The leave is asked for in the portal, and it will be granted by the management."
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(doc_id=text, title="", text=text, digest=text, path=text) for text in texts]
+
+
+def test_other_languages_are_named_with_their_share() -> None:
+    told = unserved(documents(*[GERMAN] * 3, ENGLISH))
+    assert told.startswith("most of these documents are in German (75%): ")
+    assert told.endswith("set by EMBED_MODEL and EMBED_BASE_URL")
+    assert "\n" not in told
+
+
+def test_nothing_is_said_of_documents_that_the_embedder_knows() -> None:
+    assert unserved(documents(ENGLISH, ENGLISH, GERMAN)) == ""
+    assert unserved(documents("GC-409: 12.50", "")) == ""
+
+
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [
+        ({"German": 0.3, "Thai": 0.21, "English": 0.4}, "in German (30%), Thai (21%): "),
+        ({"German": 0.5, "English": 0.5}, None),  # half are not most
+        ({"Thai": 0.96, "Dutch": 0.04}, "in Thai (96%): "),
+    ],
+)
+def test_several_languages(shares: dict[str, float], named: str | None) -> None:
+    assert (named in sentence(shares)) if named else not sentence(shares)
+
+
+# Kept readings
+
+
+def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str]]:
+    """The names of the files that were read, and all texts."""
+    pages = Pages.beside({docs: docs})
+    files = [FoundFile(path, docs, path.name, explicit=False) for path in sorted(docs.glob("*.md"))]
+    names: list[str] = []
+
+    def run(function: Callable[[FoundFile], Watched], some: Sequence[FoundFile]) -> Iterable[Watched]:
+        names.extend(found.file.name for found in some)
+        return map(function, some)
+
+    readings = KeptReadings(kept, options)
+    outcomes = list(readings.run(lambda found: load(found, Loading(site=pages)), files, run))
+    readings.save()
+    return names, [outcome.text.strip() for (outcome,) in outcomes if isinstance(outcome, Entry)]
+
+
+def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
+    docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
+    write_files(docs, {"a.md": "One fee.", "b.md": "See:\n\n{{#include part.txt}}"})
+    first = read(docs, kept)
+    assert first == (["a.md", "b.md"], ["One fee.", "See:"])
+
+    assert read(docs, kept) == ([], first[1])
+    (docs / "a.md").write_text("Two fees")
+    assert read(docs, kept) == (["a.md"], ["Two fees", "See:"])
+    (docs / "part.txt").write_text("The harbour.")
+    assert read(docs, kept) == (["b.md"], ["Two fees", "See:\n\nThe harbour."])
+    (docs / "part.txt").write_text("The quay.")
+    assert read(docs, kept)[1][1] == "See:\n\nThe quay."
+    assert read(docs, kept, "other options")[0] == ["a.md", "b.md"]
+
+
+def test_a_draft_is_read_each_time_and_a_damaged_file_anew(tmp_path: Path) -> None:
+    docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
+    write_files(docs, {"a.md": "---\npublishdate: 2030-01-01\n---\nLater.", "b.md": "Now."})
+    read(docs, kept)
+    assert read(docs, kept) == (["a.md"], ["Later.", "Now."])
+
+    kept.write_bytes(b"no database, and long enough to be looked at " * 100)
+
+    assert read(docs, kept) == (["a.md", "b.md"], ["Later.", "Now."])
+    assert read(docs, kept)[0] == ["a.md"]
+
+
+def test_a_file_that_fails_for_its_bytes_is_not_read_again(tmp_path: Path) -> None:
+    docs, kept = write_files(tmp_path / "docs", {"a.md": b"\x00\xff\x00" * 99}), tmp_path / "kept.sqlite"
+    read(docs, kept)
+    assert read(docs, kept)[0] == []
+
+
+@pytest.mark.parametrize(("cause", "times"), [(ValueError("damaged"), 1), (MemoryError(), 2), (OSError("disk"), 2)])
+def test_a_failure_that_may_pass_is_tried_again(cause: Exception, times: int, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_text("x")
+    found = FoundFile(tmp_path / "a.bin", tmp_path, "a.bin", explicit=False)
+    tried: list[str] = []
+
+    def fails(data: bytes, found: FoundFile | None = None) -> str:
+        tried.append("a.bin")
+        raise SourceUnreadable("cannot be read") from cause
+
+    def outcomes() -> tuple[Outcome, ...]:
+        reader: Reader = fails
+        readings = KeptReadings(tmp_path / "kept.sqlite", "")
+        (made,) = readings.run(lambda file: load(file, Loading(readers={".bin": reader})), [found], map)
+        readings.save()
+        return made
+
+    assert outcomes() == outcomes()
+    assert len(tried) == times

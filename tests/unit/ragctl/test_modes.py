@@ -1,7 +1,5 @@
 """The best chunk of each document, from searches that give chunks."""
 
-from __future__ import annotations
-
 from knowledge.model.values import Chunk, Hit
 from ragctl.modes import best_documents
 

@@ -1,7 +1,5 @@
 """In which format the function answers: as the stage reads it that sent the event, under either runtime."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """serve.jobs: ingest jobs of the local server, through the handler that it puts in front of the function."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -11,10 +9,13 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from made_files import write_files
 
 from knowledge.build.lock import LOCK_NAME
 from serve import jobs as module
 from serve.jobs import IngestJobs, with_ingest
+
+PERMITS = {"permits.md": "# Permits\n\nA permit is needed for every import.\n"}
 
 
 def jobs(tmp_path: Path, *sources: str) -> IngestJobs:
@@ -55,9 +56,7 @@ def test_unknown_jobs(tmp_path: Path, job: str) -> None:
 
 @pytest.mark.slow
 def test_a_job_that_succeeds(tmp_path: Path) -> None:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "permits.md").write_text("# Permits\n\nA permit is needed for every import.\n", encoding="utf-8")
+    folder = write_files(tmp_path / "docs", PERMITS)
     found = jobs(tmp_path, str(folder))
 
     status, body = call(found, "POST", "/v1/ingest/")
@@ -83,9 +82,7 @@ def test_a_job_that_fails_says_why_and_no_path(tmp_path: Path) -> None:
 
 
 def test_an_index_that_somebody_else_writes_is_named_without_its_path(tmp_path: Path) -> None:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "permits.md").write_text("# Permits\n\nA permit is needed.\n", encoding="utf-8")
+    folder = write_files(tmp_path / "docs", PERMITS)
     (tmp_path / "index").mkdir()
     found = jobs(tmp_path, str(folder))
     with FileLock(tmp_path / "index" / LOCK_NAME):
@@ -96,10 +93,7 @@ def test_an_index_that_somebody_else_writes_is_named_without_its_path(tmp_path: 
 
 @pytest.mark.slow
 def test_documents_that_were_not_read_are_named_below_their_source(tmp_path: Path) -> None:
-    folder = tmp_path / "my docs"
-    folder.mkdir()
-    (folder / "permits.md").write_text("# Permits\n\nA permit is needed.\n", encoding="utf-8")
-    (folder / "broken.md").write_bytes(bytes(9))
+    folder = write_files(tmp_path / "my docs", {**PERMITS, "broken.md": bytes(9)})
     found = jobs(tmp_path, str(folder))
     summary = finished(found, found.start())["summary"]
     assert summary["failed"] == [{"path": "my docs/broken.md", "error": "is a binary file, not text"}]

@@ -1,7 +1,5 @@
 """The WSGI application around the handler."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass, field

@@ -42,7 +42,6 @@ class OpenIndex(Protocol):
         """The ``k`` nearest chunks and the ``k`` best by their words, each with both scores.
 
         Raises:
-            IndexMismatch: the index has no BM25 side.
             SearchFailed: the query failed.
         """
         ...

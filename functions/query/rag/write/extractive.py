@@ -31,7 +31,7 @@ class ExtractiveWriter:
     """One or two quotes of the context, some 300 characters; nothing (``""``) when it holds nothing to quote.
 
     The answer says first which words of the question no document has, or that the context is doubtful.
-    A context without token matches (a dense or hybrid search, an index made before there were any) is quoted by
+    A context without token matches (of a dense or hybrid search) is quoted by
     paragraphs.
     """
 

@@ -73,7 +73,7 @@ def is_foreign(lexical: Mapping[str, object]) -> bool:
     return lexical.get("language", "") not in {"", ENGLISH}
 
 
-def calibration_of(look: Look, own: Sequence[Chunk] = ()) -> Mapping[str, object]:
+def calibration_of(look: Look, own: Sequence[Chunk]) -> Mapping[str, object]:
     """The manifest's calibration of an index that knows so much of a text.
 
     ``own`` are chunks of it whose sentences are asked in place of the background questions, where there are enough.

@@ -14,14 +14,14 @@ from knowledge.build.durable import make_folder
 from knowledge.build.embed import embed_chunks
 from knowledge.build.keeping import check_removals, has_moved
 from knowledge.build.lock import locked
-from knowledge.build.plan import RECIPE, Plan, Previous, Run, plan
+from knowledge.build.plan import Plan, Previous, Run, plan
 from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of, with_vectors
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.update import update_of
 from knowledge.build.write import Settings, remade, remove_data, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import UNKNOWN, Provenance, Source
+from knowledge.model.manifest import RECIPE, UNKNOWN, Provenance, Source
 from knowledge.model.values import Document, Embedder, Failure
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
@@ -94,7 +94,7 @@ def ingest(
         clock.lap("cutting")
         if before is not None and good and _same(before.sources, planned.sources):
             return summarise(before.sources, before, clock, now=remade(target, before, made), planned=planned)
-        remove_data(target, keep=old.salvage.data)
+        remove_data(target, keep=old.data)
         update = update_of(target, before, previous, planned) if before is not None and good else None
         if before is not None:
             previous = with_vectors(previous, target, before, settings, exact=update is None)
@@ -141,7 +141,7 @@ class _Job:
 
     def previous(self, old: OldIndex) -> Previous:
         if old.manifest is None:
-            return Previous(next_number=old.salvage.next_number)
+            return Previous(next_number=old.next_number)
         return previous_of(self.target, old.manifest, self.settings)
 
     def plan(self, previous: Previous) -> Plan:

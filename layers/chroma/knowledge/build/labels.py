@@ -14,9 +14,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from knowledge.model.errors import IndexDamaged
 from knowledge.model.manifest import Manifest
-from knowledge.search.signals import Calibration
 
 LABELS = "labels"
 
@@ -48,14 +46,6 @@ def labelled(manifest: Manifest, labels: Mapping[str, object] | None) -> Manifes
 
 
 def carried(now: Manifest, before: Manifest | None) -> Manifest:
-    """The manifest of new content with the labels of the one ``before``, if both count evidence in the same way."""
-    labels = labels_of(before) if before and is_whole(before) and is_whole(now) else None
+    """The manifest of new content with the labels of the one ``before``, if both have a bar."""
+    labels = labels_of(before) if before and now.calibration is not None else None
     return labelled(now, {**labels, "older": True}) if labels else now
-
-
-def is_whole(manifest: Manifest) -> bool:
-    """Whether it has a calibration that this program can read, labels included."""
-    try:
-        return Calibration.load(manifest.calibration) is not None
-    except IndexDamaged:
-        return False

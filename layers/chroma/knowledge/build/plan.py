@@ -19,14 +19,11 @@ from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.seed import split_seed
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable, unexpected
-from knowledge.model.manifest import SEED_RECIPE, Source
+from knowledge.model.manifest import RECIPE, SEED_RECIPE, Source
 from knowledge.model.values import Chunk, Document, Failure
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
-
-RECIPE = 6
-"""Raise it when the cutting or ``embed_text`` changes: every chunk is then cut and embedded anew."""
 
 VERSION_CHARS = 12
 

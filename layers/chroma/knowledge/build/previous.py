@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.build.labels import is_whole
-from knowledge.build.plan import RECIPE, Previous, embed_key
+from knowledge.build.plan import Previous, embed_key
 from knowledge.build.reading import KnownReadings, stored_tokens, texts_of
 from knowledge.build.write import Settings
-from knowledge.engines.embedded.collection import SQLITE_NAME, Collection, Record
+from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
-from knowledge.model.manifest import MANIFEST_NAME, Manifest, Salvage, loads, salvage
+from knowledge.model.manifest import DATA_NAME, MANIFEST_NAME, Manifest, loads
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import prepare, verify
 from knowledge.open.texts import TextStore
+from knowledge.search.candidates import number_in
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
-from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
-from knowledge.search.signals import CALIBRATION_RECIPE
-from knowledge.search.terms import LEXICAL_RECIPE
+from knowledge.search.late_interaction import TOKENS_FOLDER
+from knowledge.search.signals import Calibration
 from knowledge.search.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldIndex:
-    """The index that is there: ``manifest`` only if it is whole, ``salvage`` also of a damaged one."""
+    """The index that is there: ``manifest`` only if it is whole and of this format.
+
+    Whatever it is, no chunk gets a number below ``next_number``, and the folder ``data`` stays until the switch.
+    """
 
     manifest: Manifest | None = None
-    salvage: Salvage = field(default_factory=Salvage)
+    next_number: int = 1
+    data: str | None = None
 
 
 def old_index(target: Path) -> OldIndex:
@@ -55,26 +59,33 @@ def old_index(target: Path) -> OldIndex:
             ) from None
         return OldIndex()
     try:
-        manifest = loads(text, older=True)
+        manifest = loads(text)
+        Calibration.load(manifest.calibration)
         verify(target / manifest.data, manifest.files)
     except IndexUnavailable:
-        return OldIndex(salvage=salvage(text))
-    return OldIndex(manifest=manifest, salvage=Salvage(next_number=manifest.next_number, data=manifest.data))
+        return _unusable(text.decode("utf-8", "replace"))
+    return OldIndex(manifest=manifest, next_number=manifest.next_number, data=manifest.data)
 
 
-def settings_now(
-    embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int = RECIPE
-) -> Settings:
+def _unusable(text: str) -> OldIndex:
+    """What can be read from the ``text`` of a manifest that is damaged or of another format."""
+    numbers = map(int, re.findall(r'"next_number":\s*(\d{1,18})\b', text))
+    data = re.search(rf'"data":\s*"({DATA_NAME.pattern})"', text)
+    return OldIndex(next_number=max([1, *numbers]), data=data[1] if data else None)
+
+
+def settings_now(embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int) -> Settings:
     """What this program would make an index with."""
-    late = (TOKENS_RECIPE, CALIBRATION_RECIPE) if isinstance(embedder, TokenEmbedder) else (0, 0)
-    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, LEXICAL_RECIPE, *late)
+    has_tokens = isinstance(embedder, TokenEmbedder)
+    return Settings(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, has_tokens)
 
 
 def settings_of(manifest: Manifest) -> Settings:
     """What an index was made with."""
     m = manifest
-    recipes = (_recipe(m.lexical), _recipe(m.tokens), CALIBRATION_RECIPE if is_whole(m) else 0)
-    return Settings(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, *recipes)
+    return Settings(
+        m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, has_tokens=m.tokens is not None
+    )
 
 
 def previous_of(target: Path, manifest: Manifest, settings: Settings) -> Previous:
@@ -89,21 +100,26 @@ def previous_of(target: Path, manifest: Manifest, settings: Settings) -> Previou
         numbers=numbers,
         sources={source.doc_id: source for source in manifest.sources},
         chunks={doc_id: tuple(found) for doc_id, found in by_document.items()},
-        same_cut=_of_cut(settings_of(manifest)) == _of_cut(settings),
+        same_cut=(manifest.max_chars, manifest.overlap, manifest.recipe)
+        == (settings.max_chars, settings.overlap, settings.recipe),
     )
 
 
 def with_vectors(previous: Previous, target: Path, manifest: Manifest, settings: Settings, *, exact: bool) -> Previous:
-    """With what the model said of its chunks, if that was made in the way that it would be now.
+    """With what the model said of its chunks, if it is the model of ``settings``.
 
     ``exact`` ones are Chroma's; the others are those of ``VectorStore``, rounded, which written again are the same.
     """
-    if of_vectors(settings_of(manifest)) != of_vectors(settings):
+    if (manifest.model, manifest.dimensions) != (settings.model, settings.dimensions):
         return previous
     chunks = sorted((chunk for found in previous.chunks.values() for chunk in found), key=lambda chunk: chunk.number)
     data = target / manifest.data
     if exact:
-        by_number = {number: record.vector for number, record in _records(target, manifest, with_vectors=True)}
+        with (
+            closing(prepare(target, scratch_root=target)) as prepared,
+            closing(Collection.open(prepared.chroma, manifest.collection)) as collection,
+        ):
+            by_number = {number_in(record.id): record.vector for record in collection.scan(with_vectors=True)}
         vectors = [vector for chunk in chunks if (vector := by_number[chunk.number]) is not None]
     else:
         store = VectorStore(data, rows=len(chunks), dimensions=manifest.dimensions)
@@ -118,45 +134,14 @@ def _chunks(target: Path, manifest: Manifest) -> Iterator[Chunk]:
     """All chunks, by number."""
     data = target / manifest.data
     with closing(TextStore(data)) as texts:
-        if (data / COLUMNS_FOLDER).exists():
-            columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
-            metadatas: Iterator[Mapping[str, object]] = map(columns.metadata, range(len(texts)))
-        else:  # of an index from before there were columns only Chroma knows
-            found = {number: record.metadata for number, record in _records(target, manifest)}
-            metadatas = map(found.__getitem__, texts)
-        for number, metadata in zip(texts, metadatas, strict=True):
-            yield to_chunk(metadata, number=number, text=texts.get(number))
-
-
-def _records(target: Path, manifest: Manifest, *, with_vectors: bool = False) -> Iterator[tuple[int, Record]]:
-    """What Chroma holds, with the chunks' numbers."""
-    with (
-        closing(prepare(target, scratch_root=target, older=True)) as prepared,
-        closing(Collection.open(prepared.chroma, manifest.collection)) as collection,
-    ):
-        for record in collection.scan(with_vectors=with_vectors):
-            yield int(record.id.removeprefix("id_")), record
-
-
-def _recipe(record: Mapping[str, object] | None) -> int:
-    recipe = (record or {}).get("recipe")
-    return recipe if isinstance(recipe, int) else 0
-
-
-def of_vectors(settings: Settings) -> Settings:
-    """What a text's vector depends on."""
-    return settings._replace(
-        collection="", max_chars=0, overlap=0, lexical_recipe=0, tokens_recipe=0, calibration_recipe=0
-    )
-
-
-def _of_cut(settings: Settings) -> tuple[int, int, int]:
-    return settings.max_chars, settings.overlap, settings.recipe
+        columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
+        for row, number in enumerate(texts):
+            yield to_chunk(columns.metadata(row), number=number, text=texts.get(number))
 
 
 def _known(data: Path, manifest: Manifest, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> KnownReadings:
-    """What the index has of its chunks' tokens, if they were kept in the way that they would be now."""
-    if not chunks or _recipe(manifest.tokens) != TOKENS_RECIPE or manifest.tokens is None:
+    """What the index has of its chunks' tokens."""
+    if manifest.tokens is None:
         return KnownReadings()
     projection, stored = stored_tokens(data / TOKENS_FOLDER, rows=len(chunks), dimensions=manifest.dimensions)
     digests = (text.digest() for text in texts_of(chunks))

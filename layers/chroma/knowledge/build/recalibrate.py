@@ -13,7 +13,6 @@ from knowledge.build.write import switch
 from knowledge.model.errors import IndexLocked, IndexMismatch, IndexMissing
 from knowledge.model.values import View
 from knowledge.open.source import read_manifest
-from knowledge.search.signals import Calibration
 
 if TYPE_CHECKING:
     from knowledge.model.manifest import Manifest
@@ -24,12 +23,12 @@ def background_scores(index: AnyIndex) -> list[float]:
     """The joined score of each background question in ``index`` now.
 
     Raises:
-        IndexMismatch: it has no bar of its own, or one that another version of this program measured.
+        IndexMismatch: it has no bar of its own.
     """
-    if not index.late or index.manifest is None or Calibration.load(index.manifest.calibration) is None:
+    if not index.late or index.manifest is None or index.manifest.calibration is None:
         raise IndexMismatch(
-            "The index has no bar that this program measured: it was made by another version, elsewhere, or with a "
-            "remote embedding model. Run: ragctl ingest PATH"
+            "The index has no bar of its own: it was made elsewhere, or with a remote embedding model. "
+            "Run: ragctl ingest PATH"
         )
     looks = [index.search([View(text)], k=1).evidence for text in calibrate.background()]
     return [evidence.score for evidence in looks if evidence is not None]

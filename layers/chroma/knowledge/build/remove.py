@@ -7,13 +7,12 @@ from pathlib import Path
 
 from knowledge.build.embed import embed_chunks
 from knowledge.build.lock import locked
-from knowledge.build.plan import RECIPE, Plan
-from knowledge.build.previous import of_vectors, old_index, previous_of, settings_now, settings_of, with_vectors
+from knowledge.build.plan import Plan
+from knowledge.build.previous import old_index, previous_of, settings_now, settings_of, with_vectors
 from knowledge.build.summary import Clock, Summary, summarise
 from knowledge.build.update import update_of
 from knowledge.build.write import remove_data, write_index
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
-from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Embedder
 from knowledge.open.scratch import sweep
 
@@ -32,7 +31,7 @@ def remove(
 
     Raises:
         IndexMissing, IndexLocked: there is no index, or a damaged one, or another process is writing it.
-        IndexMismatch: it was made with another embedding model, or by another version of this program.
+        IndexMismatch: it was made with another embedding model.
         SourceUnreadable: nothing would be left.
     """
     clock = Clock()
@@ -46,12 +45,12 @@ def remove(
             collection=before.collection,
             max_chars=before.max_chars,
             overlap=before.overlap,
-            recipe=SEED_RECIPE if before.recipe == SEED_RECIPE else RECIPE,
+            recipe=before.recipe,
         )
-        if of_vectors(settings) != of_vectors(settings_of(before)):
+        if (before.model, before.dimensions) != (embedder.model, embedder.dimensions):
             raise IndexMismatch(
-                "The index was made with another embedding model, or by another version of this program, and cannot "
-                "be changed without its documents. Run: ragctl ingest PATH"
+                "The index was made with another embedding model, and cannot be changed without its documents. "
+                "Run: ragctl ingest PATH"
             )
         previous = previous_of(target, before, settings)
         left = [source for source in before.sources if source.doc_id not in doc_ids]

@@ -25,7 +25,7 @@ from knowledge.model.manifest import Manifest
 from knowledge.model.values import Chunk
 from knowledge.open.source import CHROMA_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER
-from knowledge.search.lexical_update import can_update, update_lexical
+from knowledge.search.lexical_update import update_lexical
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix
@@ -87,7 +87,7 @@ class Update:
         return update_lexical(
             folder,
             self.data / LEXICAL_FOLDER,
-            self.before.lexical or {},
+            self.before.lexical,
             numbers=[chunk.number for chunk in chunks],
             fresh={number: embed_text(chunk.title, chunk.text) for number, chunk in anew.items()},
             gone=[embed_text(chunk.title, chunk.text) for chunk in gone],
@@ -121,8 +121,4 @@ def update_of(target: Path, before: Manifest, previous: Previous, planned: Plan)
     old = {chunk.number: chunk for chunks in previous.chunks.values() for chunk in chunks}
     update = Update(before=before, data=data, old=old)
     fits = before.tokens is None or still_fits(int(str(before.tokens["fitted_on"])), len(planned.chunks))
-    return (
-        update
-        if fits and can_update(data / LEXICAL_FOLDER, before.lexical or {}) and update.is_small(planned.chunks)
-        else None
-    )
+    return update if fits and not before.lexical.get("compounds") and update.is_small(planned.chunks) else None

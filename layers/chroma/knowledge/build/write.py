@@ -28,13 +28,13 @@ from knowledge.build.update import Update
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.embedded.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
-from knowledge.model.manifest import FORMAT, MANIFEST_NAME, UNKNOWN, FileRecord, Manifest, Provenance, Source, dumps
+from knowledge.model.manifest import MANIFEST_NAME, UNKNOWN, FileRecord, Manifest, Provenance, Source, dumps
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
 from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
-from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
+from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
 from knowledge.search.vectors import write_vectors
 
@@ -47,7 +47,7 @@ READ_FOR_S = 900.0
 
 
 class Settings(NamedTuple):
-    """What every chunk and vector of an index depends on besides the documents."""
+    """What every chunk and vector of an index depends on besides the documents and the format."""
 
     model: str
     dimensions: int
@@ -55,9 +55,7 @@ class Settings(NamedTuple):
     max_chars: int
     overlap: int
     recipe: int
-    lexical_recipe: int
-    tokens_recipe: int
-    calibration_recipe: int
+    has_tokens: bool
 
 
 def write_index(
@@ -69,7 +67,7 @@ def write_index(
     settings: Settings,
     made: Provenance,
     before: Manifest | None,
-    update: Update | None = None,
+    update: Update | None,
 ) -> Manifest:
     """Write the index of ``planned`` to ``target`` and put it in the place of ``before``, whose labels it keeps.
 
@@ -97,7 +95,7 @@ def write_index(
 
 def remade(target: Path, manifest: Manifest, made: Provenance) -> Manifest:
     """The index in ``target``, whose manifest this is, with another record of what it was made of."""
-    now = replace(manifest, made=made, format=FORMAT)
+    now = replace(manifest, made=made)
     if dumps(now) != dumps(manifest):
         switch(target, now)
     return now
@@ -129,7 +127,7 @@ def write_data(
     embedded: ChunkEmbeddings,
     collection: str,
     embedder: Embedder,
-    update: Update | None = None,
+    update: Update | None,
 ) -> IndexRecords:
     """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25, a matrix and the tokens.
 
@@ -147,7 +145,7 @@ def write_data(
     record = None
     if tokens := embedded.tokens:
         write_tokens(data / TOKENS_FOLDER, tokens.chunks, tokens.projection, vocabulary=tokens.vocabulary)
-        record = {"recipe": TOKENS_RECIPE, "bits": BITS, "fitted_on": tokens.fitted_on}
+        record = {"bits": BITS, "fitted_on": tokens.fitted_on}
     numbers = [chunk.number for chunk in chunks]
     if update:
         lexical, calibration = update.write_lexical(data / LEXICAL_FOLDER, chunks), update.calibration

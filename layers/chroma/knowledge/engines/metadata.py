@@ -88,7 +88,7 @@ def to_chunk(metadata: Mapping[str, object], *, number: int, text: str) -> Chunk
 
 
 def with_stated_date(chunk: Chunk) -> Chunk:
-    """``chunk``, dated by what its other fields state where no date is stored: elsewhere, or before there were any."""
+    """Date a ``chunk`` that was stored elsewhere, without a date, by what its other fields state."""
     if chunk.dated:
         return chunk
     stated = stated_date(last_updated=chunk.last_updated, extra=chunk.extra, path=chunk.path, url=chunk.url)

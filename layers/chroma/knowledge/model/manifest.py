@@ -16,16 +16,17 @@ from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.model.strict import Object, WrongValue
 
 MANIFEST_NAME = "manifest.json"
-FORMAT = 2
-OLDER_FORMATS = frozenset({1})
-"""A build takes over what an index of these has. Format 1 had no checksum of its own, and not all of the keys."""
+FORMAT = 3
+"""Raise it when anything changes that an index stores or that is measured on it: how documents are cut, the text that
+is embedded, terms, arrays, signals and their weights (those of the service's confidence too), background questions. An
+index of another format is refused, and the next ingest builds it anew."""
 SPACE = "cosine"
-SEED_RECIPE = 105
-"""The recipe of an index that is cut as Clockify's seed does (``knowledge.cut.seed``); raise it when that changes."""
+RECIPE, SEED_RECIPE = 1, 2
+"""Ways to cut documents: by ``knowledge.cut.chunking``, or as Clockify's seed does (``knowledge.cut.seed``)."""
+DATA_NAME = re.compile(r"data-[0-9a-z]+")
+"""The name of a data folder."""
 
 _CHECKSUM = "checksum"
-_ADDED: Object = {"tokens": None, "made": {"profile": "", "base_url": "", "paths": [], "options": {}}}
-_DATA_NAME = re.compile(r"data-[0-9a-z]+")
 _FIELD_TYPES = frozenset({"str", "int", "float", "bool", "mixed"})
 
 
@@ -73,12 +74,11 @@ class Manifest:
 
     ``version`` is a hash of the content and of what its owner's labels gave (equal ones, equal version, whenever it was
     built). ``built_at`` is ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to.
-    ``recipe`` numbers the way in which a chunk becomes the text that is embedded. ``documents`` counts those that gave
-    chunks.
+    ``recipe`` is the way in which documents were cut. ``documents`` counts those that gave chunks.
     ``next_number`` is the first chunk number never used. ``fields`` gives each metadata field's type.
     ``updated`` counts the chunks that were changed since the index was made anew (``knowledge.build.update``).
-    ``lexical``, ``tokens`` (token vectors) and ``calibration`` are None until something fills them. ``format`` is
-    another than ``FORMAT`` only where an older one was asked for.
+    ``lexical`` is the record of BM25. ``tokens`` (token vectors) and ``calibration`` are None where a remote model
+    embedded the chunks.
     """
 
     version: str
@@ -97,34 +97,33 @@ class Manifest:
     fields: Mapping[str, str]
     sources: tuple[Source, ...]
     files: Mapping[str, FileRecord]
-    lexical: Mapping[str, object] | None = None
+    lexical: Mapping[str, object] = field(default_factory=dict)
     tokens: Mapping[str, object] | None = None
     calibration: Mapping[str, object] | None = None
     made: Provenance = UNKNOWN
     updated: int = 0
-    format: int = FORMAT
 
 
 def dumps(manifest: Manifest) -> str:
     """The manifest as the text of ``manifest.json``, with the checksum of all that it says."""
     m = manifest
     body = {
-        "format": m.format,
+        "format": FORMAT,
         "version": m.version,
         "built_at": m.built_at,
         "data": m.data,
         "collection": m.collection,
         "made": {
             "profile": m.made.profile,
-            **({"title": m.made.title} if m.made.title else {}),
+            "title": m.made.title,
             "base_url": m.made.base_url,
             "paths": m.made.paths,
             "options": dict(m.made.options),
-            **({"tables": dict(m.made.tables)} if m.made.tables else {}),
+            "tables": dict(m.made.tables),
         },
         "embedding": {"model": m.model, "dimensions": m.dimensions, "space": m.space},
         "chunking": {"max_chars": m.max_chars, "overlap": m.overlap, "recipe": m.recipe},
-        "counts": {"documents": m.documents, "chunks": m.chunks, **({"updated": m.updated} if m.updated else {})},
+        "counts": {"documents": m.documents, "chunks": m.chunks, "updated": m.updated},
         "next_number": m.next_number,
         "fields": dict(sorted(m.fields.items())),
         "lexical": m.lexical,
@@ -136,8 +135,8 @@ def dumps(manifest: Manifest) -> str:
     return json.dumps({**body, _CHECKSUM: strict.checksum(body)}, indent=1) + "\n"
 
 
-def loads(text: str | bytes, *, older: bool = False) -> Manifest:
-    """Read ``manifest.json``'s text; with ``older`` also that of ``OLDER_FORMATS``.
+def loads(text: str | bytes) -> Manifest:
+    """Read ``manifest.json``'s text.
 
     Raises:
         IndexDamaged: it is truncated or altered, or a value is missing or of the wrong kind.
@@ -148,29 +147,24 @@ def loads(text: str | bytes, *, older: bool = False) -> Manifest:
         if "format" not in body:
             raise WrongValue("format is missing")
         number = body["format"]
-        if type(number) is not int or number not in ({FORMAT, *OLDER_FORMATS} if older else {FORMAT}):
+        if type(number) is not int or number != FORMAT:
             raise IndexMismatch(
                 f"The index has format {number!r}, this program reads {FORMAT}. Run: ragctl ingest PATH"
             )
-        if number == FORMAT:
-            _check(body)
-        return _manifest(body if number == FORMAT else {**_ADDED, **body}, number)
+        if strict.text(body, _CHECKSUM) != strict.checksum({key: body[key] for key in body if key != _CHECKSUM}):
+            raise WrongValue("it was altered: its checksum is of another content")
+        return _manifest(body)
     except WrongValue as exc:
         raise IndexDamaged(f"{MANIFEST_NAME}: {exc}. Run: ragctl ingest PATH") from exc
 
 
-def _check(body: Object) -> None:
-    if strict.text(body, _CHECKSUM) != strict.checksum({key: body[key] for key in body if key != _CHECKSUM}):
-        raise WrongValue("it was altered: its checksum is of another content")
-
-
-def _manifest(body: Object, number: int) -> Manifest:
+def _manifest(body: Object) -> Manifest:
     embedding, chunking, counts = (strict.an_object(body, key) for key in ("embedding", "chunking", "counts"))
     fields = {name: strict.text(strict.an_object(body, "fields"), name) for name in strict.an_object(body, "fields")}
     if unknown := set(fields.values()) - _FIELD_TYPES:
         raise WrongValue(f"fields has the unknown type {sorted(unknown)[0]!r}")
     data = strict.text(body, "data")
-    if not _DATA_NAME.fullmatch(data):
+    if not DATA_NAME.fullmatch(data):
         raise WrongValue(f"data is {data!r}, not the name of a data folder")
     files = strict.an_object(body, "files")
     return Manifest(
@@ -190,36 +184,19 @@ def _manifest(body: Object, number: int) -> Manifest:
         fields=fields,
         sources=tuple(_source(item) for item in strict.objects(body, "sources")),
         files={_relative(name): _file(strict.an_object(files, name)) for name in files},
-        lexical=strict.object_or_null(body, "lexical"),
+        lexical=strict.an_object(body, "lexical"),
         tokens=strict.object_or_null(body, "tokens"),
         calibration=strict.object_or_null(body, "calibration"),
         made=_made(strict.an_object(body, "made")),
-        updated=strict.count(counts, "updated") if "updated" in counts else 0,
-        format=number,
+        updated=strict.count(counts, "updated"),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Salvage:
-    """What a rebuild needs of a manifest, however damaged: numbers are never reused, and the data folder is kept."""
-
-    next_number: int = 1
-    data: str | None = None
-
-
-def salvage(text: str | bytes) -> Salvage:
-    """Look for the first unused chunk number (1 when it is lost) and the data folder's name in a manifest's text."""
-    readable = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    numbers = map(int, re.findall(r'"next_number":\s*(\d{1,18})\b', readable))
-    data = re.search(rf'"data":\s*"({_DATA_NAME.pattern})"', readable)
-    return Salvage(next_number=max([1, *numbers]), data=data[1] if data else None)
-
-
 def _made(made: Object) -> Provenance:
-    tables = strict.an_object(made, "tables") if "tables" in made else {}
+    tables = strict.an_object(made, "tables")
     return Provenance(
         profile=strict.text(made, "profile"),
-        title=strict.text(made, "title") if "title" in made else "",
+        title=strict.text(made, "title"),
         base_url=strict.text(made, "base_url"),
         paths=strict.texts(made, "paths"),
         options=strict.an_object(made, "options"),

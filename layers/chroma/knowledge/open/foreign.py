@@ -116,7 +116,7 @@ def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -
         texts[row] = embed_text(title if isinstance(title, str) else "", record.document or "")
         vectors[row] = record.vector
     try:
-        # A folder of its own each time: forked processes share the one above it.
+        # A folder of its own each time: an earlier try may have failed half-way.
         folder = Path(tempfile.mkdtemp(prefix="sides-", dir=scratch))
         # What tells a language is no part of the layer: 4.5 MB.
         lexical = write_lexical(folder / LEXICAL_FOLDER, numbers, texts, language="")

@@ -183,19 +183,18 @@ def watch(uri: str | Path, version: Callable[[], str] = str) -> Callable[[], obj
 class Polled:
     """The version that is current on a server, at most ``LOOK_S`` old. Safe to call from several threads."""
 
-    def __init__(self, version: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, version: Callable[[], str]) -> None:
         self._version = version
-        self._clock = clock
         self._lock = threading.Lock()
         self._known, self._until = "", -math.inf
 
     def __call__(self) -> str:
         """The version, "" where there is none or nobody knows."""
-        if self._clock() >= self._until and self._lock.acquire(blocking=False):  # one asks, the others go on
+        if time.monotonic() >= self._until and self._lock.acquire(blocking=False):  # one asks, the others go on
             try:
                 with suppress(IndexUnavailable):
                     self._known = self._version()
-                self._until = self._clock() + LOOK_S
+                self._until = time.monotonic() + LOOK_S
             finally:
                 self._lock.release()
         return self._known

@@ -9,7 +9,6 @@ import numpy as np
 
 from knowledge.engines.embedded.collection import Collection
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
-from knowledge.model.manifest import Manifest
 from knowledge.model.values import Embedder, TokenEmbedder, View
 from knowledge.open.compatible import check_manifest
 from knowledge.open.foreign import check, late_sides, survey
@@ -17,7 +16,7 @@ from knowledge.open.opened import Index as Index
 from knowledge.open.source import PreparedIndex, folder_of, prepare
 from knowledge.open.texts import TextStore
 from knowledge.search.candidates import Sides
-from knowledge.search.late_interaction import TOKENS_RECIPE, LateInteractionSearch
+from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.signals import Calibration
 
 DEFAULT_COLLECTION = "waypoint_kb"
@@ -74,7 +73,10 @@ def _own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) ->
                     f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
                 )
         sides = Sides.open(prepared.data, manifest, texts.numbers)
-        late_search = _late_search(prepared.data, manifest, sides, collection, embedder)
+        late_search = None
+        if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
+            calibration = Calibration.load(manifest.calibration)
+            late_search = LateInteractionSearch.local(prepared.data, sides, collection, embedder, calibration)
     except IndexDamaged:
         texts.close()
         raise
@@ -85,21 +87,11 @@ def _own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) ->
         texts=texts,
         sides=lambda: sides,
         late_search=late_search,
-        columns=sides.columns if sides else None,
+        columns=sides.columns,
         ids={},
         documents=manifest.documents,
         fields=manifest.fields,
     )
-
-
-def _late_search(
-    data: Path, manifest: Manifest, sides: Sides | None, collection: Collection, embedder: Embedder
-) -> LateInteractionSearch | None:
-    """Where the index has token vectors, of the kind that this program makes, and the embedder tells a question's."""
-    usable = manifest.tokens is not None and manifest.tokens.get("recipe") == TOKENS_RECIPE
-    if not usable or sides is None or not isinstance(embedder, TokenEmbedder):
-        return None
-    return LateInteractionSearch.local(data, sides, collection, embedder, Calibration.load(manifest.calibration))
 
 
 def _foreign(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> Index:

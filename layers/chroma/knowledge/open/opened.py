@@ -36,7 +36,7 @@ class Index:
         collection: Collection,
         embedder: Embedder,
         texts: TextStore | None,
-        sides: Callable[[], Sides | None],
+        sides: Callable[[], Sides],
         ids: Mapping[int, str],
         documents: int,
         fields: Mapping[str, str],
@@ -91,9 +91,9 @@ class Index:
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.number)))
 
     @property
-    def lexical(self) -> Lexical | None:
-        """The BM25 side; None for an index made before there was one."""
-        return sides.lexical if (sides := self._sides()) is not None else None
+    def lexical(self) -> Lexical:
+        """The BM25 side."""
+        return self._sides().lexical
 
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
@@ -104,16 +104,13 @@ class Index:
         ``where`` binds both sides; means and deviations are of the whole collection all the same.
 
         Raises:
-            IndexMismatch: the index has no BM25 side that this program can read.
             SearchFailed: the filter is malformed, the vector unusable, or Chroma failed.
         """
-        if (sides := self._sides()) is None:
-            raise IndexMismatch("The index has no BM25 side for a hybrid search. Run: ragctl ingest PATH")
-        return sides.candidates(self._collection, text, vector, k=k, where=where)
+        return self._sides().candidates(self._collection, text, vector, k=k, where=where)
 
     @property
     def late(self) -> bool:
-        """Whether it has the token vectors that ``search`` needs: one made before, or elsewhere, has none."""
+        """Whether it has the token vectors that ``search`` needs: one made elsewhere has none."""
         return self._late_search is not None
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
@@ -219,6 +216,6 @@ class Index:
                 text = record.document or ""
                 return with_stated_date(to_chunk(record.metadata, number=self._numbers[record.id], text=text))
             number = int(record.id.removeprefix("id_"))
-            return with_stated_date(to_chunk(record.metadata, number=number, text=self._texts.get(number)))
+            return to_chunk(record.metadata, number=number, text=self._texts.get(number))
         except (KeyError, ValueError) as exc:
             raise SearchFailed(f"The index knows no text for {record.id!r}") from exc

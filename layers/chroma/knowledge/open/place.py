@@ -40,14 +40,14 @@ def manifest_bytes(folder: Path) -> bytes | None:
         raise IndexDamaged(f"{MANIFEST_NAME} cannot be read: {exc.strerror}") from exc
 
 
-def read_manifest(folder: Path, *, older: bool = False) -> Manifest | None:
-    """The manifest in ``folder``, None when there is none; with ``older`` also one of an older format.
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest in ``folder``, None when there is none.
 
     Raises:
         IndexDamaged, IndexMismatch: it cannot be used (see ``manifest.loads``).
     """
     text = manifest_bytes(folder)
-    return None if text is None else loads(text, older=older)
+    return None if text is None else loads(text)
 
 
 def made_of(uri: str | Path) -> Provenance:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 SCRATCH_PREFIX = "index-"
 SCRATCH_SUFFIX = ".scratch"
-"""Nobody else names folders so; those of versions that held no lock were named without it, and are let be."""
+"""Nobody else names folders so."""
 
 
 class Scratch:

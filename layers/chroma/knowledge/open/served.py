@@ -34,8 +34,8 @@ from knowledge.open.source import verify
 from knowledge.search.arrays import load_array
 from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Signal
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
-from knowledge.search.late_interaction import TOKENS_RECIPE, LateInteractionSearch
-from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, READABLE, Lexical
+from knowledge.search.late_interaction import LateInteractionSearch
+from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, Lexical
 from knowledge.search.signals import Calibration
 from knowledge.search.term_counts import TermCounts
 from knowledge.search.vectors import Moments
@@ -47,14 +47,7 @@ if TYPE_CHECKING:
     from knowledge.search.passage import ChunkView
 
 
-def open_served(
-    uri: str,
-    *,
-    embedder: Embedder,
-    collection: str,
-    token: Callable[[], str] = str,
-    scratch: Path | None = None,
-) -> ServedIndex:
+def open_served(uri: str, *, embedder: Embedder, collection: str, token: Callable[[], str] = str) -> ServedIndex:
     """Open the index called ``collection`` on the server ``uri`` for questions embedded by ``embedder``.
 
     Raises:
@@ -70,7 +63,7 @@ def open_served(
         database = Database(connection, collection)
         version = version_at(database, address)
         try:
-            folder = Scratch(scratch)
+            folder = Scratch()
         except OSError as exc:
             raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
         undo.callback(folder.close)
@@ -115,7 +108,7 @@ class ServedIndex:
         self.lexical, side = _lexical(facts, manifest)
         self._passages = ServerPassages(database, database.chunks(version), side, embedder.dimensions, Remembered())
         self._late_search: LateInteractionSearch | None = None
-        if isinstance(embedder, TokenEmbedder) and (manifest.tokens or {}).get("recipe") == TOKENS_RECIPE:
+        if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
             calibration = Calibration.load(manifest.calibration)
             self._late_search = LateInteractionSearch(self._passages, facts, self.lexical, embedder, calibration)
 
@@ -222,11 +215,8 @@ class ServedIndex:
 
 
 def _lexical(facts: Path, manifest: Manifest) -> tuple[WordStatistics, LexicalSide]:
-    record = manifest.lexical or {}
-    if record.get("recipe") not in READABLE:
-        raise IndexMismatch("The index has no BM25 side that this program can read. Run: ragctl ingest PATH")
-    if record.get("counted"):
-        counts = TermCounts(facts / LEXICAL_FOLDER, record)
+    if manifest.lexical.get("counted"):
+        counts = TermCounts(facts / LEXICAL_FOLDER, manifest.lexical)
         return counts, ServerSide(counts)
-    lexical = Lexical(facts / LEXICAL_FOLDER, record)
+    lexical = Lexical(facts / LEXICAL_FOLDER, manifest.lexical)
     return lexical, TableSide(lexical, Columns(facts / COLUMNS_FOLDER, rows=manifest.chunks))

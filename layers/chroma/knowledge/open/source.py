@@ -19,7 +19,6 @@ from knowledge.model.manifest import FileRecord, Manifest
 from knowledge.open.place import folder_of as folder_of
 from knowledge.open.place import manifest_bytes
 from knowledge.open.place import read_manifest as read_manifest
-from knowledge.open.scratch import SCRATCH_PREFIX as SCRATCH_PREFIX
 from knowledge.open.scratch import Scratch
 
 CHROMA_FOLDER = "chroma"
@@ -48,13 +47,11 @@ class PreparedIndex:
         self._scratch.close()
 
 
-def prepare(
-    folder: Path, *, scratch_root: Path | None = None, older: bool = False, apart: bool = False
-) -> PreparedIndex:
+def prepare(folder: Path, *, scratch_root: Path | None = None, apart: bool = False) -> PreparedIndex:
     """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
 
-    With ``older`` its manifest may be of an older format. With ``apart`` all of it is copied, and the source is not
-    needed any more: a mapped file of a network's file system that is removed elsewhere ends the process (SIGBUS).
+    With ``apart`` all of it is copied, and the source is not needed any more: a mapped file of a network's file system
+    that is removed elsewhere ends the process (SIGBUS).
 
     Raises:
         IndexMissing: there is neither a manifest nor a Chroma database.
@@ -64,12 +61,12 @@ def prepare(
     """
     before = manifest_bytes(folder)
     try:
-        return _prepare(folder, scratch_root, older, apart)
+        return _prepare(folder, scratch_root, apart)
     except IndexDamaged:
         # A writer that switched twice meanwhile has removed what the first manifest named.
         if manifest_bytes(folder) == before:
             raise
-        return _prepare(folder, scratch_root, older, apart)
+        return _prepare(folder, scratch_root, apart)
 
 
 def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
@@ -95,9 +92,9 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prepare(folder: Path, scratch_root: Path | None, older: bool, apart: bool) -> PreparedIndex:
+def _prepare(folder: Path, scratch_root: Path | None, apart: bool) -> PreparedIndex:
     source = folder.resolve()
-    manifest = read_manifest(source, older=older)
+    manifest = read_manifest(source)
     if manifest is not None and apart:
         return _copied(source / manifest.data, manifest, scratch_root)
     if manifest is None:

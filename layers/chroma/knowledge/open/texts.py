@@ -2,7 +2,7 @@
 
 Chroma stores each document text four times; this is once, in about half of its bytes. Two files in a folder:
 ``texts.zlib``, the blob, each text UTF-8 and compressed by itself; ``texts.npy``, int64 of shape (2, n): chunk numbers
-(ascending) and end offsets. An index from before has ``texts.bin``, not compressed.
+(ascending) and end offsets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TEXTS_NAME = "texts.zlib"
-PLAIN_NAME = "texts.bin"
 TABLE_NAME = "texts.npy"
 
 
@@ -55,8 +54,7 @@ class TextStore:
         """
         try:
             table = np.load(folder / TABLE_NAME, allow_pickle=False)
-            self._compressed = (folder / TEXTS_NAME).exists()
-            with (folder / (TEXTS_NAME if self._compressed else PLAIN_NAME)).open("rb") as blob:
+            with (folder / TEXTS_NAME).open("rb") as blob:
                 size = blob.seek(0, 2)
                 # An empty file cannot be mapped.
                 self._blob = mmap.mmap(blob.fileno(), 0, access=mmap.ACCESS_READ) if size else None
@@ -91,7 +89,7 @@ class TextStore:
         start = int(self._ends[row - 1]) if row else 0
         end = int(self._ends[row])
         stored = self._blob[start:end] if self._blob is not None else b""
-        return (zlib.decompress(stored) if self._compressed else stored).decode()
+        return zlib.decompress(stored).decode()
 
     def close(self) -> None:
         """Unmap the blob. Closing twice is allowed; reading afterwards raises ValueError."""

@@ -14,8 +14,8 @@ from knowledge.model.engine import VectorEngine
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.manifest import Manifest
 from knowledge.model.values import Where
-from knowledge.search.columns import COLUMNS_FOLDER, FIELDS_NAME, Columns
-from knowledge.search.lexical import LEXICAL_FOLDER, READABLE, Lexical
+from knowledge.search.columns import COLUMNS_FOLDER, Columns
+from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
 from knowledge.search.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -102,17 +102,14 @@ class Sides:
         self._number_of = number_of
 
     @classmethod
-    def open(cls, data: Path, manifest: Manifest, numbers: NDArray[np.int64]) -> Self | None:
-        """The sides in the folder ``data``; None for an index from before there was BM25, or with another recipe.
+    def open(cls, data: Path, manifest: Manifest, numbers: NDArray[np.int64]) -> Self:
+        """The sides in the folder ``data``.
 
         Raises:
             IndexDamaged: a file cannot be used, or they do not fit each other.
         """
-        if manifest.lexical is None or manifest.lexical.get("recipe") not in READABLE:
-            return None
         vectors = VectorStore(data, rows=len(numbers), dimensions=manifest.dimensions)
-        has_columns = f"{COLUMNS_FOLDER}/{FIELDS_NAME}" in manifest.files  # not so in one made before there were any
-        columns = Columns(data / COLUMNS_FOLDER, rows=len(numbers)) if has_columns else None
+        columns = Columns(data / COLUMNS_FOLDER, rows=len(numbers))
         return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers, columns=columns)
 
     def candidates(self, engine: VectorEngine, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:

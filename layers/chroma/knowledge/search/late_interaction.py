@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 TOKENS_FOLDER = "tokens"
 
-TOKENS_RECIPE = 1
-"""Raise it when what is stored of a chunk's tokens changes: every chunk is then read anew."""
-
 DEPTH = 20
 """So many of the candidates, the best by ``base``, go into late interaction; more where more are asked for."""
 

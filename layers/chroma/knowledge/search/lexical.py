@@ -19,16 +19,13 @@ import numpy as np
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import is_latin, language_of, stop_words_of
-from knowledge.search.terms import COMPOUNDING, LEXICAL_RECIPE, Terms, stemmer_of
+from knowledge.search.terms import COMPOUNDING, Terms, stemmer_of
 from knowledge.search.words import count_words, save_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEXICAL_FOLDER = "lexical"
-
-READABLE = (2, 3, 4)
-"""Recipes that can be searched: the second one had no words beside its stems, the third only words between blanks."""
 
 METHOD = "lucene"
 K1 = 1.5
@@ -62,7 +59,6 @@ def write_lexical(
     save_terms(folder, numbers, ids, vocabulary)
     save_words(folder, count_words(texts))
     return {
-        "recipe": LEXICAL_RECIPE,
         "rows": len(numbers),
         "terms": max(1, len(vocabulary)),
         "method": METHOD,

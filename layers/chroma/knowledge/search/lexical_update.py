@@ -22,15 +22,7 @@ from knowledge.search.lexical import (
     save_terms,
 )
 from knowledge.search.terms import Terms
-from knowledge.search.words import WORD_COUNTS_NAME, count_words, load_words, save_words
-
-
-def can_update(folder: Path, record: Mapping[str, object]) -> bool:
-    """Whether the BM25 side in ``folder``, of this ``record``, has what ``update_lexical`` needs; an older one has not.
-
-    Where compounds are taken apart a new word changes the terms of every chunk.
-    """
-    return not record.get("compounds") and all((folder / name).exists() for name in (COUNTS_NAME, WORD_COUNTS_NAME))
+from knowledge.search.words import count_words, load_words, save_words
 
 
 def update_lexical(
@@ -44,6 +36,7 @@ def update_lexical(
 ) -> Mapping[str, object]:
     """Write what ``write_lexical`` would to the new ``folder``; returns the manifest's record.
 
+    The index may not take compounds apart: there a new word changes the terms of every chunk.
     ``before`` holds the BM25 side of the index before, whose ``record`` names language and stop words: they are kept.
     ``numbers`` are those of all chunks, ``fresh`` the texts of those that are new or were changed, ``gone`` the texts
     that these were instead, and those of removed chunks.

@@ -19,12 +19,6 @@ from knowledge.model.errors import IndexDamaged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CALIBRATION_RECIPE = 5
-"""Raise it when a signal, a weight (those of the service's confidence too) or a background question changes.
-
-Every index is then measured anew, and what its owner's labels gave is dropped: it was fitted to the old ones.
-"""
-
 BEST_COSINE = "best_cosine"
 """Cosine of the question with the nearest chunk."""
 BEST_WINDOW = "best_window"
@@ -78,7 +72,7 @@ class Calibration:
 
     ``bar`` is the score that ``QUANTILE`` of them stay below, or the one that the owner's labelled questions gave.
     ``doubt``, no higher, is the one that ``DOUBT_QUANTILE`` of them stay below: between the two nobody knows. It is
-    ``bar`` itself where labels gave that, and in an index that was made before there was doubt.
+    ``bar`` itself where labels gave that.
     ``odds`` are the slope (>= 0) and the shift that those gave the log odds of the confidence.
     """
 
@@ -100,12 +94,12 @@ class Calibration:
 
     @classmethod
     def load(cls, record: Mapping[str, object] | None) -> Self | None:
-        """The calibration that ``record`` of a manifest tells; None where there is none, or one of another recipe.
+        """The calibration that ``record`` of a manifest tells; None where there is none.
 
         Raises:
             IndexDamaged: the record is not whole.
         """
-        if record is None or record.get("recipe") != CALIBRATION_RECIPE:
+        if record is None:
             return None
         try:
             signals: Mapping[str, Mapping[str, float]] = record["signals"]  # type: ignore[assignment]
@@ -115,7 +109,7 @@ class Calibration:
                 means={name: float(signals[name]["mean"]) for name in WEIGHTS},
                 stds={name: max(float(signals[name]["std"]), LEAST_STD) for name in WEIGHTS},
                 bar=bar,
-                doubt=bar if "bar" in labels else min(bar, float(record.get("doubt", bar))),  # type: ignore[arg-type]
+                doubt=bar if "bar" in labels else min(bar, float(record["doubt"])),  # type: ignore[arg-type]
                 odds=(float(labels.get("slope", 1)), float(labels.get("shift", 0))),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
@@ -128,8 +122,7 @@ class Calibration:
     def record(self, questions: int) -> Mapping[str, object]:
         """What ``load`` reads; ``questions`` is how many background questions were asked."""
         signals = {name: {"mean": self.means[name], "std": self.stds[name]} for name in WEIGHTS}
-        bars = {"bar": self.bar, "doubt": self.doubt}
-        return {"recipe": CALIBRATION_RECIPE, "questions": questions, "signals": signals, **bars}
+        return {"questions": questions, "signals": signals, "bar": self.bar, "doubt": self.doubt}
 
     def score(self, signals: Mapping[str, float]) -> float:
         """The joined score of a question with ``signals``: log odds, higher where the index more likely answers it."""

@@ -21,7 +21,7 @@ from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import is_latin, language_of, stop_words_of
 from knowledge.search.lexical import K1, B
-from knowledge.search.terms import LEXICAL_RECIPE, Terms, stemmer_of
+from knowledge.search.terms import Terms, stemmer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,6 @@ def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str])
     save_array(folder / HASHES_NAME, hashes)
     save_array(folder / HOLDERS_NAME, np.array([holders[one] for one in hashes.tolist()], dtype=np.uint32))
     return {
-        "recipe": LEXICAL_RECIPE,
         "counted": True,
         "rows": rows,
         "terms": len(hashes),

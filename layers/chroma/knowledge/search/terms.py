@@ -6,17 +6,12 @@ import re
 import threading
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Self
 
 import Stemmer
 
 from knowledge.cut.scripts import MARKS, UNSPACED, parts
-
-LEXICAL_RECIPE, PIECES_RECIPE = 4, 4
-"""Raise it when ``Terms`` or what is stored changes (PyStemmer's algorithm too): the BM25 side is then built anew.
-
-Since ``PIECES_RECIPE`` scripts without blanks are searched by pieces, and marks belong to their words."""
 
 STEMMER = "english"
 COMPOUNDING = ("German",)
@@ -28,15 +23,13 @@ REMEMBERED = 1 << 14
 """So many words stay taken apart."""
 
 
-@cache
-def _words(*, marks: str = MARKS, alone: str = f"|[{UNSPACED}]") -> re.Pattern[str]:
-    """Words of two characters or more, and single digits and letters.
+_LETTER = r"\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)"
+_WORD = re.compile(rf"[\w{MARKS}]{{2,}}|\b\d\b|{_LETTER}|[{UNSPACED}]")
+"""A word of two characters or more, a single digit or letter, or a character of a script without blanks.
 
-    "Class 3" is not "Class 8", "Plan D" not "Plan E", "C#" neither "C" nor "C++". What "don't", "Denver's" and "U.S."
-    leave behind is no letter of its own.
-    """
-    letter = r"\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)"
-    return re.compile(rf"[\w{marks}]{{2,}}|\b\d\b|{letter}{alone}")
+"Class 3" is not "Class 8", "Plan D" not "Plan E", "C#" neither "C" nor "C++". What "don't", "Denver's" and "U.S."
+leave behind is no letter of its own.
+"""
 
 
 class Terms:
@@ -48,37 +41,33 @@ class Terms:
         stemmer: str = STEMMER,
         *,
         compounds: Container[str] = (),
-        recipe: int = LEXICAL_RECIPE,
     ) -> None:
         """The terms of an index.
 
-        ``stop_words``, the ``stemmer``'s name and the ``recipe`` are the index's own: they are recorded with it.
+        ``stop_words`` and the ``stemmer``'s name are the index's own: they are recorded with it.
         A word that is made of two whose stems are in ``compounds`` is followed by these stems.
         """
         self._stop_words = frozenset(stop_words)
         # Its cache would keep every word that anybody ever asked with, and gains nothing.
         self._stemmer = Stemmer.Stemmer(stemmer, 0)
         self._lock = threading.Lock()  # a stemmer object is not thread-safe
-        self._in_pieces = recipe >= PIECES_RECIPE
-        self._pattern = _words() if self._in_pieces else _words(marks="", alone="")
         self._compounds = compounds
         self._taken_apart = lru_cache(maxsize=REMEMBERED)(self._halves) if compounds else None
 
     @classmethod
     def of(cls, record: Mapping[str, object], stems: Container[str] = ()) -> Self:
         """Those of the index whose record this is; ``stems`` are all that it has, where they are at hand."""
-        stop_words, recipe = record.get("stop_words"), record.get("recipe")
+        stop_words = record.get("stop_words")
         return cls(
             map(str, stop_words if isinstance(stop_words, list) else ()),
             str(record.get("stemmer", STEMMER)),
             compounds=stems if record.get("compounds") else (),
-            recipe=recipe if isinstance(recipe, int) else LEXICAL_RECIPE,
         )
 
     def __call__(self, text: str) -> list[str]:
         """The terms of ``text`` in their order, repeated as they are there; full-width letters count as letters."""
-        found = self._pattern.findall(unicodedata.normalize("NFKC", text).lower())
-        if self._in_pieces and not text.isascii():
+        found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+        if not text.isascii():
             found = [piece for word in found for _, piece in parts(word)]
         words = [word for word in found if word not in self._stop_words]
         with self._lock:

@@ -2,8 +2,7 @@
 
 Files: ``vectors.npy``, int8 of shape (chunks, dimensions), rows in the order of the text store; ``vector_scales.npy``,
 float32 of shape (chunks,), what each is multiplied with; ``moments.npy``, float32 of shape (1 + dimensions,
-dimensions): the mean vector, then the covariance matrix. A byte a dimension costs a cosine less than .002. Indexes from
-before have float16 and no scales.
+dimensions): the mean vector, then the covariance matrix. A byte a dimension costs a cosine less than .002.
 """
 
 from __future__ import annotations
@@ -94,11 +93,8 @@ class VectorStore:
             IndexDamaged: a file is missing, unreadable or of another shape.
         """
         self.dimensions = dimensions
-        scaled = (folder / SCALES_NAME).exists()
-        kind = np.int8 if scaled else np.float16
-        self._vectors = load_array(folder / VECTORS_NAME, dtype=kind, shape=(rows, dimensions))
-        scales = load_array(folder / SCALES_NAME, dtype=np.float32, shape=(rows,)) if scaled else np.ones(rows)
-        self._scales = scales.astype(np.float32)
+        self._vectors = load_array(folder / VECTORS_NAME, dtype=np.int8, shape=(rows, dimensions))
+        self._scales = load_array(folder / SCALES_NAME, dtype=np.float32, shape=(rows,))
         self._moments = Moments.load(folder, dimensions)
 
     def rows(self, rows: NDArray[np.int64]) -> Matrix:

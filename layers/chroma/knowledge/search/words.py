@@ -107,7 +107,7 @@ class Words:
     """The words of an open index. Safe to use from several threads."""
 
     def __init__(self, folder: Path, lexical: WordStatistics, is_piece: Callable[[str], bool]) -> None:
-        """Those in ``folder``, none where the index is from before there was the file: it is then silent on all words.
+        """Those in ``folder``; an index that only counts its terms has no file of them, and is silent on all words.
 
         ``is_piece`` says whether the embedding model has a word whole: such a one is not misspelt. Of 844 questions of
         ClapNQ, SQuAD and COVID FAQ 19 more would be spelt otherwise without it, all wrongly ("fail" as "fall").

@@ -1,18 +1,24 @@
 """The plan of an index: numbers are kept, never reused; the embedded text carries the title once."""
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from fakes_embedding import ReadingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.build.plan import Plan, Previous, content_version, plan
+from knowledge.build.served.progress import Progress
+from knowledge.build.served.slabs import Cutting, SlabWriter
+from knowledge.build.served.totals import Totals
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
 from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable
+from knowledge.model.manifest import Source
 from knowledge.model.values import Document, Failure
 
 
@@ -218,3 +224,30 @@ def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> Non
     assert after.chunks == before.chunks
     assert after.kept == {"x", "b"}
     assert after.failed == (Failure("b.md", "has the doc_id 'x' of 'a.md', which has no text to read now"),)
+
+
+# An ingest to a server that is tried again
+
+
+WRITTEN = Source(path="a.md", digest="1", doc_id="a", chunks=2)
+
+
+def test_reading_documents_again_keeps_what_is_written_of_others(tmp_path: Path) -> None:
+    progress = Progress(Totals.none(4, 8), next_number=3, sources=[WRITTEN])
+    cutting = Cutting(max_chars=100, overlap=10, recipe=1, run=map)
+    nobody = cast(Any, None)
+    SlabWriter(nobody, "x", None, False, ReadingEmbedder(), None, cutting, tmp_path, frozenset()).read_again(
+        [], progress
+    )
+    assert progress.sources == [WRITTEN]
+
+
+def test_progress_comes_back_as_it_was_kept(tmp_path: Path) -> None:
+    progress = Progress(Totals.none(4, 8), next_number=3, copied=300, slabs=2, sources=[WRITTEN], kept=["b"])
+    progress.totals.numbers.update({1, 2})
+    progress.save(tmp_path / "work")
+    again = Progress.load(tmp_path / "work")
+    assert again is not None
+    assert (again.next_number, again.copied, again.slabs) == (3, 300, 2)
+    assert (again.sources, again.kept, again.totals.numbers) == ([WRITTEN], ["b"], {1, 2})
+    assert Progress.load(tmp_path / "none") is None

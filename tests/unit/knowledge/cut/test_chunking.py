@@ -1,7 +1,5 @@
 """Where texts are cut, what each piece is called, and that nothing gets lost."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from itertools import pairwise
@@ -11,7 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from knowledge.cut.anchors import ALGORITHMS, ids_of
 from knowledge.cut.chunking import Piece, split
+from knowledge.cut.seed import split_seed
 from knowledge.read.documents import read
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -307,19 +307,12 @@ def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdo
     assert bool(pieces) == bool(text.strip())
 
 
-@given(text=TEXTS, max_chars=st.integers(1, 60))
-@settings(max_examples=300)
-def test_plain_text_without_overlap_is_kept_to_the_letter(text: str, max_chars: int) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=0, markdown=False)
-
-    assert bare("".join(piece.text for piece in pieces)) == bare(text)
-
-
-@given(text=TEXTS, max_chars=st.integers(4, 60))
-@example(text=">00000000000000 0\n0", max_chars=9)
-@settings(max_examples=300)
-def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars: int) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=False)
+@given(text=TEXTS, max_chars=st.integers(1, 60), share=st.sampled_from([0, 3]))
+@example(text=">00000000000000 0\n0", max_chars=9, share=3)
+@settings(max_examples=600)
+def test_plain_text_loses_nothing_and_repeats_only_the_overlap(text: str, max_chars: int, share: int) -> None:
+    overlap = max_chars // share if share else 0
+    pieces = split(text, max_chars=max_chars, overlap=overlap, markdown=False)
 
     wanted = bare(text)
     reached = {0}  # how much of the text the pieces so far may stand for
@@ -328,7 +321,7 @@ def test_plain_text_with_overlap_repeats_and_loses_nothing(text: str, max_chars:
         reached = {
             done + len(body) - repeated
             for done in reached
-            for repeated in range(min(len(body) - 1, max_chars // 3, done) + 1)
+            for repeated in range(min(len(body) - 1, overlap, done) + 1)
             if wanted[done - repeated : done - repeated + len(body)] == body
         }
     assert len(wanted) in reached
@@ -399,3 +392,100 @@ def test_a_first_heading_of_any_level_that_is_the_title_is_no_part_of_a_section(
     pieces = split("## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200, title="Installation")
 
     assert {piece.section for piece in pieces} == {"", "On Linux"}
+
+
+# Chapters and runs of characters
+
+
+def test_it_cuts_at_chapters_and_nowhere_else_what_fits() -> None:
+    text = "# Timer\n\nAbout it.\n\n## Start ##\n\nPress.\n\n### On a phone\n\nTap.\n\n## Stop\n\nPress again.\n"
+    assert split_seed(text, max_chars=100, overlap=10) == (
+        Piece("", "# Timer\n\nAbout it."),
+        Piece("Start", "## Start ##\n\nPress.\n\n### On a phone\n\nTap."),
+        Piece("Stop", "## Stop\n\nPress again."),
+    )
+
+
+def test_what_is_longer_goes_on_with_the_end_of_the_piece_before() -> None:
+    body = "".join(chr(ord("a") + i % 26) for i in range(100))
+    pieces = [piece.text for piece in split_seed(body, max_chars=40, overlap=10)]
+    assert pieces == [body[0:40], body[30:70], body[60:100]]
+    assert [piece.text for piece in split_seed(body[:41], max_chars=40, overlap=10)] == [body[:40], body[30:41]]
+
+
+def test_a_text_without_text_has_no_pieces() -> None:
+    assert split_seed(" \r\n", max_chars=40, overlap=10) == ()
+
+
+# Anchors
+
+
+TITLES = ["What's new in 2.0?", "Café & `go_build` -- now", "2 steps", "2 steps", "開始", ""]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ids"),
+    [
+        ("github", ["whats-new-in-20", "café--go_build----now", "2-steps", "2-steps-1", "開始", ""]),
+        ("nuxt", ["whats-new-in-20", "café-go_build-now", "_2-steps", "_2-steps-1", "開始", ""]),
+        ("vitepress", ["what-s-new-in-2-0", "cafe-go-build-now", "_2-steps", "_2-steps-1", "開始", ""]),
+        ("python-markdown", ["whats-new-in-20", "cafe-go_build-now", "2-steps", "2-steps_1", "_1", "_2"]),
+        ("pymdownx", ["whats-new-in-20", "café--go_build----now", "2-steps", "2-steps_1", "開始", "_1"]),
+        ("docutils", ["what-s-new-in-2-0", "cafe-go-build-now", "steps", "id1", "id2", "id3"]),
+    ],
+)
+def test_each_tool_makes_ids_in_its_own_way(algorithm: str, ids: list[str]) -> None:
+    assert list(ids_of(TITLES, [""] * len(TITLES), algorithm=algorithm)) == ids
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("## Fees and taxes {#fees .wide}", "fees"),
+        ("## Fees and taxes { #fees }", "fees"),
+        ("## Fees and taxes {#fees} ##", "fees"),
+        ("Fees and taxes {#fees}\n---", "fees"),
+        ("## Fees and taxes\n{: #fees}", "fees"),
+        ("## Fees and taxes {/* #fees */}", "fees"),
+        ('## Fees and taxes<a name="fees"></a>', "fees"),
+        ("## Fees and taxes {.wide}", "fees-and-taxes"),
+    ],
+)
+def test_the_id_that_a_heading_states_is_its_anchor_and_no_text(heading: str, anchor: str) -> None:
+    (piece,) = split(f"{heading}\n\nNone.")
+
+    assert (piece.section, piece.anchor) == ("Fees and taxes", anchor)
+    assert not any(sign in piece.text for sign in ("{", "name=", "#fees"))
+    assert piece.text.endswith("None.")
+
+
+def test_ids_in_code_and_inside_a_heading_are_text() -> None:
+    text = "## The {#id} of a `{#heading}` tag\n\n```\n## Title {#id}\n```"
+
+    assert [(piece.anchor, piece.text) for piece in split(text)] == [("the-id-of-a-heading-tag", text)]
+
+
+def test_a_piece_has_the_anchor_of_the_nearest_heading_and_none_under_the_title() -> None:
+    text = "# Guide\n\nIntro.\n\n## Permits\n\n### Food\n\n" + "Ask us first. " * 40 + "\n\n## Permits\n\nNone."
+
+    pieces = split(text, title="Guide", max_chars=300, overlap=0)
+
+    assert [piece.anchor for piece in pieces] == ["", "food", "food", "permits-1"]
+
+
+def test_equal_headings_are_numbered_as_mkdocs_does_it_however_many() -> None:
+    titles = ["a", "a_1", "a", "a_1", "!", "!", "a"]
+    assert list(ids_of(titles, [""] * 7, algorithm="python-markdown")) == ["a", "a_1", "a_2", "a_3", "_1", "_2", "a_4"]
+    assert list(ids_of(["a"] * 50_000, [""] * 50_000, algorithm="python-markdown"))[-1] == "a_49999"
+
+
+@given(st.lists(st.text(max_size=20), max_size=6), st.sampled_from(sorted(ALGORITHMS)))
+def test_no_two_headings_have_one_id(titles: list[str], algorithm: str) -> None:
+    made = list(ids_of(titles, [""] * len(titles), algorithm=algorithm))
+
+    assert len(set(made)) == len(titles)
+
+
+@given(st.text(alphabet=st.sampled_from("#{}:.*/ab -=\n`<>"), max_size=80))
+def test_whatever_headings_state_the_text_is_cut(text: str) -> None:
+    split(text)

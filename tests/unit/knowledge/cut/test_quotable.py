@@ -1,16 +1,16 @@
 """knowledge.cut.quotable: what of a chunk may be quoted, and what introduces it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knowledge.cut.chunking import split
-from knowledge.cut.quotable import quotable
+from knowledge.cut.quotable import Quotable, quotable
+from knowledge.cut.quote_spans import Kind, unit_table
 from knowledge.cut.spans import MAX_CHARS
 
 SAMPLES = Path(__file__).parents[4] / "samples"
@@ -218,3 +218,18 @@ def _uncovered(text: str, visible: str) -> list[str]:
 def test_sentences_end_as_their_script_ends_them(sentences: list[str]) -> None:
     text = "".join(sentences)
     assert [text[unit.start : unit.end] for unit in quotable(text)] == [one.strip() for one in sentences]
+
+
+# The table of units
+
+
+def test_a_unit_has_the_tokens_whose_first_character_is_in_it() -> None:
+    # "Fees\nOne. Two three."  with the title's five characters in front of the text
+    spans = np.array([(0, 4), (5, 8), (10, 13), (14, 19)], dtype=np.int32)
+    units = (Quotable(0, 4, Kind.SENTENCE), Quotable(5, 15, Kind.ITEM, 0, 4))
+    table = unit_table(units, spans, 5).tolist()
+    assert table == [[0, 4, 0, 0, 0, 1, 2, 1, 1], [5, 15, 0, 4, 1, 2, 4, 1, 2]]
+
+
+def test_no_unit_is_no_row() -> None:
+    assert unit_table((), np.zeros((0, 2), dtype=np.int32), 0).shape == (0, 9)

@@ -41,13 +41,11 @@ CHUNKS = st.builds(
 
 
 @given(chunk=CHUNKS)
-def test_a_chunk_survives_the_way_to_chroma_and_back(chunk: Chunk) -> None:
-    assert to_chunk(to_metadata(chunk), number=chunk.number, text=chunk.text) == chunk
+def test_a_chunk_survives_the_way_to_chroma_and_back_and_nothing_empty_is_stored(chunk: Chunk) -> None:
+    stored = to_metadata(chunk)
 
-
-@given(chunk=CHUNKS)
-def test_nothing_empty_is_stored(chunk: Chunk) -> None:
-    assert not [name for name, value in to_metadata(chunk).items() if value is None or value == ""]
+    assert to_chunk(stored, number=chunk.number, text=chunk.text) == chunk
+    assert not [name for name, value in stored.items() if value is None or value == ""]
 
 
 def make(**values: Any) -> Chunk:

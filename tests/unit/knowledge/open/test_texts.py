@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.open.texts import PLAIN_NAME, TABLE_NAME, TEXTS_NAME, TextStore, write_texts
+from knowledge.open.texts import TABLE_NAME, TEXTS_NAME, TextStore, write_texts
 
 UTF8 = st.text(st.characters(codec="utf-8"), max_size=40)
 
@@ -80,14 +80,3 @@ def test_a_closed_store_does_not_read(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="closed"):
         store.get(1)
-
-
-def test_the_texts_of_an_index_from_before_are_not_compressed(tmp_path: Path) -> None:
-    write_texts(tmp_path, [(1, "eins"), (2, "zwei")])
-    (tmp_path / TEXTS_NAME).unlink()
-    (tmp_path / PLAIN_NAME).write_bytes(b"onetwo")
-    np.save(tmp_path / TABLE_NAME, np.array([[1, 2], [3, 6]], dtype=np.int64))
-    store = TextStore(tmp_path)
-
-    assert [store.get(1), store.get(2)] == ["one", "two"]
-    store.close()

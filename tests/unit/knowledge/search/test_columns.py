@@ -1,7 +1,5 @@
 """Columns admit the chunks that Chroma admits, whatever the filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path

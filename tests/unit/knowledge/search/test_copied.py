@@ -1,7 +1,5 @@
 """knowledge.search.copied: what was taken from one place, word for word, and what was changed on the way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from knowledge.model.claims import Fidelity
 from knowledge.search.copied import copied, nearest, places_of
 from knowledge.search.language import stop_words_of
 from knowledge.search.terms import Terms
-from knowledge.search.wording import wording
+from knowledge.search.wording import NOT, names, wording
 
 TERMS = Terms(stop_words_of("English"))
 HEAD = "Booking changes\nFees\n"
@@ -86,3 +84,53 @@ def test_two_names_that_are_in_the_title_cannot_be_exchanged(statement: str, how
     unit[END], unit[KIND] = len(text), int(Kind.SENTENCE)
     own, places = wording(statement, TERMS).keys, places_of(wording(head + text, TERMS), len(head), np.array([unit]))
     assert copied(own, places[0]) is how
+
+
+# Wordings
+
+
+FEW_STOP_WORDS = Terms(["the", "is", "are", "of", "not", "no", "a", "in", "for"])
+
+
+def test_negations_are_one_stem_and_stop_words_part_nothing() -> None:
+    pairs = wording("The permit is not needed for samples", FEW_STOP_WORDS).pairs()
+
+    assert pairs == {("permit", NOT), (NOT, "need"), ("need", "sampl")}
+    assert pairs == wording("Permit isn't needed: samples", FEW_STOP_WORDS).pairs()
+
+
+def test_pairs_reach_as_far_as_asked() -> None:
+    assert ("permit", "sampl") not in wording("permits for small samples", FEW_STOP_WORDS).pairs()
+    assert ("permit", "sampl") in wording("permits for small samples", FEW_STOP_WORDS).pairs(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It costs 1,200.50 dollars", {"1200.5"}),
+        ("Kept for five years from 2019", {"5", "2019"}),
+        ("from 9:30 on 24.12.2025", {"9:30", "24.12.2025"}),
+        ("nothing to count", set()),
+    ],
+)
+def test_numbers_have_one_spelling(text: str, numbers: set[str]) -> None:
+    assert wording(text, FEW_STOP_WORDS).numbers == numbers
+
+
+def test_a_name_begins_no_sentence_and_comes_with_its_stem() -> None:
+    found = names("Yes. However, Dr. Kestrel of Jakarta Shipping asked. They waited", FEW_STOP_WORDS)
+
+    assert found == {
+        frozenset(("dr",)),
+        frozenset(("kestrel",)),
+        frozenset(("jakarta",)),
+        frozenset(("shipping", "ship")),
+    }
+
+
+def test_where_a_negation_stands_is_told_in_characters() -> None:
+    text = "Samples cannot leave Jakarta."
+    (negation,) = wording(text, FEW_STOP_WORDS).negations
+
+    assert (text[negation.start :][:6], negation.after) == ("cannot", "leav")
+    assert negation.around == {"sampl", "leav", "jakarta"}

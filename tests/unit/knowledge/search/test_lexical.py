@@ -15,8 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
+from knowledge.search.language import language_of, language_shares, stop_words_of
 from knowledge.search.lexical import K1, B, Lexical, write_lexical
+from knowledge.search.lexical_update import update_lexical
+from knowledge.search.term_counts import HOLDERS_NAME, TermCounts, write_term_counts
 from knowledge.search.terms import Terms
+from knowledge.search.words import WORDS_NAME, Words, load_words
 
 TEXTS = [
     "Demurrage is charged for each day in the terminal.",
@@ -52,14 +56,6 @@ def built(folder: Path, texts: Sequence[str]) -> tuple[Lexical, Mapping[str, obj
 )
 def test_terms(text: str, terms: list[str]) -> None:
     assert Terms(STOPWORDS_EN)(text) == terms
-
-
-def test_an_older_index_is_read_as_it_was_made(tmp_path: Path) -> None:
-    lexical, record = built(tmp_path, ["第3章 ที่"])
-    older = Lexical(tmp_path, {**record, "recipe": 3})
-
-    assert lexical.terms("第3章 ที่") == ["第", "3", "章", "ที่"]
-    assert older.terms("第3章 ที่") == ["第3章"]
 
 
 @pytest.mark.parametrize(
@@ -222,3 +218,231 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str,
 
     with pytest.raises(IndexDamaged):
         Lexical(tmp_path, {**record, **change})
+
+
+# An index that was changed
+
+
+BEFORE = {
+    1: "The harbour fee is due. The fee of GC-409 is 3 euros.",
+    2: "Cats and dogs don't pay a fee, cats never.",
+    3: "...",
+    5: "The ships of Class 3 wait outside the harbour.",
+}
+AFTER = {
+    1: BEFORE[1],
+    3: BEFORE[3],
+    5: "The ships of class 4 leave the Harbour by night.",
+    6: "The fees of GC-500 are due by night and by the day.",
+}
+ASKED = ["harbour fee", "cats", "class 4", "night fees gc-500", "", "class 3 ships ships"]
+
+
+def test_scores_vocabulary_and_words_are_those_of_all_texts_anew(tmp_path: Path) -> None:
+    before = write_lexical(tmp_path / "before", list(BEFORE), BEFORE.values())
+    anew = write_lexical(tmp_path / "anew", list(AFTER), AFTER.values())
+
+    now = update_lexical(
+        tmp_path / "now", tmp_path / "before", before,
+        numbers=list(AFTER), fresh={5: AFTER[5], 6: AFTER[6]}, gone=[BEFORE[2], BEFORE[5]],
+    )  # fmt: skip
+
+    assert now == anew
+    updated, made = Lexical(tmp_path / "now", now), Lexical(tmp_path / "anew", anew)
+    assert updated.numbers.tolist() == [1, 3, 5, 6]
+    for text in ASKED:
+        assert updated.scores(text).tolist() == made.scores(text).tolist()
+    assert not updated.has("cats")
+    assert np.count_nonzero(updated.scores("night")) == 2
+    assert load_words(tmp_path / "now") == load_words(tmp_path / "anew")
+    assert "gc409" in load_words(tmp_path / "now")
+    assert "cats" not in load_words(tmp_path / "now")
+
+
+# Counts in place of the table
+
+
+COUNTED = [
+    "Import permits take five working days.",
+    "The harbour office issues permits, and permits only.",
+    "Tariffs of the harbour: class 3, class 8, C++ and C#.",
+    "Fees are paid at the customs desk of the harbour.",
+    "A permit for a vessel costs 40 euro; a vessel's permit lasts a year.",
+    "!",
+    "Straße, naïve and ｆｕｌｌ width, once more.",
+] + [f"Number{n} of the customs rules, {'and more ' * n}tariffs" for n in range(20)]
+QUESTIONS = [
+    "harbour permits", "vessel vessel permit", "class 8", "tariff number7", "nothing known", "the", "", "straße C#",
+]  # fmt: skip
+
+
+@pytest.fixture
+def table_and_counts(tmp_path: Path) -> tuple[Lexical, TermCounts]:
+    table = write_lexical(tmp_path / "table", list(range(1, len(COUNTED) + 1)), COUNTED)
+    counts = write_term_counts(tmp_path / "counts", COUNTED, iter(COUNTED))
+    return Lexical(tmp_path / "table", table), TermCounts(tmp_path / "counts", counts)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_scores_are_those_of_the_table(table_and_counts: tuple[Lexical, TermCounts], question: str) -> None:
+    table, counts = table_and_counts
+    assert counts.scores(question, COUNTED) == pytest.approx(table.scores(question), abs=1e-5)
+    assert counts.attainable(question) == pytest.approx(table.attainable(question), abs=1e-5)
+    assert counts.best_score(question) >= table.best_score(question)
+    assert (counts.best_score(question) > 0) == (table.best_score(question) > 0)
+
+
+def test_both_know_the_same_words(table_and_counts: tuple[Lexical, TermCounts]) -> None:
+    table, counts = table_and_counts
+    assert (counts.vocabulary_size, counts.language) == (table.vocabulary_size, table.language)
+    for word in ("permits", "permit", "vessel", "nothing", "zebra", "the"):
+        assert counts.has(word) == table.has(word)
+        for term in table.terms(word):
+            assert counts.terms(word) == table.terms(word)
+            assert counts.idf(term) == pytest.approx(table.idf(term), abs=1e-5)
+
+
+def test_the_moments_are_near_those_of_all_scores(table_and_counts: tuple[Lexical, TermCounts]) -> None:
+    table, counts = table_and_counts
+    for question in ("harbour permits", "tariff number7", "customs rules"):
+        scores = table.scores(question)
+        mean, deviation = counts.moments(question)
+        assert mean == pytest.approx(scores.mean(), rel=0.5)
+        assert deviation == pytest.approx(scores.std(), rel=0.5)
+    assert counts.moments("nothing known") == (0, 0)
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    record = write_term_counts(tmp_path / "counts", COUNTED, COUNTED)
+    with pytest.raises(IndexDamaged, match="not whole"):
+        TermCounts(tmp_path / "counts", {key: value for key, value in record.items() if key != "length"})
+    np.save(tmp_path / "counts" / HOLDERS_NAME, np.zeros(3, dtype=np.uint32))
+    with pytest.raises(IndexDamaged, match=HOLDERS_NAME):
+        TermCounts(tmp_path / "counts", record)
+
+
+# The index's own words
+
+
+WORD_TEXTS = [
+    "Demurrage is charged for each day in the terminal. Surcharge GC-409 applies from 999 kg.",
+    "The price of the standard plan is what you pay. Policies of Covid-19 differ.",
+    "Pierce the seal. The prince of the terminal didn't say.",
+]
+WHOLE = frozenset(("plane", "fail"))
+"""What the embedding model has whole."""
+
+
+def words(folder: Path, texts: Sequence[str] = WORD_TEXTS) -> Words:
+    record = write_lexical(folder, range(1, len(texts) + 1), texts)
+    return Words(folder, Lexical(folder, record), WHOLE.__contains__)
+
+
+def named(of: Words, text: str) -> list[str]:
+    return [text[start:end] for start, end in of.unknown(text)]
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("What does a policy cost?", ["does", "cost"]),  # "policy" by its stem
+        ("What is GC-409?", []),
+        ("What is GC-999?", ["GC-999"]),  # although "gc" and "999" are there
+        ("gc409, COVID19 and Covid 19", []),
+        ("demurage in the pirce", []),  # spelt nearly so
+        ("the plane of teh", ["plane"]),  # a word, if another one than "plan"
+        ("didn't, couldn't, I'm", []),
+        ("", []),
+    ],
+)
+def test_what_the_index_does_not_have(question: str, unknown: list[str], tmp_path: Path) -> None:
+    assert named(words(tmp_path), question) == unknown
+
+
+@pytest.mark.parametrize(
+    ("question", "respelt"),
+    [
+        ("whats the pirce of the standart plan", "whats the price of the standard plan"),
+        ("Demurage per dday", "demurrage per day"),
+        ("the plane and a tyre", "the plane and a tyre"),
+        ("GC-419", "GC-419"),  # no code is another one misspelt
+        ("", ""),
+    ],
+)
+def test_misspelt_words_are_spelt_as_the_index_does(question: str, respelt: str, tmp_path: Path) -> None:
+    assert words(tmp_path).respelt(question) == respelt
+
+
+def test_of_several_spellings_the_one_counts_whose_chunk_has_the_other_words(tmp_path: Path) -> None:
+    of = words(tmp_path)
+    assert of.respelt("prnce of the terminal") == "prince of the terminal"
+    assert of.respelt("prnce of the standard plan") == "price of the standard plan"
+
+
+def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) -> None:
+    of = words(tmp_path)
+    assert not of.foreign("What is the price of demurrage")
+    assert of.foreign("Was kostet der Container am Tag?")
+    assert not of.foreign("GC-999 GC-998 GC-997")  # codes are of no language
+    assert not of.foreign("Kosten Tag")  # too little to tell
+
+
+CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准。", "费用报销应在一个月内提交发票。"]
+
+
+def test_a_script_without_blanks_is_known_by_its_pieces(tmp_path: Path) -> None:
+    of = words(tmp_path, CHINESE)
+    assert not of.foreign("请假需要主管批准")
+    assert of.foreign("What is the price of demurrage in the terminal?")
+    assert words(tmp_path / "english").foreign("请假需要主管批准")
+    assert named(of, "请假需要什么手续？") == []  # pieces are no words to name
+    assert of.respelt("请假需要什么手续？") == "请假需要什么手续？"
+    assert "员工" not in (tmp_path / WORDS_NAME).read_text(encoding="utf-8")
+
+
+def test_without_the_file_nothing_is_unknown(tmp_path: Path) -> None:
+    of = words(tmp_path)
+    (tmp_path / WORDS_NAME).write_bytes(b"\xff")
+    lexical = of._lexical
+    with pytest.raises(IndexDamaged, match="words"):
+        Words(tmp_path, lexical, WHOLE.__contains__)
+    (tmp_path / WORDS_NAME).unlink()
+    silent = Words(tmp_path, lexical, WHOLE.__contains__)
+    assert silent.unknown("GC-999 llama") == ()
+    assert silent.respelt("pirce") == "pirce"
+
+
+# Languages
+
+
+GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer krank ist, meldet sich."
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The leave is asked for in the portal, and it will be granted by the management.", "English"),
+        (GERMAN, "German"),
+        ("Les congés sont demandés dans le portail et accordés par la direction de votre service.", "French"),
+        ("Las vacaciones se piden en el portal y las concede la dirección.", "Spanish"),
+        ("员工请假需要在系统中提前三天申请，由主管批准。", "Chinese"),
+        ("พนักงานต้องขอลาในระบบล่วงหน้าสามวัน", "Thai"),
+        ("telex release price", ""),
+        ("GC-409: 12.50", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_text(text: str, language: str) -> None:
+    assert language_of([text]) == language
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    assert {"der", "und"} <= set(stop_words_of("German"))
+    assert {"the", "i"} <= set(stop_words_of(""))
+    assert stop_words_of("Thai") == []
+
+
+def test_the_shares_are_those_of_the_texts() -> None:
+    shares = language_shares([GERMAN] * 300 + ["The leave is asked for in the portal, and it will be granted."] * 100)
+    assert shares["German"] == pytest.approx(0.75, abs=0.01)
+    assert shares["English"] == pytest.approx(0.25, abs=0.01)

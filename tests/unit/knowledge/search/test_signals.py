@@ -1,19 +1,19 @@
 """Signals of a question as a whole, in deviations of what questions about nothing have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from knowledge.build.calibrate import background
 from knowledge.model.errors import IndexDamaged
+from knowledge.search.candidates import Signal, best_rows
 from knowledge.search.signals import (
     BEST_COSINE,
     BEST_WINDOW,
-    CALIBRATION_RECIPE,
     FARTHEST,
     FIRST_SCORE,
     INTERCEPT,
@@ -24,6 +24,8 @@ from knowledge.search.signals import (
     Calibration,
     measure,
 )
+from knowledge.search.support import MET, PARTIAL, SUPPORTED, probability
+from knowledge.search.support import WEIGHTS as SUPPORT_WEIGHTS
 
 RANDOM = np.random.default_rng(5)
 
@@ -51,13 +53,12 @@ def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
     assert sum(calibration.score(question) >= calibration.doubt for question in questions) == 80
 
 
-def test_without_a_second_bar_or_with_one_of_labels_there_is_no_doubt() -> None:
+def test_with_a_bar_of_labels_there_is_no_doubt() -> None:
     record = {**Calibration.of(observed()).record(400), "bar": 1.0, "doubt": 0.5}
-    older = {key: value for key, value in record.items() if key != "doubt"}
 
-    found = [Calibration.load(one) for one in (record, older, {**record, "labels": {"bar": 0.2}})]
+    found = [Calibration.load(one) for one in (record, {**record, "labels": {"bar": 0.2}})]
 
-    assert [(one.bar, one.doubt) for one in found if one] == [(1.0, 0.5), (1.0, 1.0), (0.2, 0.2)]
+    assert [(one.bar, one.doubt) for one in found if one] == [(1.0, 0.5), (0.2, 0.2)]
 
 
 def test_the_score_adds_weighted_deviations() -> None:
@@ -94,9 +95,8 @@ def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds() -> None:
     assert only_odds.bar == record["bar"]
 
 
-@pytest.mark.parametrize("record", [None, {"recipe": CALIBRATION_RECIPE + 1, "signals": {}}])
-def test_no_record_or_one_of_another_recipe_is_no_calibration(record: Mapping[str, object] | None) -> None:
-    assert Calibration.load(record) is None
+def test_no_record_is_no_calibration() -> None:
+    assert Calibration.load(None) is None
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,7 @@ def test_no_record_or_one_of_another_recipe_is_no_calibration(record: Mapping[st
         {"labels": [1]},
         {"labels": {"slope": -1}},
         {"bar": "high"},
+        {"doubt": None},
         {"signals": {}},
         {"signals": {BEST_COSINE: {"mean": 0.2}}},
     ],
@@ -122,3 +123,48 @@ def test_background_questions_are_many_and_no_two_alike() -> None:
 
     assert len({question.lower() for question in questions}) == len(questions) == 400
     assert all(question.isascii() and question.strip() == question != "" for question in questions)
+
+
+# Candidates
+
+
+@given(scores=st.lists(st.integers(0, 5), max_size=30), k=st.integers(1, 35))
+def test_the_best_rows_are_the_first_of_a_stable_sort(scores: list[int], k: int) -> None:
+    rows = np.arange(len(scores), dtype=np.int64) * 3 + 1
+    expected = sorted(sorted(rows, key=lambda row: -scores[(row - 1) // 3])[:k])
+
+    assert best_rows(np.array(scores, dtype=np.float32), rows, k).tolist() == expected
+
+
+def test_standard_scores_are_deviations_above_the_collections_mean() -> None:
+    signal = Signal(np.array([0.5, 0.2, 0.1], dtype=np.float32), 0.2, 0.1)
+
+    assert signal.z == pytest.approx([3, 0, -1], abs=1e-5)
+
+
+@pytest.mark.parametrize("std", [0.0, 1e-9])
+def test_where_all_chunks_are_alike_nothing_deviates(std: float) -> None:
+    assert Signal(np.array([0.50001, 0.5], dtype=np.float32), 0.5, std).z.tolist() == [0, 0]
+
+
+# Support
+
+
+VERBATIM = dict.fromkeys(SUPPORT_WEIGHTS, 0.0) | {"weakest": MET, "together": 1.0}
+
+
+def test_what_a_passage_says_word_for_word_is_supported() -> None:
+    assert probability(VERBATIM) > SUPPORTED
+
+
+@pytest.mark.parametrize("signal", ["numbers", "affirmed"])
+def test_one_wrong_number_or_a_lost_negation_is_enough_to_doubt(signal: str) -> None:
+    assert probability(VERBATIM | {signal: -1.0, "together": 0.8}) < PARTIAL
+
+
+def test_what_has_nothing_in_common_with_a_passage_is_unsupported() -> None:
+    assert probability(VERBATIM | {"weakest": 0.2, "together": 0.0}) < PARTIAL
+
+
+def test_other_words_for_the_same_are_not_unsupported() -> None:
+    assert probability(VERBATIM | {"together": 0.2}) > PARTIAL

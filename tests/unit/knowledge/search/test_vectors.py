@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.search.vectors import BLOCK_ROWS, MOMENTS_NAME, SCALES_NAME, VECTORS_NAME, VectorStore, write_vectors
+from knowledge.search.vectors import BLOCK_ROWS, MOMENTS_NAME, VECTORS_NAME, VectorStore, write_vectors
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix
@@ -33,7 +33,7 @@ def stored(folder: Path, vectors: "Matrix") -> VectorStore:
 def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: int) -> None:
     vectors, question = units(count, seed=seed), units(1, seed=seed + 1)[0]
     cosines = vectors @ question
-    rows = np.random.default_rng(seed).permutation(count)[: count // 2 + 1]
+    rows = np.random.default_rng(seed).permutation(count)[: count // 2]
     with tempfile.TemporaryDirectory() as folder:
         store = stored(Path(folder), vectors)
 
@@ -42,16 +42,6 @@ def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: 
         mean, std = store.statistics(question)
         assert mean == pytest.approx(cosines.mean(), abs=BYTE_PRECISION)
         assert std == pytest.approx(cosines.std(), abs=BYTE_PRECISION)
-
-
-def test_a_store_from_before_has_half_precision(tmp_path: Path) -> None:
-    vectors, question = units(20), units(1, seed=9)[0]
-    stored(tmp_path, vectors)
-    (tmp_path / SCALES_NAME).unlink()
-    np.save(tmp_path / VECTORS_NAME, vectors.astype(np.float16))
-    store = VectorStore(tmp_path, rows=20, dimensions=16)
-
-    assert store.cosines(np.arange(20), question) == pytest.approx(vectors @ question, abs=1e-3)
 
 
 def test_more_rows_than_a_block_are_all_there(tmp_path: Path) -> None:
@@ -70,12 +60,6 @@ def test_cosines_never_leave_their_range(tmp_path: Path) -> None:
 
     assert max(own) <= 1
     assert own == pytest.approx([1] * 50, abs=BYTE_PRECISION)
-
-
-def test_no_rows_have_no_cosines(tmp_path: Path) -> None:
-    store = stored(tmp_path, units(3))
-
-    assert store.cosines(np.array([], dtype=np.int64), units(1)[0]).shape == (0,)
 
 
 @pytest.mark.parametrize("name", [VECTORS_NAME, MOMENTS_NAME])

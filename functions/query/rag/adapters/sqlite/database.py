@@ -1,13 +1,12 @@
-"""One SQLite file that the local server's worker processes share: how it is made, opened, and kept small.
+"""One SQLite file that the local server and ``ragctl`` share: how it is made, opened, and kept small.
 
-Each process keeps one connection, made on first use and again after a fork, which its threads use in turn. (With one
-for each operation SQLite would throw away and rebuild the log's index each time: measured, 10-30 ms a write, not .1.)
+Each process keeps one connection, made on first use, which its threads use in turn. (With one for each operation
+SQLite would throw away and rebuild the log's index each time: measured, 10-30 ms a write, not .1.)
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import sqlite3
 import threading
 import time
@@ -18,7 +17,6 @@ from pathlib import Path
 from rag.adapters.sqlite.files import Identity, exposed, identity, make_private
 from rag.adapters.store_guard import patience_s
 from rag.errors import StoreUnavailable
-from rag.values.stored import MAX_VOTES_PER_VOTER
 
 SCHEMA_VERSION = 4
 BUSY_TIMEOUT_S = 5.0
@@ -27,18 +25,6 @@ WRITES_BETWEEN_SWEEPS = 200
 
 TABLES = ("answers", "turns", "responses", "votes", "vote_counts")
 """Every one has ``expires_at``, in Unix seconds."""
-
-_INHERITED: list[sqlite3.Connection] = []
-"""Connections of a parent process: SQLite forbids to use them after a fork, and to close them too."""
-
-
-def counting_votes(which: str) -> str:
-    """SQL for rows of ``counting_votes``, out of those links of chunks and votes that the condition ``which`` names."""
-    return f"""
-SELECT chunk, response_at, vote, helpful, at, expires_at FROM (
-    SELECT *, row_number() OVER (PARTITION BY chunk, voter ORDER BY at DESC, id DESC) AS place
-    FROM vote_chunks JOIN votes ON vote = id WHERE helpful IS NOT NULL AND {which}
-) WHERE place <= {MAX_VOTES_PER_VOTER}"""  # noqa: S608 - ours
 
 
 SCHEMA = """
@@ -63,22 +49,17 @@ CREATE TABLE vote_keys (
     PRIMARY KEY (cache_key, vote)
 ) WITHOUT ROWID;
 CREATE INDEX keys_of_vote ON vote_keys (vote);
-"""
-
-COUNTING = f"""
 CREATE INDEX votes_of_voter ON votes (voter);
 CREATE TABLE counting_votes (
     chunk TEXT NOT NULL, response_at REAL NOT NULL, vote INTEGER NOT NULL REFERENCES votes (id) ON DELETE CASCADE,
     helpful INTEGER NOT NULL, at REAL NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (chunk, response_at, vote)
 ) WITHOUT ROWID;
 CREATE INDEX chunks_of_counting_vote ON counting_votes (vote);
-INSERT INTO counting_votes {counting_votes("TRUE")}
+CREATE TABLE vote_counts (session TEXT PRIMARY KEY, given INTEGER NOT NULL, expires_at INTEGER NOT NULL)
 """
-"""What votes are read from: each chunk's standing votes, the newest of each voter, in the order that they are wanted
-in. (To work that out of all votes when they are read took 9 ms with a thousand of them.)"""
-
-COUNTS = "CREATE TABLE vote_counts (session TEXT PRIMARY KEY, given INTEGER NOT NULL, expires_at INTEGER NOT NULL)"
-"""How many votes came from a session within its hour."""
+"""Votes are read from ``counting_votes``: each chunk's standing votes, the newest of each voter, in the order of use.
+(To work that out of all votes when they are read took 9 ms with a thousand of them.) ``vote_counts`` holds how many
+votes came from a session within its hour."""
 
 
 class SqliteDatabase:
@@ -89,7 +70,6 @@ class SqliteDatabase:
         self._path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._owner = 0
         self._file: Identity | None = None
         self._writes = itertools.count()
 
@@ -124,20 +104,16 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
-            if self._connection and self._owner == os.getpid():
+            if self._connection:
                 self._connection.close()
                 self._connection = None
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection and self._owner != os.getpid():
-            _INHERITED.append(self._connection)
-            self._connection = None
         if self._connection and self._file != identity(self._path):  # somebody deleted or replaced it
             self._connection.close()
             self._connection = None
         if self._connection is None:
             self._connection = self._open()
-            self._owner = os.getpid()
         self._connection.execute(f"PRAGMA busy_timeout = {1000 * patience_s(BUSY_TIMEOUT_S):.0f}")
         return self._connection
 
@@ -180,7 +156,7 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        if _version(connection) < SCHEMA_VERSION:
+        if _version(connection) == 0:
             self._create(connection)
         if (version := _version(connection)) != SCHEMA_VERSION:
             raise StoreUnavailable(
@@ -192,11 +168,8 @@ class SqliteDatabase:
     def _create(self, connection: sqlite3.Connection) -> None:
         _use_wal(connection)
         with _transaction(connection):
-            # Another process may have been faster. A file of version 2 lacks nothing but what votes are read from and
-            # what counts them, one of version 3 the latter alone.
-            lacking = {0: (SCHEMA, COUNTING, COUNTS), 2: (COUNTING, COUNTS), 3: (COUNTS,)}
-            if scripts := lacking.get(_version(connection)):
-                for statement in ";".join(scripts).split(";"):
+            if _version(connection) == 0:  # another process may have been faster
+                for statement in SCHEMA.split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from rag.adapters.sqlite.database import SqliteDatabase, counting_votes
+from rag.adapters.sqlite.database import SqliteDatabase
 from rag.adapters.store_format import (
     clip_comment,
     clip_question,
@@ -25,6 +25,7 @@ from rag.values.stored import (
     MAX_CHUNK_IDS,
     MAX_TURNS,
     MAX_VOTES_PER_CHUNK,
+    MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
     TURN_TTL_S,
     VOTE_TTL_S,
@@ -123,15 +124,10 @@ class SqliteFeedback:
 
     def record(self, response: ResponseRecord) -> None:
         """Keep ``response``."""
+        key, until = digest(response.response_id), expiry(self._database.clock(), self._response_ttl_s)
         with self._database.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO responses VALUES (?, ?, ?)",
-                (
-                    digest(response.response_id),
-                    encode_response(response),
-                    expiry(self._database.clock(), self._response_ttl_s),
-                ),
-            )
+            row = (key, encode_response(response), until)
+            connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", row)
 
     def response(self, response_id: str) -> ResponseRecord | None:
         """The response that was given this id."""
@@ -188,13 +184,17 @@ class SqliteFeedback:
 
     def _count_anew(self, connection: sqlite3.Connection, vote: int, voter: str) -> None:
         """Choose again which of ``voter``'s votes count on the chunks that ``vote`` is about."""
-        theirs = (
-            "chunk IN (SELECT chunk FROM vote_chunks WHERE vote = :vote)"
-            " AND vote IN (SELECT id FROM votes WHERE voter = :voter)"
-        )
         given = {"vote": vote, "voter": voter, "now": self._database.clock()}
-        connection.execute(f"DELETE FROM counting_votes WHERE {theirs}", given)  # noqa: S608 - ours
-        connection.execute(f"INSERT INTO counting_votes {counting_votes(f'{theirs} AND expires_at > :now')}", given)
+        chunks = "chunk IN (SELECT chunk FROM vote_chunks WHERE vote = :vote)"
+        votes = "vote IN (SELECT id FROM votes WHERE voter = :voter)"
+        connection.execute(f"DELETE FROM counting_votes WHERE {chunks} AND {votes}", given)  # noqa: S608 - ours
+        connection.execute(
+            "INSERT INTO counting_votes SELECT chunk, response_at, vote, helpful, at, expires_at FROM"  # noqa: S608 - ours
+            " (SELECT *, row_number() OVER (PARTITION BY chunk ORDER BY at DESC, id DESC) AS place FROM vote_chunks"
+            f" JOIN votes ON vote = id WHERE {chunks} AND voter = :voter AND helpful IS NOT NULL AND expires_at > :now)"
+            f" WHERE place <= {MAX_VOTES_PER_VOTER}",
+            given,
+        )
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """The standing votes from ``since`` on, oldest first, by chunk."""

@@ -4,7 +4,7 @@ Logistic regressions over what the search knows, chance = 1 / (1 + exp(-(interce
 one for quotes; for what a model wrote the product of two, that the context holds an answer, and that what was stated
 is it. ``python -m research.confidence`` fitted them on public corpora; docs/retrieval.md has their figures on each of
 them when fitted on the others. The exponent of quotes is stretched and shifted where the index's owner has labelled
-questions (``Evidence.odds``, ``ragctl calibrate``): whoever changes a number here raises ``CALIBRATION_RECIPE``.
+questions (``Evidence.odds``, ``ragctl calibrate``): whoever changes a number here raises ``manifest.FORMAT``.
 """
 
 from __future__ import annotations

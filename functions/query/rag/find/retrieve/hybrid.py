@@ -52,7 +52,7 @@ class HybridRetriever:
     pool: int = CANDIDATES_PER_SIDE
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.index.Retriever``; an index without BM25 is an IndexMismatch.
+        """See ``rag.ports.index.Retriever``.
 
         A hit's ``score`` is the cosine that lies as many deviations above the collection's mean cosine as its fused
         score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's cosine),

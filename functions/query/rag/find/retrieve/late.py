@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import SearchResult, View
 from rag.ports.index import Index, Retriever
 from rag.values.question import SearchQuery
 
 NOT_LATE = "this index has no token vectors: searched by words and meaning only; run ragctl ingest"
-ONLY_DENSE = "this index has neither token vectors nor a word index: searched by meaning only; run ragctl ingest"
 
 
 @dataclass(frozen=True, slots=True)
 class LateRetriever:
     """Asks the index for its best chunks by all that it knows, for the question and its other views.
 
-    An index without token vectors (made before there were any, or elsewhere, or with a remote embedder) is searched by
-    ``hybrid``, one without BM25 too by ``dense``, and ``SearchResult.trail`` says so.
+    An index without token vectors (made elsewhere, or with a remote embedder) is searched by ``hybrid``, and
+    ``SearchResult.trail`` says so.
     """
 
     index: Index
     hybrid: Retriever
-    dense: Retriever
 
     def __call__(self, query: SearchQuery) -> SearchResult:
         """See ``rag.ports.index.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
         with self.index.lease() as index:
             if index.late:
                 return index.search((View(query.text), *query.views), k=query.top_k, where=query.where)
-        try:
-            return replace(self.hybrid(query), trail=(NOT_LATE,))
-        except IndexMismatch:
-            return replace(self.dense(query), trail=(ONLY_DENSE,))
+        return replace(self.hybrid(query), trail=(NOT_LATE,))

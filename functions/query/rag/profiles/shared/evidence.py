@@ -6,7 +6,6 @@ numbers, retriever, gate and confidence of its seed. What a person set wins over
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -163,7 +162,7 @@ def answering(
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:
-    dense = DenseRetriever(index, cosine_scale)
+    if knobs.retriever == "dense":
+        return DenseRetriever(index, cosine_scale)
     hybrid = HybridRetriever(index, dense_weight=knobs.dense_weight)
-    made: dict[str, Callable[[], Retriever]] = {"dense": lambda: dense, "hybrid": lambda: hybrid}
-    return made.get(knobs.retriever, lambda: LateRetriever(index, hybrid, dense))()
+    return hybrid if knobs.retriever == "hybrid" else LateRetriever(index, hybrid)

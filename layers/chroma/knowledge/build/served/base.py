@@ -20,6 +20,7 @@ from knowledge.engines.server.records import StoredChunk, from_record
 from knowledge.model.errors import IndexUnavailable, IndexUnreachable
 from knowledge.model.manifest import Manifest, Source
 from knowledge.open.place import read_manifest
+from knowledge.search.signals import Calibration
 
 if TYPE_CHECKING:
     from knowledge.model.values import Chunk
@@ -110,8 +111,9 @@ def base_of(database: Database, folder: Path) -> Base | None:
         return None
     try:
         load_facts(database, version, folder)
-        manifest = read_manifest(folder, older=True)
+        manifest = read_manifest(folder)
         whole = manifest is not None and database.count(database.chunks(version)) == manifest.chunks
+        Calibration.load(manifest.calibration if manifest is not None else None)
     except IndexUnreachable:
         raise
     except IndexUnavailable:

@@ -109,9 +109,9 @@ class Change:
 
 def _reusable(manifest: Manifest, settings: Settings, documents: int) -> bool:
     """Whether its chunks are cut and read as they would be now; the projection is fitted by documents here."""
-    before = settings_of(manifest)._replace(lexical_recipe=0, calibration_recipe=0)
-    same = before == settings._replace(lexical_recipe=0, calibration_recipe=0)
-    return same and (manifest.tokens is None or still_fits(int(str(manifest.tokens["fitted_on"])), documents))
+    return settings_of(manifest) == settings and (
+        manifest.tokens is None or still_fits(int(str(manifest.tokens["fitted_on"])), documents)
+    )
 
 
 def _without_texts(documents: Iterable[Document]) -> tuple[list[Source], frozenset[str]]:

@@ -23,7 +23,7 @@ from knowledge.open.served import ServedIndex
 from knowledge.search.arrays import save_array
 from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
-from knowledge.search.late_interaction import TOKENS_FOLDER, TOKENS_RECIPE
+from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, write_lexical
 from knowledge.search.term_counts import SAMPLE, write_term_counts
 
@@ -70,7 +70,7 @@ def write_facts(
     tokens = None
     if fitted is not None:
         fitted.projection.save(folder / TOKENS_FOLDER)
-        tokens = {"recipe": TOKENS_RECIPE, "bits": BITS, "fitted_on": fitted.fitted_on}
+        tokens = {"bits": BITS, "fitted_on": fitted.fitted_on}
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
         index = ServedIndex(database, bare.version, manifest, folder, embedder, scratch)

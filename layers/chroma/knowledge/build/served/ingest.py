@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from knowledge.build.plan import RECIPE, VERSION_CHARS, Run
+from knowledge.build.plan import VERSION_CHARS, Run
 from knowledge.build.previous import settings_now, settings_of
 from knowledge.build.served.base import Base, base_of
 from knowledge.build.served.change import Change
@@ -31,7 +31,7 @@ from knowledge.engines.server.connection import WRITING, Connection
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.words import TABLE_CHUNKS
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import UNKNOWN, Manifest, Provenance
+from knowledge.model.manifest import RECIPE, UNKNOWN, Manifest, Provenance
 from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch

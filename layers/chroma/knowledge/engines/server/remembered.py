@@ -15,8 +15,7 @@ MOST = 1000
 class Remembered:
     """Up to ``MOST`` chunks of one version, by number; nothing in a version ever changes. Safe in several threads."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._held: OrderedDict[int, StoredChunk] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -26,7 +25,7 @@ class Remembered:
             for chunk in chunks:
                 self._held[chunk.chunk.number] = chunk
                 self._held.move_to_end(chunk.chunk.number)
-            while len(self._held) > self._most:
+            while len(self._held) > MOST:
                 self._held.popitem(last=False)
 
     def of(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:

@@ -12,7 +12,6 @@ from fakes_embedding import HashingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, SearchResult, View, Where
 from knowledge.search.candidates import Candidates, Signal
 from rag.find.retrieve.hybrid import HybridRetriever, best_first, fuse
@@ -62,12 +61,11 @@ PLAIN = "how do I find the right chunk"
 class TwoSided:
     """An index that finds four chunks whatever is asked, within a lease only."""
 
-    def __init__(self, broken: Exception | None = None) -> None:
+    def __init__(self) -> None:
         self.embedder = HashingEmbedder()
         self.asked: list[tuple[str, int, Where | None]] = []
         self.fetched: list[int] = []
         self.late = False
-        self._broken = broken
         self._open = False
 
     @contextmanager
@@ -82,8 +80,6 @@ class TwoSided:
     def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
         assert self._open
         assert vector.tolist() == self.embedder.embed([text])[0].tolist()
-        if self._broken:
-            raise self._broken
         self.asked.append((text, k, where))
         return Candidates(
             numbers=np.array(NUMBERS),
@@ -121,8 +117,3 @@ def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, aske
 
     assert index.asked == [(PLAIN, asked, {"year": {"$eq": 7}})]
     assert index.fetched == [12, 11, 13, 14][:top_k]
-
-
-def test_an_index_without_bm25_says_so() -> None:
-    with pytest.raises(IndexMismatch, match="no BM25"):
-        HybridRetriever(TwoSided(IndexMismatch("no BM25")))(SearchQuery(text=PLAIN, top_k=1))  # type: ignore[arg-type]

@@ -7,11 +7,11 @@ import pytest
 from fakes import FakeIndex, make_evidence, make_hit
 from fakes_embedding import HashingEmbedder
 
-from knowledge.model.errors import IndexMismatch, IndexMissing
+from knowledge.model.errors import IndexMissing
 from knowledge.model.values import SearchResult, View
 from rag.find.retrieve.blend import blended
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale, l2_scale
-from rag.find.retrieve.late import NOT_LATE, ONLY_DENSE, LateRetriever
+from rag.find.retrieve.late import NOT_LATE, LateRetriever
 from rag.values.question import SearchQuery
 
 
@@ -68,8 +68,8 @@ def hybrid(query: SearchQuery) -> SearchResult:
     return SearchResult(HITS[:1])
 
 
-def late(index: FakeIndex, hybrid: object = hybrid) -> LateRetriever:
-    return LateRetriever(index, hybrid, DenseRetriever(index, cosine_scale))  # type: ignore[arg-type]
+def late(index: FakeIndex) -> LateRetriever:
+    return LateRetriever(index, hybrid)
 
 
 def test_the_question_alone_is_the_first_of_its_views() -> None:
@@ -85,14 +85,6 @@ def test_an_index_without_token_vectors_is_searched_by_words_and_meaning_and_say
     index = FakeIndex(HITS, late=False)
     assert late(index)(QUERY) == SearchResult(HITS[:1], trail=(NOT_LATE,))
     assert index.searches == []
-
-
-def test_one_without_words_either_by_meaning() -> None:
-    def none(query: SearchQuery) -> SearchResult:
-        raise IndexMismatch("no BM25")
-
-    found = late(FakeIndex(HITS, late=False), none)(SearchQuery(text="q", top_k=1))
-    assert ([hit.chunk.number for hit in found.hits], found.trail) == ([2], (ONLY_DENSE,))
 
 
 def test_without_an_index_the_reason_is_raised() -> None:

@@ -1,10 +1,10 @@
-"""What a reply is taken for, whatever it is called; and its text whatever charset it is said to have."""
-
-from __future__ import annotations
+"""What a reply is taken for, its text whatever charset it is said to have, and what its page says to robots."""
 
 import pytest
 
 from documents.crawl import kinds
+from documents.crawl.links import read as read_links
+from documents.crawl.robots import directives
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -47,3 +47,42 @@ def test_kind(body: bytes, declared: str, path: str, suffix: str | None) -> None
 )
 def test_text_survives_what_the_server_says_of_it(body: bytes, charset: str) -> None:
     assert kinds.as_text(body, charset, is_html=True).endswith("naïve €")
+
+
+URL = "https://docs.example.com/guide/"
+
+
+def test_links_are_absolute_and_those_marked_nofollow_are_left_out() -> None:
+    said = read_links(
+        "<base href='/other/'><link rel=canonical href=/guide><meta name=Robots content='noindex'>"
+        "<p><a href=a.html#part>A</a> <a rel='nofollow' href=b.html>B</a> <a href='mailto:x@example.com'>C</a>",
+        URL,
+    )
+    assert said.links == ("https://docs.example.com/other/a.html",)
+    assert said.canonical == "https://docs.example.com/guide"
+    assert said.directives == {"noindex"}
+    assert not said.moved
+
+
+@pytest.mark.parametrize("broken", ['<![ foo bar="" ]]>', "<!doctype html><![n", "<a " * 300_000, ""])
+def test_a_broken_page_is_read_as_far_as_it_goes(broken: str) -> None:
+    """Python's own parser raises for the first two, and takes an hour for the third."""
+    assert read_links(f"<a href=first.html>A</a>{broken}", URL).links[:1] == (
+        "https://docs.example.com/guide/first.html",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["noindex, NoFollow"], {"noindex", "nofollow"}),
+        (["none"], {"none", "noindex", "nofollow"}),
+        (["googlebot: noindex"], set()),
+        (["googlebot: noindex, ragctl: nofollow"], {"nofollow"}),
+        (["*: noindex"], {"noindex"}),
+        (["max-snippet:20, noindex"], {"max-snippet", "noindex"}),
+        ([""], {""}),
+    ],
+)
+def test_words_for_this_robot(values: list[str], words: set[str]) -> None:
+    assert directives(values) == words

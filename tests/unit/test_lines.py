@@ -1,0 +1,89 @@
+"""The law of size: each room has at most as many lines as its row says. CONTRIBUTING.md says who may raise a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+MOST_LINES = {
+    "docs": 3990,
+    "docs/adr": 880,
+    "documents": 60,
+    "documents/documents": 580,
+    "documents/documents/converters": 3790,
+    "documents/documents/crawl": 1770,
+    "documents/documents/markup": 2020,
+    "documents/documents/sites": 1090,
+    "functions/query": 350,
+    "functions/query/rag": 580,
+    "functions/query/rag/adapters": 4100,
+    "functions/query/rag/answer": 4240,
+    "functions/query/rag/ask": 1210,
+    "functions/query/rag/config": 410,
+    "functions/query/rag/contract": 130,
+    "functions/query/rag/find": 1160,
+    "functions/query/rag/http": 1450,
+    "functions/query/rag/mcp": 700,
+    "functions/query/rag/ports": 300,
+    "functions/query/rag/profiles": 1010,
+    "functions/query/rag/text": 230,
+    "functions/query/rag/values": 740,
+    "functions/query/rag/wiring": 980,
+    "functions/query/rag/write": 770,
+    "functions/query/routes": 1000,
+    "functions/query/runtime": 380,
+    "layers/chroma/knowledge": 260,
+    "layers/chroma/knowledge/build": 2910,
+    "layers/chroma/knowledge/cut": 1190,
+    "layers/chroma/knowledge/engines": 1570,
+    "layers/chroma/knowledge/model": 820,
+    "layers/chroma/knowledge/open": 1500,
+    "layers/chroma/knowledge/read": 1920,
+    "layers/chroma/knowledge/search": 3020,
+    "layers/chroma/layerbuilder": 390,
+    "layers/chroma/modelbuilder": 450,
+    "tests": 3890,
+    "tests/attacks": 1110,
+    "tests/browser": 1930,
+    "tests/budget": 240,
+    "tests/documents": 2690,
+    "tests/e2e": 930,
+    "tests/evaluation": 1200,
+    "tests/faults": 510,
+    "tests/functional": 7410,
+    "tests/infra": 3600,
+    "tests/integration": 12040,
+    "tests/unit": 17420,
+    "tools/bench": 780,
+    "tools/corpora": 620,
+    "tools/emulator": 630,
+    "tools/evaluate": 2590,
+    "tools/publish": 870,
+    "tools/ragctl": 4340,
+    "tools/research": 1240,
+    "tools/serve": 570,
+    "tools/smoke": 930,
+    "web": 1990,
+}
+"""By folder. A file counts for the deepest folder of the table that holds it."""
+SUFFIXES = {".css", ".html", ".js", ".md", ".py"}
+SLACK = 100
+"""A row that is further above its room is lowered, so that deleted lines do not come back unseen."""
+
+
+def test_no_room_has_more_lines_than_its_row() -> None:
+    lines = count_lines()
+    assert {room: count for room, count in lines.items() if count > MOST_LINES.get(room, 0)} == {}
+    assert {room: lines[room] for room, most in MOST_LINES.items() if lines[room] < most - SLACK} == {}
+
+
+def count_lines() -> Counter[str]:
+    """Return the lines of each room, and of each top folder outside of all rooms."""
+    counts: Counter[str] = Counter()
+    for top in ("docs", "documents", "functions", "layers", "tests", "tools", "web"):
+        for file in (file for file in (REPOSITORY / top).rglob("*") if file.suffix in SUFFIXES):
+            folders = map(str, file.relative_to(REPOSITORY).parents)
+            room = next((folder for folder in folders if folder in MOST_LINES), top)
+            counts[room] += file.read_bytes().count(b"\n")
+    return counts
