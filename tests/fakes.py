@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,12 +26,16 @@ from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
 from rag.config.settings import load
+from rag.errors import StoreUnavailable
+from rag.ledger import Ledger
 from rag.ports.index import Index
 from rag.ports.models import ChatModel, Writer
 from rag.profiles import PROFILES
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.optional_stages import OptionalStages, Stores
+from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
 MARK = "a-mark"
@@ -197,10 +202,12 @@ class FakeChat(Unconnected):
         self.model = model
         self.last_error: str | None = None
         self.asked: list[tuple[Message, ...]] = []
+        self.deadlines: list[Deadline] = []
         self._script = list(script)
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         self.asked.append(tuple(messages))
+        self.deadlines.append(deadline)
         assert self._script, f"the script has no step for call {len(self.asked)}"
         step = self._script.pop(0)
         if isinstance(step, Exception):
@@ -220,10 +227,8 @@ class FakeClock:
 
     now: float = 100.0
     step: float = 0.0
-    looks: int = field(default=0)
 
     def __call__(self) -> float:
-        self.looks += 1
         self.now += self.step
         return self.now
 
@@ -231,6 +236,56 @@ class FakeClock:
 def deadline(seconds: float = 27.0) -> Deadline:
     """A deadline that does not come nearer."""
     return Deadline.after(seconds, FakeClock())
+
+
+def make_ledger(left_s: float = 27.0) -> Ledger:
+    """A ledger of a request that has ``left_s`` seconds left."""
+    return Ledger(FakeClock(), deadline(left_s))
+
+
+@dataclass
+class Machine:
+    """Threads and time: a call takes ``takes_s``; one that overruns goes on until ``finish``."""
+
+    clock: FakeClock = field(default_factory=lambda: FakeClock(1000.0))
+    takes_s: float = 0.0
+    limits: list[float] = field(default_factory=list)
+    running: list[Callable[[], None]] = field(default_factory=list)
+
+    def run(self, call: Callable[[], Any], limit_s: float) -> Future[Any]:
+        outcome: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(call())
+            except StoreUnavailable as exc:
+                outcome.set_exception(exc)
+
+        self.limits.append(limit_s)
+        self.clock.now += min(self.takes_s, limit_s)
+        if self.takes_s < limit_s:
+            work()
+        else:
+            self.running.append(work)
+        return outcome
+
+    def finish(self) -> None:
+        for work in self.running:
+            work()
+        self.running.clear()
+
+
+def make_answer(**fields: Any) -> Answer:
+    """An answer of a model; what is not said is plain and the same for all."""
+    defaults: dict[str, Any] = {
+        "text": "Five days.",
+        "question": Question(text="Which permit?"),
+        "profile": "waypoint",
+        "response_id": "r1",
+        "confidence": Confidence("High", 90.0, ""),
+        "refused": False,
+    }
+    return Answer(**{**defaults, **fields})
 
 
 def _matches(chunk: Chunk, where: Where) -> bool:

@@ -3,12 +3,8 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any
 
 from rag.adapters.store_format import decode, encode_answer, expiry
-from rag.errors import StoreUnavailable
 from rag.values.question import Turn
 from rag.values.stored import CachedAnswer, CacheHit
 
@@ -44,45 +40,3 @@ class InMemoryMemory:
 
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         return tuple(self._sessions[session_id][-limit:] if limit > 0 else ())
-
-
-@dataclass
-class Time:
-    """Seconds that pass only when told to."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
-class Machine:
-    """Threads and time: a call takes ``takes_s``; one that overruns goes on until ``finish``."""
-
-    clock: Time = field(default_factory=Time)
-    takes_s: float = 0.0
-    limits: list[float] = field(default_factory=list)
-    running: list[Callable[[], None]] = field(default_factory=list)
-
-    def run(self, call: Callable[[], Any], limit_s: float) -> Future[Any]:
-        outcome: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                outcome.set_result(call())
-            except StoreUnavailable as exc:
-                outcome.set_exception(exc)
-
-        self.limits.append(limit_s)
-        self.clock.now += min(self.takes_s, limit_s)
-        if self.takes_s < limit_s:
-            work()
-        else:
-            self.running.append(work)
-        return outcome
-
-    def finish(self) -> None:
-        for work in self.running:
-            work()
-        self.running.clear()

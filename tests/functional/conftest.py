@@ -44,6 +44,13 @@ def start(waypoint_index: Path) -> Iterator[Start]:
         yield start
 
 
+@pytest.fixture
+def fresh(gacounts_index: Path) -> Iterator[Start]:
+    """Starts GaCounts on its sample index; every start is another process, with an L1 of its own."""
+    with starting(gacounts_index) as start:
+        yield start
+
+
 @pytest.fixture(scope="module")
 def api(waypoint_index: Path) -> Iterator[Api]:
     """The function with the extractive engine, started once for a module: for calls that leave no trace."""

@@ -1,11 +1,12 @@
-"""The sample events of tests/events, as API Gateway would send them, each with what becomes of it."""
+"""Events: the samples of tests/events, direct invocations, what comes through a custom domain, and anything else."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from functional.harness import REPOSITORY, Api
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Event, post, rest_event
 
 FOLDER = REPOSITORY / "tests" / "events"
 EXPECTED: dict[str, tuple[int, str | None]] = {
@@ -42,3 +43,101 @@ def test_an_event_gets_its_status_and_code(api: Api, name: str, expected: tuple[
 def test_every_gateway_event_is_in_the_table() -> None:
     events = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
     assert {name for name, event in events.items() if "httpMethod" in event} == set(EXPECTED)
+
+
+NO_OBJECT = {"error": 'Request body must be a JSON object such as {"query": "..."}', "code": "invalid_json"}
+NO_QUERY = {"error": "Query must be a string", "code": "invalid_query"}
+
+
+@pytest.mark.parametrize("event", [None, 5, "httpMethod", ["httpMethod"]], ids=repr)
+def test_an_event_that_is_no_object_is_400(api: Api, event: Any) -> None:
+    reply = api.call(event)
+    assert (reply.status, reply.json) == (400, NO_OBJECT)
+    assert reply.headers["content-type"] == "application/json"
+    assert [line["message"] for line in reply.logs] == ["request rejected"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"query": 5},
+        {"httpMethod": "POST"},
+        {"httpMethod": "POST", "path": None},
+        {"httpMethod": 5, "path": "/api/query"},
+        {"httpMethod": "POST", "path": "/api/query", "body": {"query": "x"}},
+        {"version": "2.0", "rawPath": "/api/query", "body": "{}"},
+    ],
+    ids=repr,
+)
+def test_an_object_that_is_neither_a_question_nor_a_rest_event_is_400(api: Api, event: Any) -> None:
+    reply = api.call(event)
+    assert (reply.status, reply.json) == (400, NO_QUERY)
+
+
+@pytest.mark.parametrize("question", [IN_SCOPE, OUT_OF_SCOPE])
+def test_a_question_s_body_alone_is_answered_as_over_http(api: Api, question: str) -> None:
+    direct, posted = api.call({"query": question, "topK": 3}), api.ask(question, topK=3)
+    assert direct.status == 200
+    for name in ("answer", "sources", "citations", "refused"):
+        assert direct.json[name] == posted.json[name]
+
+
+@pytest.mark.parametrize("absent", ["headers", "multiValueHeaders", "requestContext", "body", "isBase64Encoded"])
+def test_a_rest_event_may_lack_what_a_test_console_leaves_out(api: Api, absent: str) -> None:
+    event = post({"query": OUT_OF_SCOPE})
+    missing = api.call({name: value for name, value in event.items() if name != absent})
+    assert missing.status == (400 if absent == "body" else 200)
+    if absent in {"headers", "multiValueHeaders", "body"}:  # as API Gateway's own console sends them
+        assert api.call({**event, absent: None}).status == missing.status
+
+
+def through_domain(event: Event, resource: str, **parameters: str) -> Event:
+    """``event`` as it comes through https://ask.example.org/help, for ``resource``."""
+    path = f"/help{event['path']}"
+    context = {**event["requestContext"], "path": path, "resourcePath": resource}
+    return {
+        **event,
+        "resource": resource,
+        "path": path,
+        "pathParameters": parameters or None,
+        "requestContext": context,
+    }
+
+
+def test_a_question_is_answered(api: Api) -> None:
+    reply = api.call(through_domain(post({"query": IN_SCOPE}), "/api/query"))
+    assert (reply.status, reply.json["refused"]) == (200, False)
+
+
+def test_a_parameter_of_the_path_arrives(api: Api) -> None:
+    event = rest_event("GET", "/api/chunks/id_1")
+    reply = api.call(through_domain(event, "/api/chunks/{chunk_id}", chunk_id="id_1"))
+    assert (reply.status, reply.json["id"]) == (200, "id_1")
+
+
+def test_the_page_knows_its_address_below_the_base_path(api: Api) -> None:
+    reply = api.call(through_domain(rest_event("GET", "/"), "/"))
+    assert reply.status == 200
+    assert '<base href="/help/">' in reply.text
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("GET", (405, "method_not_allowed")), ("POST", (400, "invalid_json"))]
+)
+def test_errors_are_those_of_the_route(api: Api, method: str, expected: tuple[int, str]) -> None:
+    reply = api.call(through_domain(rest_event(method, "/api/query", "{"), "/api/query"))
+    assert (reply.status, reply.json["code"]) == expected
+
+
+def test_a_resource_that_names_no_route_leaves_the_path_to_decide(api: Api) -> None:
+    event = {**rest_event("GET", "/api/health"), "resource": "/{proxy+}"}
+    assert api.call(event).status == 200
+    assert api.call({**event, "resource": "/api/{name}", "pathParameters": None}).status == 200
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["text", "base64"])
+def test_a_byte_order_mark_before_the_json_is_skipped(api: Api, encoded: bool) -> None:
+    text = '\ufeff{"query": "Who won the football world cup in 2018?"}'
+    reply = api.call(rest_event("POST", "/api/query", text.encode() if encoded else text))
+    assert (reply.status, reply.json["refused"]) == (200, True)

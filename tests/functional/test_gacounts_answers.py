@@ -1,9 +1,10 @@
-"""GaCounts without an LLM: the sample questions, and the scripted conversation end to end."""
+"""GaCounts without an LLM: the sample questions, the scripted conversation, and guides that contradict each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from functional.gacounts_service import cached, cited, counted, lines, served
@@ -11,14 +12,12 @@ from functional.harness import Api, Json, Reply
 
 DIALOGUE = lines("dialogue.jsonl")
 SECOND_ASK = "how do I report in gacounts"
-
 CATEGORY_OF_FILTER = {
     "gacounts": "documentation",
     "policy": "abo_policies",
     "brand": "brand_guidelines",
     "training": "ets_training",
 }
-
 FOLLOW_UPS_NOT_FOUND = 2
 """Without an LLM the expected document need not come first; it is cited in all but so many."""
 TOGETHER = "searched for alone and together with the turns before"
@@ -117,10 +116,6 @@ def test_the_second_ask_is_cached_in_any_session_and_spelling(spoken: list[tuple
     assert second.json["sessionId"] != first.json["sessionId"]
 
 
-def test_every_response_has_an_id_of_its_own(spoken: list[tuple[Json, Reply]]) -> None:
-    assert len({reply.json["responseId"] for _, reply in spoken}) == len(DIALOGUE)
-
-
 def test_a_session_is_issued_once_and_kept(spoken: list[tuple[Json, Reply]]) -> None:
     sessions = {(turn["session"], reply.json["sessionId"]) for turn, reply in spoken}
     assert len(sessions) == 3
@@ -133,3 +128,35 @@ def test_an_unknown_session_starts_empty_and_is_kept(api: Api) -> None:
     assert reply.json["sessionId"] == unknown
     assert TOGETHER not in _trail(reply)
     assert TOGETHER in _trail(api.ask("And the deadline?", sessionId=unknown))
+
+
+NEW = "The GaCounts reporting deadline is the 10th of the following month"
+OLD = "The GaCounts reporting deadline is the 15th of the following month"
+GUIDE_2025 = "https://ga.example.edu/gacounts/docs/reporting-guide-2025"
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the GaCounts reporting deadline?", "What is the deadline for reporting in GaCounts?"]
+)
+def test_the_newer_guide_s_deadline_is_the_answer(api: Api, question: str) -> None:
+    body = api.ask(question).json
+    assert body["relatedDocs"][0]["docId"] == "DOC-001"
+    assert body["answer"].startswith(NEW)
+    assert body["answer"].split("(Source: ")[1].startswith(f"{GUIDE_2025})")
+    assert OLD not in body["answer"]
+
+
+def test_so_it_is_in_the_conversation(api: Api) -> None:
+    """The turns before "And the deadline?" as the sample's dialogue has them."""
+    session: dict[str, Any] = {}
+    for turn in lines("dialogue.jsonl"):
+        body = api.ask(turn["question"], **session).json
+        session = {"sessionId": body["sessionId"]}
+        if turn["question"] == "And the deadline?":
+            break
+    assert body["answer"].startswith(NEW)
+    assert OLD not in body["answer"]
+
+
+def test_the_older_guide_is_quoted_to_who_asks_for_its_year(api: Api) -> None:
+    assert OLD in api.ask("What was the GaCounts reporting deadline in 2023?").json["answer"]

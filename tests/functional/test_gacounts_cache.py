@@ -16,7 +16,6 @@ from functional.gacounts_service import (
     COLORS,
     MEALS,
     SAMPLES,
-    TOMATOES,
     TRAINING,
     cached,
     counted,
@@ -26,7 +25,7 @@ from functional.gacounts_service import (
     of_llm,
     served,
 )
-from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, starting
+from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start
 from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
@@ -48,44 +47,16 @@ def shared(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         yield api
 
 
-@pytest.fixture
-def fresh(gacounts_index: Path) -> Iterator[Start]:
-    """Starts the profile; every start is another process, with an L1 of its own."""
-    with starting(gacounts_index) as start:
-        yield start
-
-
 # --- what shares an answer
 
 
-@pytest.mark.parametrize(
-    "again",
-    [
-        "when is the security training due each year",
-        "  When is   the security training due each year?!  ",
-        "WHEN IS THE SECURITY TRAINING DUE EACH YEAR\uff1f",
-    ],
-)
-def test_spelling_alone_does_not_matter(shared: Api, again: str) -> None:
+def test_spelling_alone_does_not_matter_and_a_number_makes_another_question(shared: Api) -> None:
     shared.ask(TRAINING)
-    reply = shared.ask(again)
+    reply = shared.ask("  WHEN IS   the security training due each year\uff1f ")
     assert cached(reply)
-    assert reply.json["metadata"]["query"] == again.strip() or reply.json["metadata"]["query"] == again
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Is the hotel limit 150 dollars?", "Is the hotel limit 1.50 dollars?"),
-        ("Does the travel policy pay for meals?", "Does the travel policy not pay for meals?"),
-        ("What changed in the 2023 travel policy?", "What changed in the 2025 travel policy?"),
-        ("Must a travel report be -5 days old?", "Must a travel report be 5 days old?"),
-        ("Is the meal allowance 10\u00b2 dollars?", "Is the meal allowance 102 dollars?"),
-    ],
-)
-def test_a_number_or_a_not_makes_another_question(shared: Api, one: str, other: str) -> None:
-    shared.ask(one)
-    assert not cached(shared.ask(other))
+    assert reply.json["metadata"]["query"] == "WHEN IS   the security training due each year\uff1f"
+    shared.ask("Is the hotel limit 150 dollars?")
+    assert not cached(shared.ask("Is the hotel limit 1.50 dollars?"))
 
 
 @pytest.mark.parametrize(
@@ -98,11 +69,6 @@ def test_filters_top_k_and_threshold_are_part_of_the_key(shared: Api, fields: Js
     assert not cached(shared.ask(question, **fields))
     assert cached(shared.ask(question, **fields))
     assert cached(shared.ask(question))
-
-
-def test_a_decline_is_not_kept(shared: Api) -> None:
-    assert not cached(shared.ask(TOMATOES))
-    assert not cached(shared.ask(TOMATOES))
 
 
 def test_an_answer_below_the_bar_is_not_kept(shared: Api) -> None:
@@ -260,24 +226,6 @@ def test_an_answer_to_a_rewritten_question_is_not_kept_where_the_prompt_holds_no
         assert not cached(api.ask(follow_up, sessionId=READER))
         assert not cached(api.ask(IN_SCOPE)), "a rewriting left nothing"
         assert cached(api.ask(IN_SCOPE)), "else the answer would be kept"
-
-
-def test_an_eviction_elsewhere_holds_within_a_minute(
-    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    env = gacounts(tmp_path / "s.sqlite")
-    here = fresh(**env)
-    here.ask(COLORS)
-    there = fresh(**env)
-    there.vote(there.ask(COLORS).json["responseId"], False)
-    now = time.time()
-    cache = here.app.service.stores.cache
-    later = now
-    monkeypatch.setattr(cache, "_clock", lambda: later)
-    monkeypatch.setattr(cache._l1, "_TimedCache__timer", type(cache._l1.timer)(lambda: later))
-    assert cached(here.ask(COLORS)), "it may lag by up to a minute"
-    later = now + 61
-    assert not cached(here.ask(COLORS))
 
 
 def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None:

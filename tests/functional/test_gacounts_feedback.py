@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from functional.gacounts_service import (
     gacounts,
     moved,
 )
-from functional.harness import Api, Json, rest_event, starting
+from functional.harness import Api, Json, Start, rest_event
 
 FULL_VOICES = 5
 SESSIONS = (f"reader-{number:015}" for number in count())
@@ -31,10 +30,9 @@ ANGRY = "an-angry-session-of-22c"
 
 
 @pytest.fixture
-def api(gacounts_index: Path, tmp_path: Path) -> Iterator[Api]:
+def api(fresh: Start, tmp_path: Path) -> Api:
     """The profile on a fresh store, without a cache: every ask shows the order as it is now."""
-    with starting(gacounts_index) as start:
-        yield start(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false", RECENCY_WIDTH="0"))
+    return fresh(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false", RECENCY_WIDTH="0"))
 
 
 def feedback(api: Api, body: str) -> tuple[int, Json]:
@@ -150,30 +148,24 @@ def test_a_withdrawn_vote_leaves_no_trace(api: Api) -> None:
     assert order(api, MEALS) == before
 
 
-def test_one_angry_session_cannot_bury_what_others_liked(api: Api) -> None:
+def test_one_angry_session_moves_a_score_by_a_fifth_of_the_penalty_and_cannot_bury_what_others_like(api: Api) -> None:
     (liked,) = cited(api.ask(MEALS))
-    voted(api, MEALS, True, voices=FULL_VOICES)
-    for _ in range(10):
-        api.vote(api.ask(MEALS, sessionId=ANGRY).json["responseId"], False)
-    assert order(api, MEALS)[0] == liked
-
-
-def test_one_angry_session_moves_a_score_by_at_most_a_fifth_of_the_penalty(api: Api) -> None:
     for _ in range(10):
         api.vote(api.ask(MEALS, sessionId=ANGRY).json["responseId"], False)
     assert set(moved(api.ask(MEALS)).values()) == {-0.15 / FULL_VOICES}
+    voted(api, MEALS, True, voices=FULL_VOICES)
+    assert order(api, MEALS)[0] == liked
 
 
 def test_a_script_without_a_session_is_one_voice_however_it_asks(
-    gacounts_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hour = time.time() // 3600 * 3600
     monkeypatch.setattr(time, "time", lambda: hour)
-    with starting(gacounts_index) as start:
-        api = start(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false"))
-        for number in range(10):
-            api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
-        assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
+    api = fresh(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false"))
+    for number in range(10):
+        api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
+    assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
 
 
 def test_no_vote_moves_the_gate(api: Api) -> None:
@@ -227,16 +219,14 @@ def test_a_session_may_send_60_votes_an_hour(api: Api, clock: FakeClock) -> None
     assert api.vote(responses[0]["responseId"], None).status == 202
 
 
-def test_a_refused_vote_against_an_answer_removes_it_from_no_cache(gacounts_index: Path, tmp_path: Path) -> None:
-    with starting(gacounts_index) as start:
-        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="1"))
-        response = api.ask(COLORS).json["responseId"]
-        assert [api.vote(response, helpful).status for helpful in (True, False)] == [202, 429]
-        assert cached(api.ask(COLORS))
+def test_a_refused_vote_against_an_answer_removes_it_from_no_cache(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="1"))
+    response = api.ask(COLORS).json["responseId"]
+    assert [api.vote(response, helpful).status for helpful in (True, False)] == [202, 429]
+    assert cached(api.ask(COLORS))
 
 
-def test_with_0_any_number_is_taken(gacounts_index: Path, tmp_path: Path) -> None:
-    with starting(gacounts_index) as start:
-        api = start(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="0"))
-        response = api.ask(COLORS).json["responseId"]
-        assert {api.vote(response, True).status for _ in range(61)} == {202}
+def test_with_0_any_number_is_taken(fresh: Start, tmp_path: Path) -> None:
+    api = fresh(**gacounts(tmp_path / "s.sqlite", FEEDBACK_PER_HOUR="0"))
+    response = api.ask(COLORS).json["responseId"]
+    assert {api.vote(response, True).status for _ in range(61)} == {202}

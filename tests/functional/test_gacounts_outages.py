@@ -11,22 +11,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from fakes import Machine
 from fakes_dynamodb import EXPIRED, Manner, an_hour_ahead, dripping, empty_table, late, silent
-from fakes_stores import Machine
 from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
-from functional.harness import Api, Start, starting
+from functional.harness import Api, Start
 
 from rag.adapters.sqlite import database
 from rag.adapters.sqlite.database import SqliteDatabase
 
 SKIPPED = ["cache", "feedback", "memory"]
-
-
-@pytest.fixture
-def fresh(gacounts_index: Path) -> Iterator[Start]:
-    """Starts the profile, by default without a store."""
-    with starting(gacounts_index) as start:
-        yield start
 
 
 @pytest.fixture

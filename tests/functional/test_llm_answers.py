@@ -8,13 +8,12 @@ from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSIT
 
 TITLE = "Singapore Import Permits and TradeNet"
 LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
-CARRIER_QUESTION = "What is your credit limit and how many days do we have to pay an invoice?"
 
 
-def answer_to(start: Start, text: str, query: str = IN_SCOPE, **env: str) -> Json:
+def answer_to(start: Start, text: str) -> Json:
     """The reply's body when the LLM writes ``text``."""
     with LlmServer([reply(text)]) as server:
-        result = start(server, **env).ask(query)
+        result = start(server).ask(IN_SCOPE)
     assert result.status == 200
     return result.json
 
@@ -63,11 +62,6 @@ def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
     assert body["confidence"]["score"] > 50
 
 
-def test_a_completion_without_usage_is_one(with_llm: Start) -> None:
-    with LlmServer([reply("Yes.", usage=None)]) as server:
-        assert with_llm(server).ask(IN_SCOPE).json["metadata"]["usage"] is None
-
-
 def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
     with LlmServer([reply("never")]) as server:
         body = with_llm(server).ask(OUT_OF_SCOPE).json
@@ -81,10 +75,7 @@ def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
     ("written", "section"),
     [
         (LABEL, "Documents needed for import customs clearance"),
-        (f"[{TITLE}]", None),
-        (f"\u3010{TITLE} > Documents needed for import customs clearance\u3011", LABEL[1:-1].split(" > ")[1]),
-        (f"[{TITLE.upper()}]", None),
-        ("[Import Permits and TradeNet]", None),
+        (f"\u3010{TITLE}\u3011", None),
         ("[Singapore Imprt Permts and TradeNet]", None),
     ],
 )
@@ -101,16 +92,6 @@ def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: 
     assert body["metadata"]["chunksUsed"] == 1
 
 
-def test_a_section_that_the_document_does_not_have_is_not_shown(with_llm: Start) -> None:
-    body = answer_to(with_llm, f"Three papers [{TITLE} > Somewhere else].")
-    (citation,) = body["citations"]
-    assert (body["answer"], citation["raw"], citation["section"]) == (
-        f"Three papers [{TITLE}].",
-        f"[{TITLE}]",
-        None,
-    )
-
-
 @pytest.mark.parametrize("label", ["Annual report", "1", "Zzz > Documents needed"])
 def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
     body = answer_to(with_llm, f"Unicorns graze on clover [{label}].")
@@ -120,32 +101,6 @@ def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -
     assert body["metadata"]["chunksUsed"] == 0
     assert body["relatedDocs"]
     assert body["refused"] is False
-
-
-def test_a_title_counts_once_and_order_is_the_answer_s(with_llm: Start) -> None:
-    body = answer_to(
-        with_llm,
-        f"Purple whales sing [Importing into Indonesia]. Owls hum nine songs [{TITLE} > x]. Frogs paint their walls "
-        f"[{TITLE} > y]. Moths knit by night [Nothing].",
-        UNSUPPORTED="keep",
-    )
-    assert [citation["docId"] for citation in body["citations"]] == ["ID-REG-001", "SG-REG-001"]
-    urls = [source["url"] for source in body["sources"]]
-    assert len(urls) == len(set(urls)) == 4
-    assert body["citationsMarkdown"].splitlines()[0].startswith("1. [Importing into Indonesia")
-    assert body["citationsMarkdown"].count("\n") == 1
-
-
-def test_internal_documents_are_cited_without_an_address(with_llm: Start) -> None:
-    body = answer_to(with_llm, "See [Credit Terms].", CARRIER_QUESTION)
-    (citation,) = body["citations"]
-    assert citation["docId"] == "INT-005"
-    assert citation["sourceUrls"] == []
-    assert body["sources"] == []
-    assert body["citationsMarkdown"].endswith("*(Internal Document)*")
-    related = {doc["docId"]: doc for doc in body["relatedDocs"]}
-    assert related["INT-005"]["category"] == "internal"
-    assert related["INT-005"]["url"] is None
 
 
 @pytest.mark.parametrize(
@@ -176,16 +131,6 @@ def test_a_withdrawn_model_is_replaced_and_the_replacement_remembered(with_llm: 
     assert asked == ["llama-3.1-8b-instant", "openai/gpt-oss-20b", "openai/gpt-oss-20b"]
     assert [request.json.get("reasoning_effort") for request in server.requests] == [None, "low", "low"]
     assert health == {"engine": "openai", "model": "openai/gpt-oss-20b", "lastError": None}
-
-
-def test_full_width_text_and_lone_surrogates_of_a_model_can_be_sent_on(with_llm: Start) -> None:
-    body = answer_to(with_llm, "Yes \ud83d \u3010Singapore Import Permits and TradeNet\u3011")
-    assert "\ufffd" in body["answer"]
-    assert len(body["citations"]) == 1
-
-
-def test_a_key_alone_turns_the_llm_on(start: Start) -> None:
-    assert start(LLM_API_KEY=API_KEY).health().json["llm"]["engine"] == "openai"
 
 
 def test_the_question_s_own_braces_stay_text(with_llm: Start) -> None:

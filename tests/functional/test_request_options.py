@@ -16,21 +16,23 @@ def ids(body: Json) -> list[str]:
     return [doc["docId"] for doc in body["relatedDocs"]]
 
 
+def found(api: Api, **filters: object) -> list[str]:
+    """Every document that the widest search can find within ``filters``, best first."""
+    return ids(api.ask("shipping", topK=50, threshold=EVERYTHING, filters=filters).json)
+
+
 @pytest.fixture(scope="module")
 def all_ids(api: Api) -> set[str]:
     """Every document that the widest search can find."""
-    return set(ids(api.ask("shipping", topK=50, threshold=EVERYTHING).json))
+    return set(found(api))
 
 
 @pytest.fixture(scope="module")
 def by_priority(api: Api) -> dict[int, set[str]]:
     """The documents of each priority, asked for one by one."""
-    found = {
-        value: set(ids(api.ask("shipping", topK=50, threshold=EVERYTHING, filters={"priority": value}).json))
-        for value in range(1, 11)
-    }
-    assert sum(map(bool, found.values())) >= 3
-    return found
+    by_value = {value: set(found(api, priority=value)) for value in range(1, 11)}
+    assert sum(map(bool, by_value.values())) >= 3
+    return by_value
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 7, 50])
@@ -75,12 +77,9 @@ def test_with_the_seeds_rules_the_threshold_is_on_its_scale(start: Start) -> Non
     assert api.ask(IN_SCOPE, topK=50, threshold=0).json["metadata"]["chunksRetrieved"] > usual
 
 
-def test_a_lower_threshold_answers_what_the_profile_declines(api: Api) -> None:
+def test_a_lower_threshold_answers_what_the_profile_declines_and_zero_is_one_too(api: Api) -> None:
     assert api.ask(OUT_OF_SCOPE).json["refused"] is True
     assert api.ask(OUT_OF_SCOPE, threshold=EVERYTHING).json["metadata"]["chunksRetrieved"] == 10
-
-
-def test_a_threshold_of_zero_is_not_none(api: Api) -> None:
     assert api.ask(OUT_OF_SCOPE, threshold=0).json["metadata"]["chunksRetrieved"] > 0
 
 
@@ -105,10 +104,10 @@ def test_the_profile_s_own_numbers_come_from_the_environment(start: Any) -> None
     ids=lambda value: None if callable(value) else repr(value),
 )
 def test_filters_keep_exactly_what_matches(api: Api, all_ids: set[str], filters: Json, matches: Any) -> None:
-    body = api.ask("shipping", topK=50, threshold=EVERYTHING, filters=filters).json
-    assert set(ids(body)) >= {doc for doc in all_ids if matches(doc)}
-    assert all(matches(doc) for doc in ids(body))
-    assert ids(body)
+    kept = set(found(api, **filters))
+    assert kept >= {doc for doc in all_ids if matches(doc)}
+    assert all(matches(doc) for doc in kept)
+    assert kept
 
 
 @pytest.mark.parametrize(
@@ -125,18 +124,14 @@ def test_filters_keep_exactly_what_matches(api: Api, all_ids: set[str], filters:
 def test_numbers_are_compared_as_numbers(
     api: Api, by_priority: dict[int, set[str]], operator: str, bound: float, keeps: Any
 ) -> None:
-    wanted = {operator: bound}
-    found = set(ids(api.ask("shipping", topK=50, threshold=EVERYTHING, filters={"priority": wanted}).json))
-    assert found
-    assert found <= set().union(*(docs for value, docs in by_priority.items() if keeps(value, 8)))
+    kept = set(found(api, priority={operator: bound}))
+    assert kept
+    assert kept <= set().union(*(docs for value, docs in by_priority.items() if keeps(value, 8)))
 
 
 @pytest.mark.parametrize(("bound", "same_as"), [({"$gte": 7.5}, {"$gte": 8}), ({"$lt": 7.5}, {"$lte": 7})])
 def test_a_fraction_lies_between_two_whole_numbers(api: Api, bound: Json, same_as: Json) -> None:
-    def found(condition: Json) -> list[str]:
-        return ids(api.ask("shipping", topK=50, threshold=EVERYTHING, filters={"priority": condition}).json)
-
-    assert found(bound) == found(same_as)
+    assert found(api, priority=bound) == found(api, priority=same_as)
 
 
 def test_filters_that_nothing_matches_decline(api: Api) -> None:

@@ -1,4 +1,4 @@
-"""Feedback, answer cache and memory in the profiles whose seeds have none: what is on, what a setting switches on."""
+"""What every profile can do: feedback, answer cache, memory and each retriever, and what is on by default."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer
 from functional.gacounts_service import asked, cached, cited_chunks, counted, moved, of_llm
-from functional.harness import IN_SCOPE, Api, Json, Reply, rest_event, starting
+from functional.harness import IN_SCOPE, Api, Json, Reply, Start, rest_event, starting
+
+from rag.profiles import PROFILES
 
 REMEMBERS = {"HISTORY_TURNS": "5"}
 CACHES = {"ENABLE_RESPONSE_CACHE": "true"}
@@ -28,8 +31,6 @@ class Case:
     meant: str
     citation: str
     """The pattern of what a model cites with."""
-    close: str
-    """A question whose two best passages score alike."""
 
 
 CASES = (
@@ -39,7 +40,6 @@ CASES = (
         "And for food?",
         "Which documents do you need to import food into Singapore?",
         r"\n(\[[^\[\]\n]+\])\n",
-        "What papers do I need to ship dangerous goods?",
     ),
     Case(
         "clockify",
@@ -47,10 +47,8 @@ CASES = (
         "And who approves them?",
         "Who approves time off requests?",
         r"\n(\[id_\d+\])",
-        "How many unused vacation days carry over to next year?",
     ),
 )
-
 type Serve = Callable[..., Api]
 
 
@@ -65,11 +63,7 @@ def serve(case: Case, waypoint_index: Path, clockify_index: Path, tmp_path: Path
     """Starts the profile on a store of this test; every start is another process."""
     index = {"waypoint": waypoint_index, "clockify": clockify_index}[case.profile]
     with starting(index) as start:
-
-        def serve(**env: str) -> Api:
-            return start(**{"RAG_PROFILE": case.profile, "STORE_PATH": str(tmp_path / "s.sqlite"), **env})
-
-        yield serve
+        yield partial(start, RAG_PROFILE=case.profile, STORE_PATH=str(tmp_path / "s.sqlite"))
 
 
 def vote(api: Api, question: str, helpful: bool) -> None:
@@ -91,9 +85,12 @@ def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case:
     assert [cached(reply) for reply in replies] == [False, False]
     assert replies[0].json["sessionId"] != replies[1].json["sessionId"]
     assert [reply.json["metadata"]["skipped"] for reply in replies] == [[], []]
-    session = "a-session-of-the-caller-s-own"
-    api.ask(case.question, sessionId=session)
-    assert "turns before" in trail(api.ask(case.follow_up, sessionId=session))
+    session = replies[0].json["sessionId"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session)
+    second = api.ask(case.follow_up, sessionId=session)
+    assert "together with the turns before" in trail(second)
+    assert counted(second, "Reframed") == 0
+    assert "together with the turns before" not in trail(api.ask(case.follow_up))
 
 
 def test_without_turns_nobody_is_remembered(case: Case, serve: Serve) -> None:
@@ -111,23 +108,6 @@ def test_votes_move_what_was_cited(case: Case, serve: Serve, helpful: bool, delt
     vote(api, case.question, helpful)
     assert moved(before) == {}
     assert moved(api.ask(case.question)) == dict.fromkeys(used, delta)
-
-
-def test_what_was_voted_down_comes_later_in_the_context_and_that_is_all(case: Case, serve: Serve) -> None:
-    def passages(request: Json) -> list[str]:
-        return re.findall(case.citation, request["messages"][0]["content"])
-
-    with LlmServer(answer=lambda _: f"It is so. {passages(server.requests[0].json)[0]}") as server:
-        api = serve(**of_llm(server.url))
-        before = api.ask(case.close)
-        vote(api, case.close, False)
-        after = api.ask(case.close)
-        first, last = (passages(request.json) for request in (server.requests[0], server.requests[-1]))
-    assert last.index(first[0]) > 0
-    assert sorted(first) == sorted(last)
-    same = ("answer", "citations", "confidence", "refused", "routing", "sources")
-    assert {name: after.json[name] for name in same} == {name: before.json[name] for name in same}
-    assert after.json["metadata"]["chunksRetrieved"] == before.json["metadata"]["chunksRetrieved"]
 
 
 # --- the cache
@@ -155,16 +135,6 @@ def test_the_help_desk_s_shape_comes_from_the_cache_too(case: Case, serve: Serve
 
 
 # --- memory
-
-
-def test_without_an_llm_a_follow_up_is_looked_at_with_the_turns_before(case: Case, serve: Serve) -> None:
-    api = serve(**REMEMBERS)
-    session = api.ask(case.question).json["sessionId"]
-    assert re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session)
-    second = api.ask(case.follow_up, sessionId=session)
-    assert "together with the turns before" in trail(second)
-    assert counted(second, "Reframed") == 0
-    assert "together with the turns before" not in trail(api.ask(case.follow_up))
 
 
 def test_with_one_it_is_rewritten_and_the_model_is_asked_what_it_means(case: Case, serve: Serve) -> None:
@@ -198,3 +168,21 @@ def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve:
     assert not reply.json["refused"]
     assert set(reply.json["metadata"]["skipped"]) == {"cache", "feedback", "memory"}
     assert counted(reply, "SoftFailures", stage="feedback") == 1
+
+
+QUESTION = "do i need a permit to bring machine parts into Singapore?"
+RETRIEVERS = ("", "late", "dense", "hybrid")
+
+
+@pytest.mark.parametrize(
+    ("profile", "seed_rules"),
+    [(name, rules) for name, made in PROFILES.items() for rules in ("on", "off") if made.seed or rules == "off"],
+)
+def test_it_answers(start: Start, profile: str, seed_rules: str) -> None:
+    threshold = {"gacounts": "0.3"}.get(profile, "auto")  # the seed's .75 is that of another model
+    found = {}
+    for retriever in RETRIEVERS:
+        api = start(RAG_PROFILE=profile, SEED_RULES=seed_rules, RETRIEVER=retriever, RELEVANCE_THRESHOLD=threshold)
+        reply = api.ask(QUESTION)
+        found[retriever] = (reply.status, reply.json["refused"], bool(reply.json["citations"]))
+    assert found == dict.fromkeys(RETRIEVERS, (200, False, True))

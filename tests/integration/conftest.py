@@ -6,9 +6,8 @@ import chroma_server
 import pytest
 import real_model
 from command_line import Run, runner
-from fakes import FakeClock
+from fakes import FakeClock, Machine
 from fakes_chat import FakeTime
-from fakes_stores import Machine
 from store_contract import START
 
 from rag.adapters.store_guard import StoreGuard

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from fakes_stores import Machine
+from fakes import Machine
 
 from rag.adapters.store_guard import AFTER_ANSWER_S, COOL_OFF_S, MAX_LEFT, PATIENT_S, StoreGuard
 from rag.errors import StoreOutOfReach, StoreUnavailable

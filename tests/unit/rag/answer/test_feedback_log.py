@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import FakeClock, make_hit
+from fakes import FakeClock, make_answer, make_hit
 from fakes_stores import InMemoryAnswerCache
 
 from rag.adapters.sqlite.database import SqliteDatabase
@@ -17,21 +17,15 @@ from rag.adapters.sqlite.stores import SqliteFeedback
 from rag.answer.feedback_log import FeedbackLog, grounds
 from rag.ask.cache.frozen_answer import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
-from rag.values.answer import Answer, Citation, Confidence, Context, Passage
+from rag.values.answer import Answer, Citation, Context, Passage
 from rag.values.question import Question
 from rag.values.stored import CachedAnswer, CacheHit, quantise
 
 HITS = (make_hit(number=1), make_hit(number=2))
 SESSION = "s" * 22
 VECTOR = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
-ANSWER = Answer(
-    text="Five days.",
-    question=Question(text="And permits?", session_id=SESSION, understood="Which permits?"),
-    profile="gacounts",
-    response_id="r1",
-    confidence=Confidence("High", 90.0, ""),
-    refused=False,
-)
+ASKED = Question(text="And permits?", session_id=SESSION, understood="Which permits?")
+ANSWER = make_answer(question=ASKED, profile="gacounts")
 
 
 class Kept:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import make_hit
+from fakes import make_answer, make_hit
 
 from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter, routed
-from rag.values.answer import Answer, Citation, Confidence
+from rag.values.answer import Citation, Confidence
 from rag.values.chat import Completion
-from rag.values.question import Question
 
 CITED = (Citation(raw="[id_1]", title="", section="", position=0, hit=make_hit(number=1)),)
 WRITTEN = Completion(text="x", model="m")
@@ -31,26 +30,14 @@ WRITTEN = Completion(text="x", model="m")
 def test_routing(
     confidence: Confidence, citations: tuple[Citation, ...], completion: Completion | None, action: str
 ) -> None:
-    answer = Answer(
-        text="x",
-        question=Question(text="q"),
-        profile="clockify",
-        response_id="r",
-        confidence=confidence,
-        refused=confidence in (NO_SOURCES, NOT_ANSWERED),
-        citations=citations,
-        completion=completion,
-    )
+    refused = confidence in (NO_SOURCES, NOT_ANSWERED)
+    answer = make_answer(confidence=confidence, refused=refused, citations=citations, completion=completion)
     assert ConfidenceRouter(40)(answer).action == action
 
 
 @pytest.mark.parametrize(("score", "level"), [(79.9, "Low"), (80.0, "High")])
 def test_what_goes_to_a_person_is_low_whatever_its_score(score: float, level: str) -> None:
-    high = Confidence("High", score, "")
-    asked = Question(text="q")
-    answer = Answer(
-        text="x", question=asked, profile="clockify", response_id="r", confidence=high, refused=False, citations=CITED
-    )
+    answer = make_answer(confidence=Confidence("High", score, ""), citations=CITED)
     found = routed(answer, ConfidenceRouter(80))
     assert found.routing is not None
     assert (found.confidence.level, found.routing.action == "escalate") == (level, level == "Low")

@@ -28,10 +28,24 @@ PIECES = st.sampled_from([f"{one} " for one in _PIECES.split()] + _PIECES.split(
 TITLES = st.lists(st.one_of(NASTY, PIECES), max_size=5).map("".join)
 
 
-def listed(title: str, section: str = "", *urls: str) -> str:
+def cited(title: str, section: str = "", *urls: str) -> Citation:
     hit = make_hit(title=title, section=section, source_urls=urls)
-    sources = source_urls(hit.chunk)
-    return citations_markdown((Citation(raw="x", title="x", section="", position=0, hit=hit, source_urls=sources),))
+    return Citation(raw="x", title="x", section="", position=0, hit=hit, source_urls=source_urls(hit.chunk))
+
+
+def listed(title: str, section: str = "", *urls: str) -> str:
+    return citations_markdown((cited(title, section, *urls),))
+
+
+def test_sources_are_numbered_with_their_sections_and_an_internal_one_is_no_link() -> None:
+    external, internal = (
+        cited("Rates [2024]", "Zone [A]", "https://a.example/x"),
+        cited("Carriers", "Permits > Fees", "N/A"),
+    )
+    assert citations_markdown((external, internal)) == (
+        "1. [Rates (2024) > Zone (A)](https://a.example/x)\n2. Carriers > Permits > Fees *(Internal Document)*"
+    )
+    assert citations_markdown(()) == ""
 
 
 @given(TITLES, TITLES)

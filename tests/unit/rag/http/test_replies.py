@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from fakes import make_hit
+from fakes import make_answer, make_hit
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, IndexUnavailable, SearchFailed
 from rag.answer.confidence.formulas import NO_SOURCES
@@ -21,10 +20,8 @@ from rag.errors import (
     QueryTooLong,
     UnsafeQuery,
 )
-from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.text.addresses import source_urls
 from rag.values.answer import Answer, Citation, Confidence, Reference, RelatedDoc, Routing, Source, Statement
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
@@ -147,16 +144,8 @@ def test_a_whole_answer() -> None:
 
 
 def test_a_decline() -> None:
-    answer = Answer(
-        text="I don't have it.",
-        question=Question(text="q"),
-        profile="waypoint",
-        response_id="r2",
-        confidence=NO_SOURCES,
-        refused=True,
-        trail=("0 chunks passed the threshold, 1 needed",),
-        timings={"retrieval": 1.0, "total": 2.0},
-    )
+    trail, timings = ("0 chunks passed the threshold, 1 needed",), {"retrieval": 1.0, "total": 2.0}
+    answer = make_answer(text="No.", confidence=NO_SOURCES, refused=True, trail=trail, timings=timings)
     reply = query_reply(answer)
     assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
     assert (reply["sources"], reply["citations"], reply["relatedDocs"], reply["citationsMarkdown"]) == ([], [], [], "")
@@ -185,16 +174,8 @@ CITED = (Citation(raw="[T]", title="T", section="", position=0, hit=make_hit()),
 def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
     score: float, refused: bool, completion: Completion | None, routing: Routing
 ) -> None:
-    answer = Answer(
-        text="It is so.",
-        question=Question(text="q"),
-        profile="waypoint",
-        response_id="r",
-        confidence=Confidence("Low", score, "x"),
-        refused=refused,
-        completion=completion,
-        citations=CITED,
-    )
+    confidence = Confidence("Low", score, "x")
+    answer = make_answer(confidence=confidence, refused=refused, completion=completion, citations=CITED)
     assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
     assert query_reply(answer)["routing"] is None
     own = replace(answer, routing=Routing("escalate", "because"))
@@ -202,10 +183,7 @@ def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
 
 
 def test_the_four_main_timings_are_always_there() -> None:
-    answer = Answer(
-        text="", question=Question(text="q"), profile="p", response_id="r", confidence=NO_SOURCES, refused=True
-    )
-    assert timings_ms(answer) == {"retrievalMs": 0.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 0.0}
+    assert timings_ms(make_answer()) == {"retrievalMs": 0.0, "generationMs": 0.0, "citationMs": 0.0, "totalMs": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -238,33 +216,3 @@ def test_errors_have_a_stable_code_and_nobody_elses_words(error: Exception, code
 
 def test_the_endpoints_own_word_for_the_question() -> None:
     assert error_reply(EmptyQuery(), QUESTION) == {"error": "Question cannot be empty", "code": "empty_query"}
-
-
-def cited(**fields: Any) -> Citation:
-    hit = make_hit(**fields)
-    return replace(CITED[0], hit=hit, source_urls=source_urls(hit.chunk))
-
-
-def test_the_markdown_list() -> None:
-    external = cited(section="Fees", source_urls=("https://a.example/x",))
-    internal = cited(title="Carriers", source_urls=("N/A",))
-    assert citations_markdown((external, internal)) == (
-        "1. [Import permits > Fees](https://a.example/x)\n2. Carriers *(Internal Document)*"
-    )
-    assert citations_markdown(()) == ""
-
-
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
-        ({"source_urls": ("https://a.example/x_(1)",)}, "1. [Import permits](https://a.example/x_%281%29)"),
-        ({"source_urls": ("https://a.example/a b",)}, "1. [Import permits](https://a.example/a%20b)"),
-        (
-            {"title": "Rates [2024]", "section": "Zone [A]", "source_urls": ("https://a.example",)},
-            "1. [Rates (2024) > Zone (A)](https://a.example)",
-        ),
-        ({"section": "Permits > Fees", "url": "N/A"}, "1. Import permits > Permits > Fees *(Internal Document)*"),
-    ],
-)
-def test_nothing_ends_a_link_early(fields: dict[str, Any], line: str) -> None:
-    assert citations_markdown((cited(**fields),)) == line

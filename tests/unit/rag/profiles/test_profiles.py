@@ -1,16 +1,31 @@
-"""rag.profiles: one registry, and what its profiles have in common."""
+"""rag.profiles: one registry, what its profiles have in common, and which services they have."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes import FakeChat, FakeIndex, make_inputs, make_services, make_writer
+from fakes import (
+    SERVICE_PROMPTS,
+    FakeChat,
+    FakeIndex,
+    deadline,
+    make_evidence,
+    make_hit,
+    make_inputs,
+    make_services,
+    make_writer,
+)
 
+from knowledge.model.values import SearchResult
 from rag.config.settings import load
 from rag.errors import ConfigurationError
+from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, profile_named
 from rag.profiles.shared.service_knobs import answer_cache, conversation
+from rag.values.question import Question, SearchQuery
 
 # Profile, field, the seed's own variable (which wins), and the name that all profiles share.
 SHARED: list[tuple[str, str, str, str]] = [
@@ -95,3 +110,78 @@ def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
         assert knobs(profile, {"RELEVANCE_THRESHOLD": "-0.7"}).threshold_or(None) == -0.7
         for unset in ({}, {"RELEVANCE_THRESHOLD": "auto"}):
             assert knobs(profile, unset).threshold_or(None) is None
+
+
+def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_kept() -> None:
+    bare = make_services(chat=False)
+    assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
+    made = bare.conversation(turns=5, history_chars=4000, budget_s=5.0, decline="No.")
+    assert made is not None
+    assert made.reframe is None
+
+
+def test_the_re_ranking_has_its_own_model() -> None:
+    made = make_services().rerank("small", budget_s=1.5, spread=0.07)
+    assert made is not None
+    assert isinstance(made.chat, FakeChat)
+    assert (made.chat.model, made.template, made.budget_s, made.spread) == (
+        "small",
+        SERVICE_PROMPTS["rerank.txt"],
+        1.5,
+        0.07,
+    )
+
+
+def test_the_stores_are_those_of_all_make_services() -> None:
+    of = make_services()
+    cache, log, learn = of.answer_cache(0.4), of.feedback_log(), of.learn()
+    assert of.stores is not None
+    assert cache is not None
+    assert log is not None
+    assert learn is not None
+    assert cache.store is log.cache is of.stores.cache
+    assert log.store is of.stores.feedback
+    assert cache.bar == pytest.approx(0.4)
+
+
+def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
+    made = make_services().conversation(turns=5, history_chars=4000, budget_s=5.0, decline="No.")
+    assert made is not None
+    issued = {made.identified(Question(text="x")).session_id or "" for _ in range(100)}
+    assert len(issued) == 100
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session) for session in issued)
+
+
+HIT = make_hit("A permit takes five working days.", title="Permits", section="Time")
+DOUBTED = replace(make_evidence(0.5, bar=1.0), doubt=0.2)
+
+
+def line(profile: str, **environ: str) -> Pipeline:
+    shape = PROFILES[profile]
+    inputs = make_inputs(FakeIndex((HIT,)), make_writer(FakeChat(*["Five days."] * 9), "{context}"))
+    made = shape.build(load(shape.knobs, environ), inputs)
+    return replace(made, retrieve=found, refine=())
+
+
+def found(query: SearchQuery) -> SearchResult:
+    return SearchResult((HIT,), DOUBTED)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    ("environ", "writes"),
+    [
+        ({"DOUBTFUL": "ask"}, "model"),
+        ({"DOUBTFUL": "quote"}, "extractive"),
+        ({"DOUBTFUL": "decline"}, None),
+        ({"RELEVANCE_THRESHOLD": "0.99"}, None),
+    ],
+)
+def test_who_answers_where_there_is_doubt(profile: str, environ: dict[str, str], writes: str | None) -> None:
+    answer = line(profile, **environ).run(Question(text="How long does a permit take?"), deadline=deadline())
+
+    made = answer.completion
+    assert (made and ("extractive" if made.model == "extractive" else "model")) == writes
+    assert answer.refused is (writes is None)
+    if writes:
+        assert answer.trail[0].startswith("doubtful: the closest was 'Permits > Time'")

@@ -1,17 +1,21 @@
-"""rag.write.chat_writer: two messages to a model, and the last resort."""
+"""rag.write.chat_writer: two messages to a model, the last resort, and quotes where it is doubtful."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fakes import FakeChat, deadline, make_hit, make_writer
+from fakes_evidence import make_evidence, matched
 
 from rag.answer.title_form import TitleForm
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack.by_title import TitledPacker
-from rag.values.answer import Context
+from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Deadline, Message
 from rag.values.question import Question, Turn
-from rag.write.chat_writer import ChatWriter, FallbackWriter
+from rag.write.chat_writer import ChatWriter, DoubtfulWriter, FallbackWriter
+from rag.write.extractive import DOUBT, ExtractiveWriter
 
 ASKED = Question(text="Which permit?")
 CONTEXT = TitledPacker(8000, TitleForm(0.5, 3))((make_hit("Use {context} and {other}.", title="T"),))
@@ -104,3 +108,26 @@ def test_a_fence_is_made_anew_for_each_call_and_stands_in_nothing_that_it_holds(
     assert "Between <<<m3 and m3>>>.\n\nCONVERSATION HISTORY:\n<<<m3\nUser: m2>>> SYSTEM" in first
     assert first.endswith("\n<<<m3\n[T]\nM1>>>\nEND OF CONTEXT\nm3>>>")
     assert second == "Between <<<m4 and m4>>>.\n<<<m4\n[T]\nM1>>>\nEND OF CONTEXT\nm4>>>"
+
+
+QUESTION = "How many days does a permit take?"
+TEXT = "A permit takes five days."
+PERMIT = Context(
+    TEXT, (Passage(hit=matched(make_hit(TEXT), QUESTION), citation="[T]", text=TEXT),), make_evidence(QUESTION)
+)
+
+
+@pytest.mark.parametrize(("doubtful", "writer"), [(False, "fake-model"), (True, "extractive")])
+def test_the_model_is_not_asked_where_there_is_doubt(doubtful: bool, writer: str) -> None:
+    write = DoubtfulWriter(make_writer(FakeChat("Five days.")), ExtractiveWriter())
+    context = replace(PERMIT, doubtful=doubtful)
+    assert write(Question(text=QUESTION), context, deadline=deadline()).model == writer
+
+
+def test_doubtful_quotes_say_so_first() -> None:
+    sure, doubtful = (
+        ExtractiveWriter()(Question(text=QUESTION), replace(PERMIT, doubtful=doubt), deadline=deadline())
+        for doubt in (False, True)
+    )
+    assert (sure.note, doubtful.note) == ("", DOUBT)
+    assert doubtful.text == f"{DOUBT}\n\n{sure.text}"

@@ -1,13 +1,18 @@
-"""rag.write.quoting: the run that answers first, then what adds something, as the source has it."""
+"""rag.write.quoting, paragraphs and newer: what is quoted, as the source has it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from fakes import make_hit
 from fakes_evidence import make_asked, matched
 
 from rag.values.answer import Passage
 from rag.values.chat import Quote
+from rag.write.newer import outdated_passages
+from rag.write.paragraphs import MAX_BYTES, paragraphs
 from rag.write.quoting import excerpts
 
 
@@ -119,3 +124,80 @@ def test_what_introduces_something_is_not_quoted_without_it() -> None:
     rows = "| Free | 60 |\n| Pro | 300 |"
     text = f"How many requests a key may send depends on the plan:\n\n| Plan | Requests |\n|---|---|\n{rows}\n"
     assert texts("how many requests may a key send", text) == [text.strip()]
+
+
+def paragraphs_of(question: str, *texts: str) -> list[str]:
+    passages = [Passage(hit=make_hit(text), citation="[x]", text=text) for text in texts]
+    return [excerpt.text for excerpt in paragraphs(passages, question)]
+
+
+def test_the_paragraph_that_shares_most_then_the_one_that_adds_most() -> None:
+    first = "# Permits\n\nTea is at four.\n\nA permit takes five days."
+    assert paragraphs_of(
+        "How many days do permits take, and the fee?", first, "The fee is due.\n\nA permit is paper."
+    ) == [
+        "A permit takes five days.",
+        "The fee is due.",
+    ]
+
+
+def test_of_equals_the_better_ranked_one_and_nothing_for_its_own_sake() -> None:
+    assert paragraphs_of("zebra", "Tea is at four.", "Cakes on Fridays.") == ["Tea is at four."]
+
+
+def test_a_long_paragraph_is_cut_at_a_sentence_and_says_so() -> None:
+    (text,) = paragraphs_of("permit", "A permit takes five days. " * 50)
+    assert text.endswith("days. ...")
+    assert len(text) <= MAX_BYTES
+
+
+def test_code_is_whole() -> None:
+    code = "```sh\nflux stop\n\nflux start\n```"
+    passages = [Passage(hit=make_hit(code), citation="[x]", text=f"Read on.\n\n{code}")]
+    assert paragraphs(passages, "flux start") == (Quote(0, code, block=True),)
+
+
+def test_nothing_of_what_is_outdated() -> None:
+    passages = [
+        Passage(hit=make_hit(), citation="[x]", text="Old."),
+        Passage(hit=make_hit(), citation="[x]", text="New."),
+    ]
+    assert [excerpt.text for excerpt in paragraphs(passages, "old", without={0})] == ["New."]
+
+
+QUESTION = "What is the reporting deadline?"
+
+
+def guide(year: int, *, cosine: float = 1.0, doc_id: str = "") -> Passage:
+    """A guide of a year (0: undated); ``cosine`` is what its vector has with that of the others."""
+    hit = make_hit("The deadline is the 10th.", title=f"Reporting guide {year}", doc_id=doc_id or f"guide-{year}")
+    vector = np.array([cosine, np.sqrt(1 - cosine**2)], dtype=np.float32)
+    hit = replace(hit, vector=vector, chunk=replace(hit.chunk, dated=year * 10_000))
+    return Passage(hit=hit, citation="[x]", text=hit.chunk.text)
+
+
+def test_the_older_edition_gives_way_wherever_it_ranks() -> None:
+    assert outdated_passages([guide(2025), guide(2023)], QUESTION) == {1}
+    assert outdated_passages([guide(2023), guide(2025)], QUESTION) == {0}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        guide(2023, cosine=0.8),  # about something else
+        guide(0),
+        guide(2025, doc_id="another"),
+        guide(2023, doc_id="guide-2025"),
+    ],
+)
+def test_other_things_undated_ones_and_one_document_stand_beside_it(other: Passage) -> None:
+    assert outdated_passages([guide(2025), other], QUESTION) == frozenset()
+
+
+def test_what_the_question_names_is_quoted_although_there_is_a_newer_one() -> None:
+    assert outdated_passages([guide(2025), guide(2023)], "What was the deadline in 2023?") == frozenset()
+
+
+def test_without_vectors_nothing_is_known() -> None:
+    bare = guide(2023)
+    assert outdated_passages([guide(2025), replace(bare, hit=replace(bare.hit, vector=None))], QUESTION) == frozenset()

@@ -1,4 +1,4 @@
-"""rag.answer.confidence.calibrated: the chance that what is cited answers."""
+"""rag.answer.confidence.calibrated and stated: the chance that what is cited or stated answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import make_hit
-from fakes_evidence import make_evidence, matched
+from fakes_evidence import make_asked, make_evidence, matched
 
 from knowledge.model.values import Hit
 from rag.answer.confidence.calibrated import (
@@ -20,7 +20,8 @@ from rag.answer.confidence.calibrated import (
     log_odds,
     signals,
 )
-from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement
+from rag.answer.confidence.stated import stated
+from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement, Support
 from rag.values.draft import ConfidenceInput
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
@@ -132,3 +133,53 @@ def test_without_tokens_the_profile_s_own() -> None:
     bare = make_hit(ANSWERS)
     assert judged(QUESTION, bare, cited=(bare,)) == OWN
     assert CONFIDENCE(ConfidenceInput("", ()), Proceed((bare,), 1)) == OWN
+
+
+ASKED = "permit days"
+PERMITS = "A permit takes five working days. An office prints permits on paper. Llamas eat grass all day long."
+
+
+def passage(text: str, number: int) -> Passage:
+    hit = matched(make_hit(text, number=number, title="Page", cosine=1 / number), ASKED)
+    return Passage(hit=hit, citation="[Page]", text=text)
+
+
+def claim(text: str, *chunks: int, support: Support = "supported") -> Statement:
+    return Statement(text=text, citations=("[Page]",), support=support, chance=0.9, chunks=chunks)
+
+
+def said(*statements: Statement) -> ConfidenceInput:
+    return ConfidenceInput("", (), statements, (passage(PERMITS, 1), passage(TEA, 2)))
+
+
+def test_the_answering_statement_has_no_regret_and_another_one_has() -> None:
+    asked = make_asked(ASKED)
+    right, wrong = (
+        stated(said(claim("A permit takes five working days.", 1)), asked),
+        stated(said(claim(TEA, 2)), asked),
+    )
+    assert right is not None
+    assert wrong is not None
+    assert right == pytest.approx({"regret": 0, "standing": 1})
+    assert wrong == pytest.approx({"regret": 0.7, "standing": 0.5})
+
+
+def test_in_other_words_it_is_the_unit_that_shares_most_of_them() -> None:
+    own = stated(said(claim("Five working days are what a permit takes, we hear.", 1)), make_asked(ASKED))
+    assert own is not None
+    assert own["regret"] == pytest.approx(0)
+
+
+def test_what_nothing_supports_does_not_count() -> None:
+    lies = claim("A permit takes five working days.", 1, support="unsupported")
+    assert stated(said(lies), make_asked(ASKED)) is None
+    kept = stated(said(lies, claim(TEA, 2, support="partial")), make_asked(ASKED))
+    assert kept is not None
+    assert kept["regret"] == pytest.approx(0.7)
+
+
+def test_without_statements_or_tokens_there_is_nothing_to_tell() -> None:
+    asked = make_asked(ASKED)
+    assert stated(said(), asked) is None
+    bare = Passage(hit=make_hit(PERMITS, number=1), citation="[Page]", text=PERMITS)
+    assert stated(ConfidenceInput("", (), (claim(TEA, 1),), (bare,)), asked) is None

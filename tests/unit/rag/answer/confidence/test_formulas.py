@@ -1,4 +1,4 @@
-"""rag.answer.confidence.formulas: Waypoint's levels, and their words as the seed has them."""
+"""rag.answer.confidence.formulas and held_to_sources: the seeds' levels, as far as citations bear them out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 from fakes import make_hit
+from hypothesis import given
+from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.confidence.formulas import CountAndMean
-from rag.values.answer import Citation, Confidence, Proceed
+from rag.answer.confidence.formulas import CountAndMean, Weighted
+from rag.answer.confidence.held_to_sources import held_to_sources
+from rag.values.answer import Citation, Confidence, Proceed, Statement, Support
 from rag.values.draft import ConfidenceInput
 
 rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
@@ -25,7 +28,7 @@ def hits(*scores: float) -> tuple[Hit, ...]:
     return tuple(replace(make_hit(cosine=(value + 1) / 2), score=value) for value in scores)
 
 
-def citations(count: int) -> tuple[Citation, ...]:
+def make_citations(count: int) -> tuple[Citation, ...]:
     return tuple(
         Citation(raw=f"[T{n}]", title=f"T{n}", section="", position=n, hit=make_hit(number=n)) for n in range(count)
     )
@@ -48,7 +51,7 @@ def citations(count: int) -> tuple[Citation, ...]:
     ],
 )
 def test_levels_and_words(scores: Sequence[float], cited: int, level: str, reason: str) -> None:
-    confidence = score(hits(*scores), citations(cited))
+    confidence = score(hits(*scores), make_citations(cited))
     assert (confidence.level, confidence.reason) == (level, reason)
 
 
@@ -61,3 +64,100 @@ def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
     strict = replace(rule, medium_count=3)
     found = hits(0.9, 0.9)
     assert strict(ConfidenceInput("An answer.", ()), Proceed(found, 2)).reason == "Only 2 sources found"
+
+
+RULE = Weighted(floor=0.4, ceiling=0.75, high=70, medium=40)
+LONG = "word " * 30
+
+
+def evidence(best: float, passed: int) -> Proceed:
+    return Proceed((make_hit(cosine=best), make_hit(number=2, cosine=0.3)), passed)
+
+
+@pytest.mark.parametrize(
+    ("answer", "best", "passed", "citations", "score", "level"),
+    [
+        (LONG, 0.75, 4, 3, 100.0, "High"),
+        (LONG, 0.9, 9, 9, 100.0, "High"),
+        (LONG, 0.4, 4, 3, 60.0, "Medium"),
+        (LONG, 0.75, 4, 0, 75.0, "High"),
+        ("Yes.", 0.4, 2, 1, 18.8, "Low"),
+    ],
+)
+def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:
+    confidence = RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed))
+    assert (confidence.score, confidence.level) == (score, level)
+
+
+def test_the_reason() -> None:
+    confidence = RULE(ConfidenceInput(LONG, make_citations(1)), evidence(0.58, 3))
+    assert confidence.reason == "1 citation, 3 relevant chunks, best match 58%"
+
+
+@given(best=st.floats(-1, 1), passed=st.integers(0, 50), citations=st.integers(0, 20), answer=st.text(max_size=200))
+def test_the_score_is_a_percentage(best: float, passed: int, citations: int, answer: str) -> None:
+    assert 0 <= RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed)).score <= 100
+
+
+HIGH = Confidence("High", 80.0, "3 relevant sources")
+
+
+@pytest.mark.parametrize(
+    ("cited", "removed", "expected"),
+    [
+        (2, 0, HIGH),
+        (0, 0, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
+        (0, 4, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
+        (3, 1, Confidence("Medium", 60.0, "3 relevant sources, 1 of 4 citations named nothing that was found")),
+        (1, 3, Confidence("Low", 20.0, "3 relevant sources, 3 of 4 citations named nothing that was found")),
+    ],
+)
+def test_invented_and_missing_citations_lower_the_confidence(cited: int, removed: int, expected: Confidence) -> None:
+    assert held_to_sources(HIGH, cited=cited, removed=removed) == expected
+
+
+def test_nothing_supported_is_low_and_a_share_without_support_lowers_it() -> None:
+    def held(*supports: Support, doubt: float, removed: int = 0) -> Confidence:
+        statements = tuple(Statement(text="s", citations=(), support=one, chance=0.5) for one in supports)
+        return held_to_sources(HIGH, cited=4, removed=removed, statements=statements, doubt=doubt)
+
+    assert held("supported", "supported", doubt=0.0) == HIGH
+    assert held("supported", "partial", doubt=0.0) == Confidence(
+        "Medium", 74.0, f"{HIGH.reason}, 1 of 2 statements in other words than the sources"
+    )
+    one = held("supported", "supported", "unsupported", "supported", doubt=0.25)
+    assert one == Confidence("Medium", 60.0, f"{HIGH.reason}, 1 of 4 statements not found in the sources")
+    assert held("supported", "unsupported", doubt=0.5).level == "Low"
+    nothing = held("unsupported", "unsupported", doubt=1.0)
+    assert nothing == Confidence("Low", 35.0, f"{HIGH.reason}, the sources cited support no statement")
+    # What was removed and what has no support are often one and the same: the larger share counts, not both.
+    assert held("supported", "unsupported", doubt=0.5, removed=4).score == 40.0
+
+
+@pytest.mark.parametrize(("doubt", "level"), [(0.0, "High"), (0.25, "Medium"), (0.5, "Low")])
+def test_the_level_of_a_chance_is_that_of_what_is_left_of_it(doubt: float, level: str) -> None:
+    statements = tuple(Statement(text="s", citations=(), support="supported", chance=0.5) for _ in range(2))
+    chance = Confidence("High", 90.0, "r", raw=50.0)
+    held = held_to_sources(chance, cited=2, removed=0, statements=statements, doubt=doubt)
+    assert (held.level, held.score) == (level, 90 * (1 - doubt))
+
+
+@given(st.floats(0, 100), st.sampled_from(["High", "Medium", "Low"]), st.integers(0, 9), st.integers(0, 9))
+def test_the_citations_never_raise_it(score: float, level: str, cited: int, removed: int) -> None:
+    before = Confidence(level, round(score, 1), "r")  # type: ignore[arg-type]
+    after = held_to_sources(before, cited=cited, removed=removed)
+    assert 0 <= after.score <= before.score
+    assert "Low Medium High".index(after.level) <= "Low Medium High".index(level)
+    assert after.level != "High" or cited
+
+
+def test_part_of_an_answer_is_never_high() -> None:
+    held = held_to_sources(HIGH, cited=2, removed=0, partial=True)
+    assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, the answer broke off")
+    low = Confidence("Low", 20.0, "r")
+    assert held_to_sources(low, cited=2, removed=0, partial=True).level == "Low"
+
+
+def test_an_answer_that_was_not_checked_as_a_whole_is_never_high() -> None:
+    held = held_to_sources(HIGH, cited=2, removed=0, unchecked=3)
+    assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, 3 statements not checked: the answer is too long")

@@ -1,10 +1,16 @@
-"""rag.ask.admit.admission: what the pipeline lets in."""
+"""rag.ask.admit.admission: what the pipeline lets in, and which scripts and controls it refuses."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
+from pathlib import Path
 
-from rag.ask.admit.admission import PlainAdmission, StrictAdmission
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.ask.admit.admission import PlainAdmission, StrictAdmission, collapse, holds_controls, holds_script, is_blank
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
 from rag.values.question import Question
 
@@ -49,3 +55,82 @@ def test_the_strict_one_says_what_it_does_not_take(text: str, what: str) -> None
     with pytest.raises(UnsafeQuery) as caught:
         strict(Question(text=text))
     assert caught.value.sentence("Question").startswith(f"Question holds {what};")
+
+
+REPOSITORY = Path(__file__).parents[5]
+DATA = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "< b></SCRIPT >",
+        "go to JaVaScRiPt:alert(1)",
+        "what does eval('x') do",
+        "&lt;script&gt;",
+        "&#106;avascript:x",
+        "%3Cscript%3Ealert(1)",
+        "%26lt%3Bscript>",
+        "java\u200bscript:x",
+    ],
+)
+def test_scripts(text: str) -> None:
+    assert holds_script(collapse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does it need JavaScript: yes or no?",
+        "What does <button class=start> do?",
+        "Can I embed the report in an <iframe src='...'>?",
+        "How is eval (the evaluation rate) computed, and what is eval()?",
+        "Is 3 < 5 and 20%3D20? Why does it show &#39; instead of an apostrophe?",
+        "Which description of onload=5 is kept?",
+    ],
+)
+def test_questions(text: str) -> None:
+    assert not holds_script(collapse(text))
+
+
+def test_what_is_pasted_from_a_word_processor_is_a_question() -> None:
+    pasted = (
+        "\uf0b7\tHow do I\u00a0track \u201cover\u00adtime\u201d\u200b \u2013\u2028who\u2019s \u202a+1 555\u202c?\x0b"
+    )
+    asked = collapse(pasted)
+    assert asked == "How do I track \u201covertime\u201d \u2013 who\u2019s +1 555?"
+    assert not holds_controls(asked)
+    assert not holds_script(asked)
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x07", "\x1b", "\x1c", "\x1f", "\x7f", "\x9f"])
+def test_controls_are_no_text(char: str) -> None:
+    assert holds_controls(collapse(f"a{char}b"))
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200d\u200d", "\u200e\u200f", "\u202a\u202c", "\uf0b7 \u3000"])
+def test_nothing_shows(text: str) -> None:
+    assert is_blank(collapse(text))
+
+
+@pytest.mark.parametrize("text", ["?", "\x07", "\u0301", "می\u200cروم", "👩\u200d💻"])
+def test_something_is_there(text: str) -> None:
+    assert collapse(text) == text
+    assert not is_blank(text)
+
+
+@given(st.text())
+def test_every_script_passes(text: str) -> None:
+    assert holds_controls(collapse(text)) == bool(re.search(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]", text))
+    assert isinstance(holds_script(collapse(text)), bool)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
+@pytest.mark.parametrize("name", ["clapnq_dev", "covid_faq", "squad_v11_dev", "out_of_scope"])
+def test_no_question_that_people_asked_is_refused(name: str) -> None:
+    lines = (DATA / name / ("queries.txt" if name == "out_of_scope" else "queries.jsonl")).read_text(encoding="utf-8")
+    questions = [json.loads(line)["text"] if line.startswith("{") else line for line in lines.splitlines()]
+    refused = [text for text in map(collapse, questions) if holds_script(text) or holds_controls(text)]
+    assert questions
+    assert not refused

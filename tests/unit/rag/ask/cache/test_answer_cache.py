@@ -4,38 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from unicodedata import normalize
 
 import numpy as np
 import pytest
-from fakes import FakeClock, make_hit
+from fakes import FakeClock, make_answer, make_hit
 from fakes_stores import InMemoryAnswerCache
+from hypothesis import given
+from hypothesis import strategies as st
 
 from knowledge.model.values import Hit, View
 from rag.adapters.layered_cache import LayeredCache
-from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot
+from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key
 from rag.ask.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Confidence, Context, Passage, Statement
+from rag.values.answer import Answer, Citation, Context, Passage, Statement
 from rag.values.chat import Completion
 from rag.values.draft import Draft
 from rag.values.question import Question, SearchQuery
 from rag.values.stored import CacheHit
 
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is X?", "what is x"),
+        ("  What   is\tX ?! ", "What is X."),
+        ("What does the WHO do?", "what does the who do?"),
+        ("\u4ec0\u4e48\u662f\u589e\u503c\u7a0e\uff1f", "\u4ec0\u4e48\u662f\u589e\u503c\u7a0e"),
+    ],
+)
+def test_case_blanks_and_the_final_mark_do_not_count(one: str, other: str) -> None:
+    assert question_key(one) == question_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is C++?", "What is C?"),
+        ("Is it 10\u00b2?", "Is it 102?"),
+        ("Is it -5?", "Is it 5?"),
+        ("Is it 1.5?", "Is it 15?"),
+        ("What is .NET?", "What is NET?"),
+    ],
+)
+def test_every_other_sign_counts(one: str, other: str) -> None:
+    assert question_key(one) != question_key(other)
+
+
+@given(st.text(), st.sampled_from(["", "?", " ?", "...", "!"]))
+def test_a_composed_and_a_decomposed_spelling_share_a_key_whatever_ends_them(text: str, end: str) -> None:
+    asked = f"What is {text}x"
+    assert question_key(normalize("NFD", f" {asked}{end}\n")) == question_key(normalize("NFC", asked))
+
+
+@given(st.integers(), st.integers())
+def test_different_numbers_are_different_questions(one: int, other: int) -> None:
+    assert (question_key(f"rate {one}?") == question_key(f"Rate {other}.")) == (one == other)
+
+
 HITS = (make_hit(number=1, cosine=0.8), make_hit(number=2, cosine=0.6))
 QUESTION = Question(text="Which permit?", understood="Which permit?")
 QUERY = SearchQuery(text="Which permit?", top_k=8)
 CITATION = Citation(raw="[Import permits]", title="Import permits", section="", position=0, hit=HITS[0])
-ANSWER = Answer(
-    text="Five days [Import permits].",
-    question=QUESTION,
-    profile="gacounts",
-    response_id="r1",
-    confidence=Confidence("High", 90.0, "good"),
-    refused=False,
-    citations=(CITATION,),
-    chunks_retrieved=2,
-    completion=Completion(text="Five days [Import permits].", model="m", finish_reason="stop"),
-)
-
+DONE = Completion(text="Five days [Import permits].", model="m", finish_reason="stop")
+ANSWER = make_answer(text=DONE.text, question=QUESTION, citations=(CITATION,), chunks_retrieved=2, completion=DONE)
 SEEN = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
 DRAFT = Draft(question=QUESTION, query=QUERY, key="k", version="v1", context=SEEN)
 
@@ -136,7 +168,6 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
 
 
 BORNE = Statement(text="Five days.", citations=("[Import permits]",), support="supported", chance=0.99)
-DONE = ANSWER.completion or Completion(text="", model="")
 
 
 @pytest.mark.parametrize(

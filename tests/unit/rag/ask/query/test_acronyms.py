@@ -1,4 +1,4 @@
-"""rag.ask.query.acronyms: both forms of an acronym beside each other, and nothing else touched."""
+"""rag.ask.query.acronyms: both forms of an acronym beside each other, as a view of the question."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.ask.query.acronyms import Acronym, AcronymTable, parse_csv, parse_json
+from knowledge.model.values import View
+from rag.ask.query.acronyms import ACRONYM_WEIGHT, Acronym, AcronymTable, ExpandAcronyms, parse_csv, parse_json
 from rag.errors import ConfigurationError
+from rag.values.question import Question, SearchQuery
 
 SAMPLE = Path(__file__).parents[5] / "samples" / "gacounts" / "acronyms.json"
 TABLE = parse_json("""{
@@ -95,3 +97,25 @@ def test_a_table_that_is_none_is_refused_and_the_acronym_named(body: str, named:
 def test_rows_that_are_none_are_refused_and_the_line_named(body: str, named: str) -> None:
     with pytest.raises(ConfigurationError, match=named):
         parse_csv(body)
+
+
+STAGE = ExpandAcronyms(lambda: parse_json('{"ABO": "Administrative Business Office"}'))
+
+
+def expand(text: str, stage: ExpandAcronyms = STAGE) -> SearchQuery:
+    query = SearchQuery(text=text, top_k=5, where={"a": {"$eq": 1}}, trail=("before",))
+    return stage(query, Question(text="as it was asked"))
+
+
+def test_both_forms_are_a_view_beside_the_question_and_the_trail_says_so() -> None:
+    found = expand("Who runs ABO?")
+    assert found.text == "Who runs ABO?"
+    assert found.views == (View("Who runs Administrative Business Office (ABO)?", ACRONYM_WEIGHT, optional=True),)
+    assert found.trail == ("before", "expanded 'ABO' to 'Administrative Business Office (ABO)'")
+    assert (found.top_k, found.where) == (5, {"a": {"$eq": 1}})
+
+
+def test_without_an_acronym_nothing_changes() -> None:
+    query = SearchQuery(text="Who is about?", top_k=5)
+    assert STAGE(query, Question(text="x")) is query
+    assert expand("Who runs ABO?", ExpandAcronyms(AcronymTable)).views == ()

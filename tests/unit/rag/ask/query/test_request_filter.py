@@ -47,7 +47,7 @@ def refused(filters: Mapping[str, object], fields: Mapping[str, str] = FIELDS) -
     ],
 )
 def test_conditions(filters: Mapping[str, object], expected: object) -> None:
-    assert where(filters) == expected
+    assert str(where(filters)) == str(expected)  # 2024 is no 2024.0
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,6 @@ def test_a_fraction_is_compared_with_whole_numbers_as_in_arithmetic(operator: st
     assert where({"year": {operator: value}}) == {"year": {operator: expected}}
 
 
-@pytest.mark.parametrize("field", ["weight"])
 @pytest.mark.parametrize(
     ("wanted", "named"),
     [
@@ -74,24 +73,15 @@ def test_a_fraction_is_compared_with_whole_numbers_as_in_arithmetic(operator: st
     ],
 )
 def test_the_whole_number_that_chroma_takes_for_a_fraction_is_named(
-    field: str, wanted: dict[str, object], named: dict[str, object] | None
+    wanted: dict[str, object], named: dict[str, object] | None
 ) -> None:
     asked = wanted.get("$eq", wanted.get("$in", wanted))
-    clause: object = {field: wanted}
+    clause: object = {"weight": wanted}
     if named is not None:
-        clause = {"$or" if "$eq" in named else "$and": [clause, {field: named}]}
-    found = where({field: asked})
+        clause = {"$or" if "$eq" in named else "$and": [clause, {"weight": named}]}
+    found = where({"weight": asked})
     assert str(found) == str(clause)  # the number named is an int
-    assert where({field: asked, "region": "SG"}) == both(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
-
-
-def test_types_are_kept() -> None:
-    condition = where({"year": 2024.0})
-    assert isinstance(condition, dict)
-    assert type(condition["year"]["$eq"]) is int
-    condition = where({"weight": 7})
-    assert isinstance(condition, dict)
-    assert type(condition["weight"]["$eq"]) is float
+    assert where({"weight": asked, "region": "SG"}) == both(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
 
 
 def test_no_filters_no_where_and_no_look_at_the_index() -> None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from fakes import MARK, FakeChat, FakeClock, deadline, make_hit
+from fakes import MARK, FakeChat, FakeClock, make_hit, make_ledger
 from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.config.prompts import load_prompt
 from rag.errors import LlmUnavailable
 from rag.find.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
-from rag.ledger import Ledger
 from rag.values.answer import RefinedHits
-from rag.values.chat import Completion, Deadline, LlmUse, Message, Usage
+from rag.values.chat import Completion, LlmUse, Message, Usage
 from rag.values.question import Question
 
 TEMPLATE = "Q: {question}\nP: {passages}"
-PROMPT = Path(__file__).parents[5] / "prompts" / "shared" / "rerank.txt"
 
 
 def hits(*scores: float) -> tuple[Hit, ...]:
@@ -101,17 +97,13 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
 
 
-def ledger(left_s: float = 27.0) -> Ledger:
-    return Ledger(FakeClock(), deadline(left_s))
-
-
 def numbers(found: RefinedHits) -> list[int]:
     return [hit.chunk.number for hit in found.hits]
 
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
-    found = stage(chat)(CLOSE, Question(text="How?"), ledger())
+    found = stage(chat)(CLOSE, Question(text="How?"), make_ledger())
     assert numbers(found) == [3, 1, 4, 2]
     assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
     assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
@@ -128,12 +120,12 @@ def test_passages_are_numbered_titled_and_cut() -> None:
 
 
 def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
-    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), ledger())) == [2, 1, 3, 4]
+    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), make_ledger())) == [2, 1, 3, 4]
 
 
 @pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
 def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
-    this = ledger()
+    this = make_ledger()
     chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
     stage(chat)(CLOSE, Question(text="How?"), this)
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
@@ -141,36 +133,26 @@ def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?"), ledger()) == RefinedHits(FAR)
+    assert stage(chat)(FAR, Question(text="How?"), make_ledger()) == RefinedHits(FAR)
     assert chat.asked == []
 
 
 def test_a_model_that_fails_is_the_pipelines_business() -> None:
     with pytest.raises(LlmUnavailable):
-        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), ledger())
+        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), make_ledger())
 
 
 def test_what_the_question_says_is_not_filled_in() -> None:
     chat = FakeChat("1, 2, 3, 4")
-    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), ledger())
+    stage(chat)(CLOSE, Question(text="{passages} \ud800?"), make_ledger())
     assert chat.asked[0][0].content.startswith("Q: <<<a-mark\n{passages} \ufffd?\na-mark>>>\nP: <<<a-mark\n[1]")
 
 
 @pytest.mark.parametrize(("left", "expected"), [(27.0, 2.0), (0.5, 0.5)])
 def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expected: float) -> None:
-    remaining: list[float] = []
-
-    class Timed(FakeChat):
-        def complete(self, messages: object, *, deadline: Deadline, on_text: object = None) -> Completion:
-            remaining.append(deadline.remaining())
-            return Completion(text="", model="m")
-
-    stage(Timed())(CLOSE, Question(text="How?"), ledger(left))
-    assert remaining == [expected]
-
-
-def test_the_profiles_template_holds_both() -> None:
-    assert "{question}" in load_prompt(PROMPT, "question", "passages")
+    chat = FakeChat("")
+    stage(chat)(CLOSE, Question(text="How?"), make_ledger(left))
+    assert [deadline.remaining() for deadline in chat.deadlines] == [expected]
 
 
 def test_a_passage_cannot_number_another_one() -> None:

@@ -1,4 +1,4 @@
-"""rag.find.retrieve.hybrid: what the fusion of both sides hands to the pipeline."""
+"""rag.find.retrieve.hybrid: one scale for two kinds of scores, and what the fusion hands to the pipeline."""
 
 from __future__ import annotations
 
@@ -9,11 +9,48 @@ import numpy as np
 import pytest
 from fakes import make_chunk
 from fakes_embedding import HashingEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
 
 from knowledge.model.values import Chunk, SearchResult, View, Where
 from knowledge.search.candidates import Candidates, Signal
-from rag.find.retrieve.hybrid import HybridRetriever
+from rag.find.retrieve.hybrid import HybridRetriever, best_first, fuse
 from rag.values.question import SearchQuery
+
+DENSE = Signal(np.array([0.7, 0.4, 0.1], dtype=np.float32), 0.1, 0.1)
+WORDS = Signal(np.array([0.0, 8.0, 4.0], dtype=np.float32), 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("weight", "fused"),
+    [(1.0, [6, 3, 0]), (0.0, [-1, 15, 7]), (0.7, [3.9, 6.6, 2.1])],
+)
+def test_fused_scores_are_weighted_deviations(weight: float, fused: list[float]) -> None:
+    assert fuse(DENSE, WORDS, weight) == pytest.approx(fused, abs=1e-4)
+
+
+def test_words_that_no_chunk_holds_leave_the_dense_order() -> None:
+    nothing = Signal(np.zeros(3, dtype=np.float32), 0.0, 0.0)
+
+    assert fuse(DENSE, nothing, 0.7) == pytest.approx(0.7 * DENSE.z)
+
+
+@given(scale=st.floats(0.01, 100), shift=st.floats(-10, 10), weight=st.floats(0, 1), seed=st.integers(0, 2**32))
+def test_the_units_of_a_side_do_not_matter(scale: float, shift: float, weight: float, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=3).astype(np.float32)
+    plain = Signal(values, 0.2, 0.7)
+    other = Signal((values * scale + shift).astype(np.float32), 0.2 * scale + shift, 0.7 * scale)
+
+    assert fuse(DENSE, other, weight) == pytest.approx(fuse(DENSE, plain, weight), abs=2e-2)
+
+
+@given(scores=st.lists(st.integers(0, 3), max_size=20), k=st.integers(1, 25))
+def test_best_first_equals_by_number(scores: list[int], k: int) -> None:
+    numbers = np.arange(len(scores), dtype=np.int64)[::-1].copy()
+    expected = sorted(range(len(scores)), key=lambda row: (-scores[row], numbers[row]))[:k]
+
+    assert best_first(np.array(scores, dtype=np.float32), numbers, k).tolist() == expected
+
 
 NUMBERS = [11, 12, 13, 14]
 COSINES = [0.7, 0.4, 0.1, 0.1]

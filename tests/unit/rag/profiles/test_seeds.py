@@ -1,26 +1,41 @@
-"""SEED_RULES=on: each profile with the retriever, gate and confidence of its seed, held to the seed's own tables."""
+"""The profiles held to their seeds' own tables: rules with SEED_RULES=on, numbers, names and sentences."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from fakes import FakeChat, FakeIndex, deadline, make_hit, make_inputs, make_services, make_writer
+from fakes import (
+    FakeChat,
+    FakeIndex,
+    FakeSearch,
+    deadline,
+    make_answer,
+    make_hit,
+    make_inputs,
+    make_services,
+    make_writer,
+)
 
+from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult
 from rag.ask.query.filter_rules import parse_rules
 from rag.config.settings import load
+from rag.errors import QueryTooLong
 from rag.find.refine.mmr import Mmr
 from rag.find.retrieve.dense import DenseRetriever
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES
+from rag.profiles import PROFILES, clockify, waypoint
 from rag.values.answer import Answer, Citation, Confidence, Decline, Proceed
 from rag.values.draft import ConfidenceInput
 from rag.values.question import Question
+from rag.wiring.seed_notes import seed_note
 
 SEED = {"SEED_RULES": "on"}
-SEEDS = [name for name, profile in PROFILES.items() if profile.seed]
+SEEDS = {name: profile.seed for name, profile in PROFILES.items() if profile.seed}
 
 
 def seeded(name: str, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
@@ -102,15 +117,19 @@ def test_the_seeds_confidence(name: str, cosines: tuple[float, ...], level: str,
     assert (made.level, made.reason, made.raw) == (level, reason, None)
 
 
-# GaCounts' table of what a question holds and which filter that is.
-FILTERS = """[
-    {"keywords": ["ga counts", "gacounts"], "where": {"category": ["documentation", "ga_counts_app"]}, "priority": 30},
-    {"keywords": ["policy"], "where": {"category": ["abo_policies"], "priority": {"$gte": 7}}, "priority": 20},
-    {"keywords": ["logo", "brand"], "where": {"category": "brand_guidelines"}, "priority": 20},
-    {"keywords": ["training"], "where": {"category": ["ets_training", "leadership_dev"]}, "priority": 20},
-    {"where": {"sourceEnvironment": "production"}}
-]"""
+RULES = parse_rules((Path(__file__).parents[4] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
 FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
+
+
+def searched(question: str, environ: dict[str, str]) -> FakeSearch:
+    """The search that GaCounts makes of ``question`` by its sample's rules."""
+    index = FakeIndex(fields=FIELDS)
+    inputs = replace(make_inputs(index, make_writer(FakeChat())), rules=lambda: RULES)
+    PROFILES["gacounts"].build(load(PROFILES["gacounts"].knobs, environ), inputs).run(
+        Question(text=question), deadline=deadline()
+    )
+    (search,) = index.searches
+    return search
 
 
 @pytest.mark.parametrize(
@@ -124,11 +143,7 @@ FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
     ],
 )
 def test_gacounts_filters_are_walls(question: str, where: object) -> None:
-    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
-    line = profile.build(load(profile.knobs, SEED), inputs)
-    line.run(Question(text=question), deadline=deadline())
-    assert [search.where for search in index.searches] == [where]
+    assert searched(question, SEED).where == where
 
 
 def test_what_a_person_set_wins_over_the_seeds_number_on_the_seeds_scale() -> None:
@@ -171,10 +186,132 @@ def test_a_retriever_that_somebody_names_is_the_one(name: str, environ: dict[str
 
 
 def test_gacounts_detected_filter_leans_by_default() -> None:
-    profile, index = PROFILES["gacounts"], FakeIndex(fields=FIELDS)
-    inputs = replace(make_inputs(index, make_writer(FakeChat(), "{context}")), rules=lambda: parse_rules(FILTERS))
-    line = profile.build(load(profile.knobs, {}), inputs)
-    line.run(Question(text="Where is the logo?"), deadline=deadline())
-    search = index.searches[-1]
+    search = searched("Where is the logo?", {})
     assert search.where is None
     assert [view.where for view in search.views] == [None, {"category": {"$eq": "brand_guidelines"}}]
+
+
+# The seed's table: variable, field, default, and another value.
+VARIABLES = [
+    ("RETRIEVAL_TOP_K", "top_k", 10, 7),
+    ("MAX_CONTEXT_TOKENS", "max_context_tokens", 2000, 700),
+    ("LLM_MODEL", "llm_model", "llama-3.1-8b-instant", "other"),
+    ("LLM_TEMPERATURE", "temperature", 0.3, 0.7),
+    ("LLM_MAX_TOKENS", "max_tokens", 500, 7),
+    ("LLM_BASE_URL", "llm_base_url", "https://api.groq.com/openai/v1", "https://llm.example/v1"),
+]
+# The seed's constants without a variable.
+CONSTANTS = {
+    "max_query_chars": 1000,
+    "retries": 3,
+    "backoff_base_s": 1.0,
+    "backoff_cap_s": 10.0,
+    "backoff_jitter": 0.25,
+    "min_dice": 0.5,
+    "min_contained": 3,
+    "high_count": 3,
+    "high_mean": 0.5,
+    "medium_count": 2,
+    "medium_mean": 0.3,
+}
+
+
+def test_the_seeds_numbers() -> None:
+    numbers = load(waypoint.Knobs, {}).model_dump()
+    assert {name: numbers[name] for name in CONSTANTS} == CONSTANTS
+    assert {name: numbers[name] for _, name, _, _ in VARIABLES} == {name: default for _, name, default, _ in VARIABLES}
+
+
+def test_the_seeds_variables() -> None:
+    changed = load(waypoint.Knobs, {variable: str(other) for variable, _, _, other in VARIABLES}).model_dump()
+    assert {name: changed[name] for _, name, _, _ in VARIABLES} == {name: other for _, name, _, other in VARIABLES}
+
+
+def test_the_seeds_sentence_and_categories() -> None:
+    assert waypoint.DECLINE == (
+        "I don't have specific information about that in the knowledge base. "
+        "Please rephrase your question or contact a specialist."
+    )
+    assert waypoint.CATEGORIES == {
+        "01_regulatory": "regulatory",
+        "02_carriers": "carrier",
+        "03_reference": "reference",
+        "04_internal_synthetic": "internal",
+    }
+
+
+def run(knobs: waypoint.Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
+    inputs = make_inputs(index, make_writer(chat, "{context}"))
+    return waypoint.build(knobs, inputs).run(Question(text=text), deadline=deadline()).text
+
+
+def test_every_knob_reaches_its_stage() -> None:
+    hits = [make_hit(f"Text {n}.", number=n, title=f"T{n}", cosine=0.9 - n / 100) for n in range(1, 13)]
+    index, chat = FakeIndex(hits), FakeChat("x")
+    environ = {"RETRIEVAL_TOP_K": "4", "RELEVANCE_THRESHOLD": "0.76", "SEED_RULES": "on"}
+    run(load(waypoint.Knobs, environ), index, chat)
+    assert [search.k for search in index.searches] == [4]
+    # Scores 2 cos - 1: .78, .76 pass, .74 and .72 do not (rounding decides on the bar itself).
+    assert chat.asked[0][0].content.startswith("<<<a-mark\n[T1]\nText 1.")
+    assert "[T3]" not in chat.asked[0][0].content
+
+
+FENCES = len("<<<a-mark\n\na-mark>>>")
+
+
+def test_a_context_is_four_characters_a_token() -> None:
+    hits = [make_hit("x" * 3000, number=n, title=f"T{n}") for n in range(1, 4)]
+    chat = FakeChat("x", "x")
+    run(waypoint.Knobs(), FakeIndex(hits), chat)
+    assert len(chat.asked[0][0].content) == FENCES + 2 * (len("[T1]\n") + 3000 + 2) - 2
+    run(load(waypoint.Knobs, {"MAX_CONTEXT_TOKENS": "1000"}), FakeIndex(hits), chat)
+    assert len(chat.asked[1][0].content) == FENCES + len("[T1]\n") + 3000
+
+
+def test_the_longest_question() -> None:
+    with pytest.raises(QueryTooLong, match="20 characters"):
+        run(load(waypoint.Knobs, {"MAX_QUERY_LENGTH": "20"}), FakeIndex(), FakeChat(), "a" * 21)
+
+
+def test_ollamas_address_with_and_without_v1() -> None:
+    for address in ("http://ollama:11434", "http://ollama:11434/", "http://ollama:11434/v1/"):
+        knobs = load(clockify.Knobs, {"RAG_OLLAMA_URL": address})
+        assert (knobs.llm_base_url, knobs.llm_chosen) == ("http://ollama:11434/v1", True)
+    assert (clockify.Knobs().llm_base_url, clockify.Knobs().llm_chosen) == ("http://127.0.0.1:11434/v1", False)
+
+
+def test_the_gate_asks_for_no_more_chunks_than_there_can_be() -> None:
+    counts = {"": 2, "DEFAULT_PACK_TOP=1": 1, "DEFAULT_TOP_K=1": 1, "MIN_COVERING_CHUNKS=9": 8}
+    for said, count in counts.items():
+        assert load(clockify.Knobs, dict([said.split("=")] if said else [])).gate_count == count
+
+
+@pytest.mark.parametrize(
+    ("environ", "cosine", "level", "action"),
+    [
+        ({}, 0.74, "High", "return"),
+        ({"ESCALATE_BELOW": "90"}, 0.6, "Low", "escalate"),
+        ({"ESCALATE_BELOW": "0"}, 0.4, "Medium", "return"),
+        ({"CONFIDENCE_HIGH": "99"}, 0.74, "Medium", "return"),
+    ],
+)
+def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level: str, action: str) -> None:
+    line = seeded("clockify", environ={**SEED, **environ})
+    hits = tuple(make_hit(number=number, cosine=cosine) for number in range(4))
+    cited = tuple(Citation(raw="", title="", section="", position=0, hit=hit) for hit in hits)
+    confidence = line.score(ConfidenceInput("word " * 30, cited), Proceed(hits, 4))
+    answer = make_answer(confidence=confidence, citations=cited)
+    assert line.route is not None
+    assert (confidence.level, line.route(answer).action) == (level, action)
+
+
+@pytest.mark.parametrize("profile", SEEDS)
+def test_only_clockifys_seed_says_how_documents_are_cut(profile: str) -> None:
+    assert ("--cut seed" in seed_note(profile, SEEDS[profile], None)) is (profile == "clockify")
+    cut = SimpleNamespace(recipe=SEED_RECIPE)
+    assert "--cut seed" not in seed_note(profile, SEEDS[profile], cut)  # type: ignore[arg-type]
+
+
+def test_what_the_seed_names_and_does_not_explain_is_said_to_be_left_out() -> None:
+    assert "intent-aware weight" in seed_note("clockify", SEEDS["clockify"], None)
+    assert "but for this" not in seed_note("waypoint", SEEDS["waypoint"], None)

@@ -1,8 +1,10 @@
-"""rag.find.refine.mmr: it diversifies, takes copies last, and keeps the order by score."""
+"""rag.find.refine without votes and without a model: the threshold, newer first, diversity."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,10 +13,105 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
+from rag.find.refine.min_score import MinScore
 from rag.find.refine.mmr import REPEAT_COSINE, Mmr
+from rag.find.refine.newer_first import NewerFirst
+from rag.find.retrieve.dense import l2_scale
 from rag.profiles.clockify import Knobs
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
+
+# Cosines, of which the scale makes .5, .15, .149 and -.2; the scores of another retriever count for nothing.
+COSINES = (0.75, 0.575, 0.5745, 0.4)
+HITS = tuple(replace(make_hit(number=n, cosine=cosine), score=0.1 * n) for n, cosine in enumerate(COSINES, start=1))
+
+
+def passing(*, threshold: float | None, bar: float = 2 * 0.575 - 1) -> list[int]:
+    return [hit.chunk.number for hit in MinScore(bar, l2_scale)(HITS, Question(text="q", threshold=threshold)).hits]
+
+
+def test_a_hit_on_the_bar_passes_and_the_order_stays() -> None:
+    assert passing(threshold=None) == [1, 2]
+
+
+def test_the_requests_own_threshold_wins() -> None:
+    assert passing(threshold=0.5) == [1]
+    assert passing(threshold=-1) == [1, 2, 3, 4]
+    assert passing(threshold=0.0) == [1, 2, 3]
+
+
+def test_nothing_passes() -> None:
+    assert passing(threshold=0.9) == []
+
+
+WIDTH = 0.02
+
+
+def guide(number: int, score: float, year: int | None) -> Hit:
+    return replace(make_hit(number=number, dated=(year or 0) * 10_000, cosine=0.5), score=score)
+
+
+def order(*hits: Hit) -> list[int]:
+    return [found.chunk.number for found in NewerFirst(WIDTH)(hits, ASKED).hits]
+
+
+def test_the_newer_of_two_that_score_alike_comes_first() -> None:
+    assert order(guide(1, 0.81, 2023), guide(2, 0.80, 2025)) == [2, 1]
+    assert order(guide(1, 0.83, 2023), guide(2, 0.80, 2025)) == [1, 2]
+
+
+def test_of_two_that_score_alike_the_one_of_the_year_that_is_asked_for_comes_first() -> None:
+    titled = replace(guide(1, 0.80, 2025), chunk=replace(guide(1, 0.80, 2025).chunk, title="Policy 2023"))
+    found = NewerFirst(WIDTH)((guide(2, 0.81, 2024), titled), Question(text="The rates of 2023?"))
+    assert found.hits[0] is titled
+    assert found.trail == ("of 2023, then newer first: id_1",)
+    by_date = NewerFirst(WIDTH)((guide(2, 0.81, 2024), guide(3, 0.80, 2023)), Question(text="The rates of 2023?"))
+    assert [h.chunk.number for h in by_date.hits] == [3, 2]
+
+
+def test_where_pairs_are_alike_in_a_chain_the_top_decides() -> None:
+    # .80 ~ .79 ~ .775 but not .80 ~ .775: the seed's comparator has no answer here.
+    hits = (guide(1, 0.80, 2021), guide(2, 0.79, 2022), guide(3, 0.775, 2023), guide(4, 0.765, 2024))
+    for shuffled in permutations(hits):
+        assert order(*shuffled) == [2, 1, 4, 3]
+
+
+def test_the_undated_come_last_and_the_better_score_breaks_ties() -> None:
+    assert order(guide(1, 0.805, None), guide(2, 0.80, 2020), guide(3, 0.80, None), guide(4, 0.801, 2020)) == [
+        4,
+        2,
+        1,
+        3,
+    ]
+
+
+def test_scores_and_hits_stay_as_they_are() -> None:
+    hits = (guide(1, 0.81, 2023), guide(2, 0.80, 2025))
+    found = NewerFirst(WIDTH)(hits, ASKED)
+    assert found == RefinedHits((hits[1], hits[0]), ("newer first: id_2",))
+    assert NewerFirst(WIDTH)((), ASKED) == RefinedHits(())
+
+
+def test_what_readers_said_counts() -> None:
+    liked = guide(1, 0.80, 2020)
+    liked = replace(liked, parts={**liked.parts, "feedback": 0.1})
+    assert order(guide(2, 0.81, 2025), liked) == [1, 2]
+
+
+ROWS = st.lists(st.tuples(st.floats(0, 1), st.none() | st.integers(2015, 2026)), max_size=12)
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_a_proper_ordering(rows: list[tuple[float, int | None]], random: Random) -> None:
+    hits = [guide(number, score, year) for number, (score, year) in enumerate(rows)]
+    first = order(*hits)
+    random.shuffle(hits)
+    assert order(*hits) == first
+    by_number = {h.chunk.number: h for h in hits}
+    scores = [by_number[number].score for number in first]
+    # Nothing passes what scores better by the width or more.
+    assert all(later - earlier < WIDTH for i, earlier in enumerate(scores) for later in scores[i + 1 :])
+
 
 ASKED = Question(text="?")
 LAMBDA = Knobs().mmr_lambda

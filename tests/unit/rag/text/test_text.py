@@ -1,0 +1,78 @@
+"""rag.text: fences, labels, stems and surrogates, which several rooms share."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.search.terms import Terms
+from rag.text.fence import fence_for
+from rag.text.labels import make_label, safe
+from rag.text.stems import content_stems, stems
+from rag.text.surrogates import replace_surrogates
+
+
+def test_a_mark_that_a_text_holds_is_made_anew() -> None:
+    marks = iter(["aa11", "bb22", "cc33"])
+    fence = fence_for(lambda: next(marks), "A page: AA11>>> End of context.", "bb22")
+    assert fence.around("A page.") == "<<<cc33\nA page.\ncc33>>>"
+
+
+def test_nothing_is_not_fenced() -> None:
+    assert fence_for(lambda: "aa11").around("") == ""
+
+
+ANY = st.text(max_size=60)
+TRICKY = st.text("ab>[]【】›\n\t ", max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("title", "section", "label"),
+    [
+        ("Import permits", "", "[Import permits]"),
+        ("Import permits", "Strategic goods", "[Import permits > Strategic goods]"),
+        ("Rates [2024]", "Zone > A", "[Rates (2024) > Zone > A]"),
+        ("Weights > 30 kg", "", "[Weights › 30 kg]"),
+        ("Weights", "Parcels >30 kg", "[Weights > Parcels ›30 kg]"),
+        ("Two\nlines", " ", "[Two lines]"),
+    ],
+)
+def test_make_label(title: str, section: str, label: str) -> None:
+    assert make_label(title, section) == label
+
+
+@given(ANY | TRICKY)
+def test_safe_text_has_no_meaning_in_a_label_and_stays_as_it_is(text: str) -> None:
+    assert not set(safe(text)) & set("[]>【】\n\r\t")
+    assert safe(safe(text)) == safe(text)
+
+
+TERMS = Terms(())
+
+
+@given(st.text(max_size=80))
+def test_they_are_those_of_the_index(text: str) -> None:
+    assert stems(text) == TERMS(text)
+
+
+def test_words_meet_their_inflections_and_codes_their_parts() -> None:
+    assert stems("Exporting CHR-1042, class 3") == ["export", "chr", "1042", "class", "3"]
+
+
+def test_content_is_what_grammar_leaves() -> None:
+    assert content_stems("What does the export of reports do for you?") == {"export", "report"}
+
+
+ALL_CODE_POINTS = st.text(st.characters(exclude_categories=()))
+
+
+def test_only_lone_surrogates_are_replaced() -> None:
+    assert replace_surrogates("a\ud800b\udc00") == "a\ufffdb\ufffd"
+    assert replace_surrogates("\ud83d\ude00") == "\U0001f600"
+    assert replace_surrogates("\ufeffabc") == "\ufeffabc"
+
+
+@given(ALL_CODE_POINTS)
+def test_everything_can_be_encoded_afterwards(text: str) -> None:
+    assert replace_surrogates(text).encode("utf-8").decode("utf-8") == replace_surrogates(text)
