@@ -120,6 +120,13 @@ def test_a_rare_word_is_found_that_the_vectors_miss(index: Index) -> None:
     assert len(found) == 4
 
 
+def test_chunks_are_fetched_in_the_order_asked_for(index: Index) -> None:
+    assert [chunk.number for chunk in index.fetch([40, 7, 13])] == [40, 7, 13]
+    assert index.fetch([]) == ()
+    with pytest.raises(SearchFailed, match="id_99"):
+        index.fetch([1, 99])
+
+
 def test_a_filter_that_admits_nothing_finds_nothing(index: Index) -> None:
     assert len(ask(index, "tariff rule", where={"category": "none"})) == 0
 
