@@ -1,7 +1,5 @@
 """Completions that try to lead elsewhere: forms of links, code that renderers pair differently, fragments at random."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping

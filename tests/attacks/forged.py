@@ -1,7 +1,5 @@
 """A citation's label in every form that a document or a model may give it."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from unicodedata import category, normalize

@@ -1,7 +1,5 @@
 """Planted instructions: what they want, how they are dressed up, and where they stand."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

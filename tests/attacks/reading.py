@@ -1,7 +1,5 @@
 """What a text of Markdown leads to, read with a CommonMark parser that lets everything through."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 No profile differs in it but in its form of citations, so it is asked once for all of them.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ there is. Completions are read by the answer stage alone, in which no profile di
 go through each profile's pipeline, and all texts of its replies are read.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Labels in many forms: no document can forge a citation, and no page stands behind what it does not say."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import product

@@ -3,8 +3,6 @@
 What is looked at is all that the service lets out: the body of ``POST /api/query``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 What was told is the answer's own at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

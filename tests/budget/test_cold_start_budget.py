@@ -1,7 +1,5 @@
 """What a cold start of the built function imports: with the layer and the runtime on its path, as Lambda has them."""
 
-from __future__ import annotations
-
 import pytest
 from artefacts import LIBRARIES, RUNTIME_PYTHON, require_build, run_as_lambda
 

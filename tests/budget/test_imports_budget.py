@@ -1,7 +1,5 @@
 """What a cold start pays for: which modules are imported, and which must wait until they are needed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What an ingest pays for where little changed: nothing heavy is imported, and only what changed is read."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Fixtures of the evaluation: things that take long to make, once a session."""
 
-from __future__ import annotations
-
 import pytest
 import real_model
 

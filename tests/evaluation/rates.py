@@ -1,7 +1,5 @@
 """Rates on data whose authors did not write the code: one printed line each, held by a floor."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What spelling acronyms out does to answers of the GaCounts sample: none is lost, hardly one is less sure."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

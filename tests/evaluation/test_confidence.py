@@ -3,8 +3,6 @@
 ``research.doubles`` says what they answer, ``research.oracle`` counts how sure the service is of it.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """``ragctl evaluate --questions``, as a user runs it, over the samples and over public sets: floors for its figures."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ It sees what the profile's own pipeline packs of the sample's index, takes a sen
 several of one document where there are such, and puts the passage's mark behind it as it stands in the context.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

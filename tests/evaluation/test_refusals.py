@@ -4,8 +4,6 @@
 with the decline sentence; most of these do not, which is why they were written down.
 """
 
-from __future__ import annotations
-
 import re
 
 from evaluation.rates import REPOSITORY, json_lines, report, report_score

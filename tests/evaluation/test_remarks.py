@@ -1,7 +1,5 @@
 """What is taken for a remark: of people's questions nearly none, of remarks that the vectors were not made of most."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Evidence on public question sets, with the product's own indexes: what is found, declined and quoted."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import time

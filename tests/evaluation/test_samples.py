@@ -1,7 +1,5 @@
 """Each profile on its sample, without an LLM: what is found and what is declined of the sample's questions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

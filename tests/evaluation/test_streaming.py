@@ -1,7 +1,5 @@
 """How soon what a model writes is let through, where everything that it leads to is held."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

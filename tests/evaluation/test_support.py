@@ -1,7 +1,5 @@
 """Statements of a public set, true and altered: what the check calls supported of each kind."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

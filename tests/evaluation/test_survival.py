@@ -1,7 +1,5 @@
 """Sections of real documentation, read as an answer and printed again: how many renderers show as before."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Words on public question sets: what misspelt ones cost, what is called unmentioned, and whose language is another."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What is made at random comes from a seed: the gate's is always the same, a night
 end, so that `SEED=... make nightly` tries the same again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from random import Random

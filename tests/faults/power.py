@@ -8,8 +8,6 @@ What a library syncs by calls of its own counts as not synced. A change that it 
 of Python's is not seen.
 """
 
-from __future__ import annotations
-
 import builtins
 import io
 import os

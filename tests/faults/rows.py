@@ -1,7 +1,5 @@
 """The table of faults and attacks in docs/security.md: its rows, and the tests that stand behind each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 ROWS: Mapping[str, tuple[str, ...]] = {

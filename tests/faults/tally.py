@@ -9,8 +9,6 @@ The counts go with the test's report, so that they arrive from pytest-xdist's wo
 one case of its row in the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The tally adds up what tests say, and says it once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Fixtures of the functional tests: one real index, and the function started on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

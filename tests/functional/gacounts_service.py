@@ -1,7 +1,5 @@
 """GaCounts as a service in a test: its environment, a model that behaves, and what its replies and metrics say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

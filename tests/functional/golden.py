@@ -4,8 +4,6 @@
 because int8 arithmetic drifts a little between processors.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

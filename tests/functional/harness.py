@@ -1,7 +1,5 @@
 """The deployed function in a test: the real Lambda handler, fed with API Gateway REST events."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Naughty strings and script payloads through the whole handler: a 200 or a clear 400, and nothing comes back."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A model that knows the service by its role: the token is checked as AWS would, and ends."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Clockify as a profile: refusals, validated ids, confidence, routing and questions of exact words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Pages of other origins: answered where they are named, and nothing is said where none are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

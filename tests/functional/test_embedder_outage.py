@@ -1,7 +1,5 @@
 """An embedding model behind an API that fails: what callers of each protocol are told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

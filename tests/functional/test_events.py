@@ -1,7 +1,5 @@
 """Events: the samples of tests/events, direct invocations, what comes through a custom domain, and anything else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

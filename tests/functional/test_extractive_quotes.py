@@ -1,7 +1,5 @@
 """What the extractive engine makes of ordinary documents: lists, tables, commands, brackets, endless paragraphs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """GaCounts without an LLM: the sample questions, the scripted conversation, and guides that contradict each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

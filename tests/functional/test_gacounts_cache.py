@@ -1,7 +1,5 @@
 """GaCounts' answer cache through the handler: what shares an answer, what never does, and what ends one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """POST /api/feedback through the handler: what it takes, what it teaches, and who it cannot hurt."""
 
-from __future__ import annotations
-
 import time
 from itertools import count
 from pathlib import Path

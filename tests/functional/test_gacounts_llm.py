@@ -1,7 +1,5 @@
 """GaCounts with an LLM: who is asked what, what that costs, re-ranking, and what it does with the model's HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

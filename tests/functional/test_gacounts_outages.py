@@ -1,7 +1,5 @@
 """GaCounts with its store out of reach: the question is answered, and the reply and a metric say what was skipped."""
 
-from __future__ import annotations
-
 import socket
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """Whole golden responses: nothing about a reply changes unnoticed."""
 
-from __future__ import annotations
-
 import pytest
 from fakes_llm import LlmServer, reply
 from functional.golden import check_golden, differences, normalise

@@ -1,7 +1,5 @@
 """GET /api/health: what is loaded, who writes, what went wrong last; and the version that everybody tells."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """An index that is missing, damaged, foreign, replaced, or fails while it is used."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answers that an LLM wrote: what it is sent, and what becomes of what it says."""
 
-from __future__ import annotations
-
 import pytest
 from fakes_llm import LlmServer, only_models, reply
 from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post

@@ -1,7 +1,5 @@
 """An LLM or an embedder whose errors repeat the request: what the log tells of it, and what it never does."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An LLM that fails, on a real socket: what the caller gets, how often it is asked, and what is never shown."""
 
-from __future__ import annotations
-
 import pytest
 from fakes_llm import (
     SERVER_ERROR_TEXT,

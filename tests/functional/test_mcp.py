@@ -1,7 +1,5 @@
 """POST /mcp from the handler: what tools say of answers, of errors, and who is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """POST /v1/chat/completions, POST /v1/responses and GET /v1/models, as OpenAI's clients speak."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page's files, what stands around them, and the chunks and sample questions that it asks for."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Part of an answer is a result: what is there when a model breaks off, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

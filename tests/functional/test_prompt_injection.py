@@ -1,7 +1,5 @@
 """A hostile document from its ingest to the reply; tests/attacks has the many ways to plant an instruction."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

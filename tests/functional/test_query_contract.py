@@ -1,7 +1,5 @@
 """POST /api/query: the shape of answers, declines and errors, and what a request may leave out."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """README.md shows what the program prints and replies on its sample knowledge base."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Real documents and real mischief: data that nobody on this project wrote."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

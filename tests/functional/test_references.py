@@ -1,7 +1,5 @@
 """References are passages: each mark is a number that opens exactly the passage that its words are from."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What asks about nothing, in every profile: a reply in kind, no search, no model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

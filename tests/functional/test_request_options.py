@@ -1,7 +1,5 @@
 """topK, threshold and filters of a request, on real results."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

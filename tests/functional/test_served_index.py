@@ -1,7 +1,5 @@
 """The function with its index on Chroma's own server: the same answers, and a clear 503 while it is down."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

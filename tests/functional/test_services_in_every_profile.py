@@ -1,7 +1,5 @@
 """What every profile can do: feedback, answer cache, memory and each retriever, and what is on by default."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """SnapStart, simulated: the runtime's own runner calls the hooks that the function has registered."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """What a model says, statement by statement: held against the sources, and put to a model as a judge."""
 
-from __future__ import annotations
-
 import pytest
 import real_model
 from fakes_llm import USAGE, LlmServer, Step, drip, error, hang, reply

@@ -1,7 +1,5 @@
 """POST /api/query as server-sent events, from the handler: with a stream to write to, and as one body."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Logs and metrics: what is counted, how it is told apart, and what must never be written down."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

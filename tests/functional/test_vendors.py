@@ -1,7 +1,5 @@
 """Another vendor: of chat models, of embedders, of stores. Each is one file and one row of rag.adapters.vendors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

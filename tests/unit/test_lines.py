@@ -1,7 +1,5 @@
 """The law of size: each room has at most as many lines as its row says. CONTRIBUTING.md says who may raise a row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -44,17 +42,17 @@ MOST_LINES = {
     "layers/chroma/layerbuilder": 390,
     "layers/chroma/modelbuilder": 450,
     "tests": 3730,
-    "tests/attacks": 1110,
-    "tests/browser": 1930,
-    "tests/budget": 240,
-    "tests/documents": 2690,
-    "tests/e2e": 930,
-    "tests/evaluation": 1200,
-    "tests/faults": 510,
-    "tests/functional": 7410,
-    "tests/infra": 3600,
+    "tests/attacks": 1090,
+    "tests/browser": 1860,
+    "tests/budget": 230,
+    "tests/documents": 2610,
+    "tests/e2e": 890,
+    "tests/evaluation": 1170,
+    "tests/faults": 500,
+    "tests/functional": 6970,
+    "tests/infra": 3320,
     "tests/integration": 11520,
-    "tests/unit": 17420,
+    "tests/unit": 16460,
     "tools/bench": 780,
     "tools/corpora": 620,
     "tools/emulator": 630,

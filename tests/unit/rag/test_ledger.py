@@ -1,7 +1,5 @@
 """rag.ledger and rag.values.chat: what a request gathers, how much time it has, and whether a text is whole."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

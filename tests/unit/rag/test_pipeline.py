@@ -1,7 +1,5 @@
 """rag.pipeline: the order of the slots, their timings, declines and refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """rag.adapters.layered_cache: the contract of a cache, and what its two layers make of failures."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """rag.adapters.store_format: what is kept can be read, and what another release kept reads as absent."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """rag.adapters.store_guard: how long a question waits for its stores, and when it does not even try."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

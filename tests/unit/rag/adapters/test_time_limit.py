@@ -1,7 +1,5 @@
 """rag.adapters.time_limit: how long pieces are awaited, on a clock that only the test moves."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """rag.answer.check: statements held against what they cite, cited anew, marked or taken out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """rag.answer.references and rag.answer.citations: each mark opens one passage, and citations are made of these."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fakes import make_hit

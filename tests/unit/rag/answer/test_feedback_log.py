@@ -1,7 +1,5 @@
 """rag.answer.feedback_log: what is kept of a response, and what a vote does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """rag.answer.finish and quoted: what a model wrote, or what an engine quotes, as an answer in all its forms."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """rag.answer.growing: what is told of an answer while it is written stands in it in the end, and is safe at any time."""  # noqa: E501
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

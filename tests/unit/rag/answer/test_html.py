@@ -1,7 +1,5 @@
 """rag.answer.html, through the reader: HTML becomes what Markdown knows, and nothing of it runs."""
 
-from __future__ import annotations
-
 import re
 import time
 

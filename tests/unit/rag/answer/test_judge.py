@@ -1,7 +1,5 @@
 """rag.answer.judge: what a model is asked about an answer's statements, what it may say, and what that changes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """rag.answer.forms and number_form: passages by id and by number, and what is taken out."""
 
-from __future__ import annotations
-
 import pytest
 from fakes import make_hit
 from hypothesis import given

@@ -1,7 +1,5 @@
 """rag.answer.markdown and printers: what was read, as Markdown and as nodes, and nothing that runs."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """rag.answer.restrict_links and held: an answer leads where its passages do, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 from attacks.reading import leads
 from fakes import make_hit

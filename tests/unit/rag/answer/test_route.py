@@ -1,7 +1,5 @@
 """rag.answer.route: what should happen to an answer next."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

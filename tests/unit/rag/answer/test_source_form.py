@@ -1,7 +1,5 @@
 """rag.answer.source_form: citations by source address, by a link, and by what a sentence draws on."""
 
-from __future__ import annotations
-
 import pytest
 from fakes import make_hit
 from hypothesis import given

@@ -1,7 +1,5 @@
 """rag.answer.statements: an answer cut into what it states, each statement with its own citations."""
 
-from __future__ import annotations
-
 import pytest
 from fakes import make_hit
 from hypothesis import given

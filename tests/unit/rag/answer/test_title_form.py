@@ -1,7 +1,5 @@
 """rag.answer.title_form: which passages does a label in the answer mean?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

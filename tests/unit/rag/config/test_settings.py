@@ -1,7 +1,5 @@
 """rag.config: what the environment may say, and templates that hold what they must."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

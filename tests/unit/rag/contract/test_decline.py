@@ -1,7 +1,5 @@
 """rag.contract.decline: what an answer's form says of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.contract.decline import begins_with_decline, may_decline, says_nothing

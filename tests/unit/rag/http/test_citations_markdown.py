@@ -1,7 +1,5 @@
 """rag.http.citations_markdown: a list of links to sources, whatever these are called."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest

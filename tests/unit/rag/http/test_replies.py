@@ -1,7 +1,5 @@
 """rag.http.replies: what callers get."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

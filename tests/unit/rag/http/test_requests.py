@@ -1,7 +1,5 @@
 """rag.http.requests: from any body to a Question or a BadRequest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """MCP's messages: both revisions, and whatever else somebody may send."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

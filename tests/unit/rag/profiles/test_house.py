@@ -1,7 +1,5 @@
 """rag.profiles.house, and a profile that somebody adds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """rag.profiles: one registry, what its profiles have in common, and which services they have."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The profiles held to their seeds' own tables: rules with SEED_RULES=on, numbers, names and sentences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """rag.text: fences, labels, stems and surrogates, which several rooms share."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """rag.wiring.stores: which stores the settings name."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

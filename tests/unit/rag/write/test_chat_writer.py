@@ -1,7 +1,5 @@
 """rag.write.chat_writer: two messages to a model, the last resort, and quotes where it is doubtful."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

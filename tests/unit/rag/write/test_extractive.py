@@ -1,7 +1,5 @@
 """rag.write.extractive: quotes with their citations, and what the documents do not mention."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

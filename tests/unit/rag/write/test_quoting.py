@@ -1,7 +1,5 @@
 """rag.write.quoting, paragraphs and newer: what is quoted, as the source has it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

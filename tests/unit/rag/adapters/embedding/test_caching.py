@@ -1,7 +1,5 @@
 """rag.adapters.embedding.caching: a question is embedded once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """rag.adapters.llm without a network: reading completions, judging errors, and the waits between calls."""
 
-from __future__ import annotations
-
 import json
 import math
 

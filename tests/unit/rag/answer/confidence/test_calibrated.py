@@ -1,7 +1,5 @@
 """rag.answer.confidence.calibrated and stated: the chance that what is cited or stated answers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

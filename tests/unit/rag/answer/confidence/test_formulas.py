@@ -1,7 +1,5 @@
 """rag.answer.confidence.formulas and held_to_sources: the seeds' levels, as far as citations bear them out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """rag.ask.admit.admission: what the pipeline lets in, and which scripts and controls it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

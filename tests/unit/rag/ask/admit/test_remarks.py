@@ -1,7 +1,5 @@
 """rag.ask.admit.remarks: what is answered in kind, what is asked again, and what is a question."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

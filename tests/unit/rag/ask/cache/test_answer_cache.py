@@ -1,7 +1,5 @@
 """rag.ask.cache.answer_cache: which questions share a key, and which answers are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from unicodedata import normalize

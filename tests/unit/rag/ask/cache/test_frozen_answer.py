@@ -1,7 +1,5 @@
 """rag.ask.cache.frozen_answer: an answer survives the cache, but for what belongs to one request."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

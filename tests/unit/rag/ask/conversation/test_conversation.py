@@ -1,7 +1,5 @@
 """rag.ask.conversation: sessions, what is recalled, how it is written down, and what it makes of a question."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 

@@ -1,7 +1,5 @@
 """rag.ask.query.acronyms: both forms of an acronym beside each other, as a view of the question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """rag.ask.query.filter_rules: which rule of the table a question asks for, as a view or as a wall."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

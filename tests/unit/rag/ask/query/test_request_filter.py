@@ -1,7 +1,5 @@
 """rag.ask.query.where: the request's filters as a Chroma ``where``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

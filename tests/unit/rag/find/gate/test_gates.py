@@ -1,7 +1,5 @@
 """rag.find.gate: do the hits support an answer?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

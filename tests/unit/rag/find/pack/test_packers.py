@@ -1,7 +1,5 @@
 """rag.find.pack: exactly the context that the model sees, within its budget, with labels that no document wrote."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """rag.find.pack.tokens: budgets in bytes, and texts cut to them at the end of a sentence or line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """rag.find.refine.feedback: what readers' votes do to the order, and what they cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

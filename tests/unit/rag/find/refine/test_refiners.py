@@ -1,7 +1,5 @@
 """rag.find.refine without votes and without a model: the threshold, newer first, diversity."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from random import Random

@@ -1,7 +1,5 @@
 """rag.find.refine.rerank: when the model is asked, what it is shown, and what counts as an answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

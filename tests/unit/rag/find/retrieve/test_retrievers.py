@@ -1,7 +1,5 @@
 """rag.find.retrieve: the views of a query as one vector, dense retrieval, and all signals of the index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fakes import FakeIndex, make_evidence, make_hit
