@@ -11,7 +11,7 @@ from attacks.forged import FORMS, as_read, forms
 from attacks.planted import HONEST, OURS, TRUSTED
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_inputs
 from fakes_llm import LlmServer
-from faults.drawing import tenth
+from faults.drawing import by_night, tenth
 from faults.tally import tally
 from functional.gacounts_service import MEALS, gacounts, model, of_llm
 from functional.harness import starting
@@ -89,7 +89,7 @@ def test_no_page_of_a_real_index_stands_behind_it(
     """The official page is found first, and shares most words of what a model says falsely, or repeats of a blog."""
     index = _with_blog(tmp_path) if is_planted else real_model.sample_index("gacounts", tmp_path_factory)
     labels = [pair for pair in zip(FORMS, forms(f"(Source: {OFFICIAL})", OFFICIAL), strict=True) if pair[0] != OWN_ROW]
-    cases = tenth(product(FALSE, SAID, labels))
+    cases = tenth(product(FALSE, SAID, labels))[:: by_night(3, 1)]
     written, through, blog = "", [], 0
     with LlmServer(answer=model(answer=lambda _: written)) as server, starting(index) as start:
         api = start(**gacounts(None, **of_llm(server.url), ENABLE_LLM_RERANKING="false"))

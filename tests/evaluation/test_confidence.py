@@ -21,7 +21,7 @@ from ragctl.options import read_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
-QUESTIONS = by_night(40, 200)
+QUESTIONS = by_night(20, 200)
 SAMPLES: Mapping[str, Mapping[str, float]] = {
     "waypoint": {"right": 0.8, "right High": 0.45, "right returned": 0.85, "no last": 0.9, "AUROC": 0.72},
     "gacounts": {"right": 0.77, "right High": 0.5, "right returned": 0.84, "no last": 0.9, "AUROC": 0.77},
@@ -32,7 +32,7 @@ PUBLIC: Mapping[str, Mapping[str, float]] = {
     "clapnq_dev": {"right": 0.9, "no last": 0.9, "no second": 0.8, "AUROC": 0.85},
 }
 """Floors of ``research.oracle``'s figures; those of an error are of its rest to 1, and begin with "no"."""
-ALTERED_QUESTIONS = by_night(70, 200)
+ALTERED_QUESTIONS = by_night(25, 200)
 HIGH = {TRUE: 0.7, WRITTEN: 0.2}
 NOT_HIGH, EACH, WORST = 0.95, 0.85, {"a condition left out": 0.6}
 """Of the answers with one thing changed so many are not High, of all together and of each kind."""

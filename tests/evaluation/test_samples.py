@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import real_model
 from evaluation.rates import json_lines, report
+from faults.drawing import by_night
 from functional.gacounts_service import gacounts
 from functional.harness import Api, Json, starting
 
@@ -33,8 +34,8 @@ CASES = (
 )
 
 
-ASKED = 40
-"""Of each sample's questions by people: 120 in all, of which 118 may not change with the question mark."""
+ASKED = by_night(12, 40)
+"""Of each sample's questions by people, with and without a question mark."""
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,9 @@ def opened(source: Path, cache: Path, model: MiniLM) -> Index:
     return open_index(target, embedder=model)
 
 
-def items(source: Path, index: Index) -> list[Item]:
-    """All statements of ``source``."""
-    return list(_labelled(source, index) if source.is_file() else _constructed(source, index))
+def items(source: Path, index: Index, *, every: int = 1) -> list[Item]:
+    """Return the statements of ``source``; of a folder those of one in ``every`` question."""
+    return list(_labelled(source, index) if source.is_file() else _constructed(source, index, every))
 
 
 def _passages(source: Path, cache: Path) -> Path:
@@ -147,13 +147,14 @@ def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:
     return tuple(chunk.number for chunk in chunks)
 
 
-def _constructed(source: Path, index: Index) -> Iterator[Item]:
+def _constructed(source: Path, index: Index, every: int) -> Iterator[Item]:
     chunks, corpus = _chunks(index), Corpus.of(index)
     given = (source / "answers.jsonl").exists()
     true = list(_given(source, chunks) if given else _taken(chunks, corpus.generator))
     if len(true) > 10 * SAMPLE:
         true = corpus.generator.sample(true, SAMPLE)
-    for one in true:
+    groups = set(sorted({one.group for one in true})[::every])
+    for one in (one for one in true if one.group in groups):
         yield one.item(AS_IT_IS, supported=True)
         if (other := _similar(one, index, chunks)) is not None:
             yield replace(one, held=chunks[other]).item(ELSEWHERE)
