@@ -191,4 +191,12 @@ def _leaf(token: Token, *, in_link: bool) -> Iterator[t.Inline]:
 def _code(token: Token, line: int) -> t.CodeBlock:
     language = _LANGUAGE.match(token.info.strip())
     text = token.content.removesuffix("\n")
-    return t.CodeBlock(text, language[0] if language else "", token.markup or html.fence_of(text), line=line)
+    first, last = token.map or (0, 0)
+    lines = len(text.split("\n")) if token.content else 0
+    return t.CodeBlock(
+        text,
+        language[0] if language else "",
+        token.markup or html.fence_of(text),
+        ended=last - first > 1 + lines,
+        line=line,
+    )

@@ -74,14 +74,9 @@ def _tags(text: str) -> int:
 
 
 def _safe_code(block: t.CodeBlock, source: str) -> t.CodeBlock | None:
-    lines = [line.lstrip(" \t>-*+0123456789.)") for line in source.split("\n")]
-    opening = next((place for place, line in enumerate(lines) if line.startswith(block.fence)), None)
-    if opening is None:
-        return None  # by its indentation: how many ticks will be around it is not known
-    closed = any(
-        line.rstrip().strip(block.fence[0]) == "" and line.startswith(block.fence) for line in lines[opening + 1 :]
-    )
-    return replace(block, closed=closed)
+    fenced = any(line.lstrip(" \t>-*+0123456789.)").startswith(block.fence) for line in source.split("\n"))
+    # By its indentation: how many ticks will be around it is not known.
+    return replace(block, closed=block.ended) if fenced else None
 
 
 def _safe_run(run: Sequence[t.Inline], held: Callable[[t.Link], bool], *, ended: bool) -> tuple[t.Inline, ...]:

@@ -133,13 +133,14 @@ class Heading(Words):
 class CodeBlock(Words):
     """Lines of code in ``language`` between two lines of ``fence``; the children stand below it, as its statement.
 
-    One that is not ``closed`` is still being written.
+    One that has not ``ended`` has no closing fence in what was read. One that is not ``closed`` is printed without it.
     """
 
     text: str
     language: str = ""
     fence: str = "```"
     children: Run = ()
+    ended: bool = field(default=True, compare=False)
     closed: bool = True
 
 

@@ -95,11 +95,19 @@ def trimmed(run: Sequence[t.Inline]) -> t.Run:
     whole = joined(run)
     pairs = zip((None, *whole), whole, strict=False)
     found = [node for before, node in pairs if not (isinstance(before, t.Break) and isinstance(node, t.Break))]
-    for place, strip in ((0, str.lstrip), (-1, str.rstrip)):
-        while found and _is_blank(found[place]):
-            found.pop(place)
-        if found and isinstance(node := found[place], t.Text):
-            found[place] = t.Text(strip(node.text))
+    return _stripped(_stripped(found, 0, str.lstrip), -1, str.rstrip)
+
+
+def _stripped(run: Sequence[t.Inline], place: int, strip: Callable[[str], str]) -> t.Run:
+    """Return ``run`` without blanks at one end (``place`` 0 or -1), those in styled words there included."""
+    found = list(run)
+    while found and _is_blank(found[place]):
+        found.pop(place)
+    match found[place] if found else None:
+        case t.Text(text):
+            found[place] = t.Text(strip(text))
+        case t.Styled() as styled:
+            found[place] = replace(styled, children=_stripped(styled.children, place, strip))
     return tuple(found)
 
 
