@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rag.answer import tree as t
 from rag.answer.walk import all_nodes, nodes, trimmed
@@ -38,8 +39,8 @@ def sure_lines(text: str) -> str:
 
 
 def _is_row(lines: Sequence[str]) -> bool:
-    """Whether the last one belongs to a table, or follows a line that it cannot make the head of one."""
-    return any(re.fullmatch(r"[ \t>]*[|:-][ \t|:-]*", line) for line in lines[-200:])
+    """Whether the last one belongs to a table: some line with a bar has a line of dashes below it."""
+    return any("|" in head and re.fullmatch(r"[ \t>]*[|:-][ \t|:-]*", line) for head, line in pairwise(lines[-200:]))
 
 
 def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.Block | None:

@@ -101,15 +101,16 @@ def trimmed(run: Sequence[t.Inline]) -> t.Run:
 def _stripped(run: Sequence[t.Inline], place: int, strip: Callable[[str], str]) -> t.Run:
     """Return ``run`` without blanks at one end (``place`` 0 or -1), those in styled words there included."""
     found = list(run)
-    while found and _is_blank(found[place]):
-        found.pop(place)
-    match found[place] if found else None:
-        case t.Text(text):
-            found[place] = t.Text(strip(text))
-        case t.Styled() as styled:
-            found[place] = replace(styled, children=_stripped(styled.children, place, strip))
+    while found:
+        match found[place]:
+            case t.Text(text) if text.strip():
+                found[place] = t.Text(strip(text))
+                break
+            case t.Styled(children=inner) as styled if children := _stripped(inner, place, strip):
+                found[place] = replace(styled, children=children)
+                break
+            case t.Text() | t.Break() | t.Styled():
+                found.pop(place)
+            case _:
+                break
     return tuple(found)
-
-
-def _is_blank(node: t.Inline) -> bool:
-    return isinstance(node, t.Break) or (isinstance(node, t.Text) and not node.text.strip())
