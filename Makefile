@@ -62,6 +62,8 @@ WEIGHTS_DONE := $(WEIGHTS)/.done
 MODEL_DONE := $(MODEL)/model.json
 
 export OPENBLAS_NUM_THREADS ?= 1
+# Each program that a test starts would compile all of ours anew where the environment forbids to write bytecode.
+export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from fakes_embedding import HashingEmbedder
-from faults.drawing import tenth, times
+from faults.drawing import by_night, tenth, times
 from faults.power import WAYS, Tree, Volume, put
 from faults.tally import tally
 from integration.test_ingest_kill import answers, documents
@@ -100,7 +100,7 @@ def test_every_call_fails_once(tmp_path: Path) -> None:
     assert {name for _, name in TOUCHES} <= set(called)
 
     bad, last = [], 3
-    cases = tenth(range(1, len(called) + 1))
+    cases = tenth(range(1, len(called) + 1))[:: by_night(2, 1)]
     for fail_at in cases:
         if wrong := trouble_after_failure(disk, tmp_path, last + 1, fail_at):
             bad.append((fail_at, disk.called[fail_at - 1 : fail_at], wrong))
@@ -226,7 +226,7 @@ def trouble_after_cut(cut: Cut, root: Path) -> str:
 
 def test_the_power_fails_at_any_moment(tmp_path: Path) -> None:
     (tmp_path / "live").mkdir()
-    cases = tenth(cuts(tmp_path / "live"))
+    cases = tenth(cuts(tmp_path / "live"))[:: by_night(2, 1)]
     bad = []
     for number, cut in enumerate(cases):
         if wrong := trouble_after_cut(cut, tmp_path / f"cut-{number}"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import real_model
+from faults.drawing import by_night
 
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
@@ -20,7 +21,7 @@ from rag.wiring import build_application
 pytestmark = pytest.mark.slow
 
 THREADS = 8
-SWAPS = 3
+SWAPS = by_night(2, 6)
 NEVER_S = 600
 """An edition that no answer shows after so long is not served at all; a loaded machine needs a second or two."""
 TOPICS = {

@@ -25,6 +25,7 @@ _MAY_CITE = re.compile(
     r"[(\u3010\uff3b]\s*(?:s(?:o(?:u(?:r(?:c(?:e(?:\s*:.*)?)?)?)?)?)?)?\Z", re.IGNORECASE | re.DOTALL
 )
 """The beginning of a mark in round brackets."""
+_DASHES = re.compile(r"[ \t>]*[|:-][ \t|:-]*")
 _BETWEEN_WORDS = re.compile(r"\s|(?<=[\u2e80-\uffef])")
 
 
@@ -39,8 +40,13 @@ def sure_lines(text: str) -> str:
 
 
 def _is_row(lines: Sequence[str]) -> bool:
-    """Whether the last one belongs to a table: some line with a bar has a line of dashes below it."""
-    return any("|" in head and re.fullmatch(r"[ \t>]*[|:-][ \t|:-]*", line) for head, line in pairwise(lines[-200:]))
+    """Whether the last one belongs to a table: a line with bars has a line of dashes below it, with as many of them."""
+    pairs = pairwise(lines[-200:])
+    return any("|" in head and _DASHES.fullmatch(line) and _bars(head) == _bars(line) for head, line in pairs)
+
+
+def _bars(line: str) -> int:
+    return line.strip(" \t>|").count("|")
 
 
 def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.Block | None:
@@ -59,7 +65,8 @@ def safe_part(block: t.Block, source: str, held: Callable[[t.Link], bool]) -> t.
             blocks += [part] if (part := safe_part(last, source, held)) else []
             return replace(block, children=tuple(blocks)) if blocks else None  # type: ignore[arg-type]
         case t.Table() if not source.endswith("\n"):
-            return replace(block, children=block.children[:-1])
+            head, *rows = block.children
+            return replace(block, children=(head, *rows[:-1]))
         case t.CodeBlock():
             return _safe_code(block, source)
         case _:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from attacks.reading import leads, nodes_lead
 from fakes import make_hit
-from hypothesis import given, settings
+from faults.drawing import by_night
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag.answer.forms import CitationForm, IdForm
@@ -108,7 +109,10 @@ def pieces_of(text: str, sizes: list[int]) -> list[str]:
     return [*pieces, *text]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@example("```\n*```\nFees are due. ", [], FORMS[0])
+@example("---\n| a | b |\n|---|---|\n", [], FORMS[0])
+@example("| a | b |\n|---|---|\n[g]", [], FORMS[1])
+@settings(max_examples=by_night(150, 2000), deadline=None)
 @given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
 def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
     text: str, sizes: list[int], form: CitationForm
@@ -119,7 +123,7 @@ def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
     assert shown(events) == nodes_of(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=by_night(150, 2000), deadline=None)
 @given(TEXTS, st.lists(st.integers(1, 12), max_size=12), st.sampled_from(FORMS))
 def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
     text: str, sizes: list[int], form: CitationForm

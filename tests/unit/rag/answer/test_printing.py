@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from fakes import make_hit
-from hypothesis import given, settings
+from faults.drawing import by_night
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag.answer.forms import IdForm
@@ -82,7 +83,8 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@example("*<b>Note: </b>*")
+@settings(max_examples=by_night(150, 2000), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalised))
 def test_what_was_written_renders_as_what_was_read(text: str) -> None:
     """But for blanks side by side and at the edges of what they stand in."""
