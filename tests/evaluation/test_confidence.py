@@ -54,7 +54,7 @@ def test_of_a_sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> Non
     hold(name, index, name, sample_problems(real_model.SAMPLES / name), SAMPLES[name])
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", by_night(("clapnq_dev",), PUBLIC))
 def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data(name)
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}

@@ -79,7 +79,7 @@ def test_what_people_ask_the_samples(
     evaluate(folder / "asked.jsonl", index, case.name, case.floors)
 
 
-@pytest.mark.parametrize("case", by_night(PUBLIC[:2], PUBLIC), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", by_night(PUBLIC[1:2], PUBLIC), ids=lambda case: case.name)
 def test_what_public_sets_ask(
     case: Case, evaluate: Callable[..., None], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
