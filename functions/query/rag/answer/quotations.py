@@ -18,7 +18,7 @@ from rag.values.chat import Completion
 
 @dataclass(frozen=True, slots=True)
 class QuotedAnswer:
-    """A tree of quotations, each a statement that its passage supports; ``quotes`` are their words by chunk."""
+    """A tree of quotations, each a statement that its passage supports; ``quotes`` are their marked words by chunk."""
 
     tree: t.Tree
     statements: tuple[values.Statement, ...]
@@ -45,7 +45,8 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
         statements.append(
             values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
         )
-        quotes.setdefault(chunk, text)
+        marked = plain_text(read(normalised(quote.marked))) if quote.marked else text
+        quotes.setdefault(chunk, marked)
     return QuotedAnswer(tuple(tree), tuple(statements), quotes)
 
 

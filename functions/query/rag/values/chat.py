@@ -38,12 +38,13 @@ class Usage:
 class Quote:
     """Words of a source, ``text`` of the passage at that place in ``Context.used``.
 
-    Behind a ``block`` nothing else may stand on its last line.
+    Behind a ``block`` nothing else may stand on its last line. ``marked`` is the run in ``text`` that answers best.
     """
 
     passage: int
     text: str
     block: bool = False
+    marked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

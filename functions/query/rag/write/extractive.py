@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Unpack
 
 from knowledge.model.values import Evidence
@@ -16,11 +15,10 @@ from rag.ports.models import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
-from rag.write.named import is_named_row, named_passages
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.paragraphs import paragraphs
-from rag.write.quoting import excerpts
+from rag.write.quoting import quote_sections
 
 MODEL = "extractive"
 DOUBT = "This may not be what you asked for:"
@@ -41,9 +39,7 @@ class ExtractiveWriter:
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
-            named = named_passages(context.used, question.understood)
-            is_named = partial(is_named_row, question=question.understood)
-            quoted = excerpts(context.used, evidence.asked.weights, outdated, named, is_named)
+            quoted = quote_sections(context.used, evidence.asked.weights, question.understood, outdated)
             note = _note(evidence, quoted, context.used) or (DOUBT if context.doubtful else "")
         quoted = quoted or paragraphs(context.used, question.understood, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""

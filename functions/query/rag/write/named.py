@@ -7,9 +7,7 @@ An entry is a passage under a heading that is code and nothing else, or the row 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-from rag.values.answer import Passage
+from collections.abc import Iterator
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _CODE = re.compile(r"`+([^`]+)`+")
@@ -19,17 +17,12 @@ _NAME = re.compile(r"[\w.-]*\w(?:[\w.\[\]/<>-]*[\w>\]])?")
 """A name of code in its signature: ``--cache=<yes|no>``, ``Task.retry(args=None)``, ``-C <commit>``."""
 
 
-def named_passages(passages: Sequence[Passage], question: str) -> dict[int, int]:
-    """The places of those of ``passages`` whose entry the ``question`` names, each with where its heading begins.
+def is_named_entry(text: str, question: str, *, is_best: bool) -> bool:
+    """Return whether a passage's ``text`` is an entry that the ``question`` names.
 
-    A name that is a word like others (``timeout``) names its entry only where that is what was found best.
+    A name that is a word like others (``timeout``) names its entry only where that ``is_best`` of what was found.
     """
-    found = {}
-    for place, passage in enumerate(passages):
-        start, heading = entry_heading(passage.text)
-        if any(_is_in(name, question) for name in _names(heading) if not place or not _is_word(name)):
-            found[place] = start
-    return found
+    return any(_is_in(name, question) for name in _names(entry_heading(text)[1]) if is_best or not _is_word(name))
 
 
 def is_named_row(row: str, question: str) -> bool:

@@ -1,9 +1,8 @@
-"""What is quoted of some passages: the run of units that answers first, then one that adds something."""
+"""What is quoted of some passages: the section with the run that answers best, then one that adds something."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,162 +10,127 @@ import numpy as np
 from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
 from rag.values.answer import Passage
 from rag.values.chat import Quote
-from rag.write.runs import CHAR_COST, CHUNK_SHARE, Runs, Units, runs_of, units_of
+from rag.write.named import entry_heading, is_named_entry, is_named_row
+from rag.write.runs import CHUNK_SHARE, Units, runs_of, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FIRST_CHARS = 600
-SECOND_CHARS = 400
-LEAST_VALUE, LEAST_GAIN = 0.0, 0.005
-"""A second run is worth the weight that it covers beyond the first one (``LEAST_GAIN`` or more), less its length and
-what its chunk's score is behind. It is quoted from ``LEAST_VALUE`` on. SQuAD's gold spans in the answer, its median
-length, and answers with two runs: at -.08 .875, 400 characters, 59 %; at -.05 .875, 378, 47 %; at 0 .868, 318, 25 %; at
-.02 .850, 298, 10 %. Right answers to 82 questions about three documentation sites: at -.05 55, at 0 52, at .02 50.
-Below 0 a conversation about something else changes more of the second quotes: 24 of 100 at -.02, 28 at -.05."""
-ENOUGH_CHARS, MOST_CHARS = 200, 400
-"""A run that is shorter goes on with what comes next, since what answers often stands behind what repeats the question,
-and code behind its step. Without this (and a second run from -.05 on) SQuAD has .870 instead of .875, ClapNQ's
-supporting sentences .506 instead of .531, the three sites 51 instead of 55."""
+type Span = tuple[int, int]
+"""The first and the last one of some neighbouring units."""
+
+SECTION_CHARS = 800
+"""A section of at most this length is quoted whole."""
+REST_CHARS = 300
+"""Of a longer section, what follows the run is quoted up to this length."""
+RUN_CHARS = 600
+NAMED, OPENING = 2.0, 1.0
+"""What a run is worth more in an entry that the question names, and where that entry or such a row begins."""
 BLOCKS = (Kind.ROW, Kind.CODE)
 """Nothing else may stand on their last line."""
 
 
-def excerpts(
-    passages: Sequence[Passage],
-    weights: NDArray[np.float32],
-    without: Container[int] = (),
-    named: Mapping[int, int] = MappingProxyType({}),
-    is_named_row: Callable[[str], bool] = lambda _: False,
+def quote_sections(
+    passages: Sequence[Passage], weights: NDArray[np.float32], question: str = "", without: Container[int] = ()
 ) -> tuple[Quote, ...]:
-    """One or two excerpts, the one that answers first; none where the passages have no units.
+    """Return one or two quotes, the one that answers first; none where the passages have no units.
 
-    ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``. Where the
-    question names entries, whose headings begin at the values of ``named``, it is quoted of these places alone: from
-    the heading on, if what answers is not too far below it. Else rows go before that ``is_named_row`` knows.
+    ``weights`` are those of the question's pieces, shape (m,). Nothing is quoted of the places ``without``. A second
+    section is quoted if it covers more of what the first one lacks than its chunk's score is behind.
     """
-    others = [place for place in range(len(passages)) if place in without or place not in named]
-    units = units_of(passages, others) if named else None
-    if units is None:
-        named, units = {}, units_of(passages, without)
+    units = units_of(passages, without)
     if units is None:
         return ()
     scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
-    runs = runs_of(units, weights, scores, FIRST_CHARS)
-    rows = () if named else _rows(passages, units, is_named_row)
-    worth = np.where(np.isin(runs.first, rows) & (runs.first == runs.last), runs.worth + 1, runs.worth)
-    best = int(np.argmax(worth))
-    first, last = _grown(units, int(runs.first[best]), int(runs.last[best]))
-    spans = _from_the_opening(units, first, last) if named else [(first, last)]
-    first, last = spans[0]
+    behind = scores - scores.max()
+    runs = runs_of(units, weights, behind, RUN_CHARS)
+    if not len(runs.first):
+        return ()
+    bonus = _named(passages, units, question)[runs.first]
+    best = int(np.argmax(runs.worth + bonus))
+    run = int(runs.first[best]), int(runs.last[best])
+    first, last = span = _section(units, *run)
     covers = np.maximum(runs.covers[best], units.covers[first : last + 1].max(axis=0))
-    second = _second(runs, (first, last), covers, weights, units.passage, scores - scores.max())
-    if second is not None and len(spans) == 1:
-        spans.append((int(runs.first[second]), int(runs.last[second])))
-    return tuple(_excerpt(passages, units, first, last, named) for first, last in _joined(spans, units))
-
-
-def _rows(passages: Sequence[Passage], units: Units, is_named: Callable[[str], bool]) -> list[int]:
-    """The units that are rows of tables and ``is_named``."""
-    spans = units.table[:, [START, END]].tolist()
-    rows = np.flatnonzero(units.table[:, KIND] == Kind.ROW).tolist()
-    return [row for row in rows if is_named(passages[int(units.passage[row])].text[slice(*spans[row])])]
+    gain = (np.maximum(runs.covers, covers) - covers) @ weights
+    value = gain + CHUNK_SHARE * behind[units.passage[runs.first]] + bonus
+    is_entry = bonus >= NAMED
+    value[((runs.last >= first) & (runs.first <= last)) | (is_entry < is_entry[best])] = -np.inf
+    second = int(np.argmax(value))
+    if value[second] <= 0:
+        return (_quote(passages, units, span, run),)
+    added = int(runs.first[second]), int(runs.last[second])
+    start, end = _section(units, *added)
+    start, end = (start, end) if end < first or start > last else added  # two parts of one long section
+    if start == last + 1 and units.goes_on[start]:
+        return (_quote(passages, units, (first, end), run),)
+    return _quote(passages, units, span, run), _quote(passages, units, (start, end), added)
 
 
 def best_covers(passages: Sequence[Passage], weights: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """How well the run that answers first covers each piece of the question, shape (m,); None where there is none."""
+    """Return how well the run that answers first covers each piece of the question, shape (m,); None without units."""
     units = units_of(passages)
     if units is None:
         return None
     scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
-    runs = runs_of(units, weights, scores, FIRST_CHARS)
+    runs = runs_of(units, weights, scores - scores.max(), RUN_CHARS)
     covers: NDArray[np.float32] = runs.covers[np.argmax(runs.worth)]
     return covers
 
 
-def _grown(units: Units, first: int, last: int) -> tuple[int, int]:
-    """One item or row as its whole list or table of up to ``FIRST_CHARS``; a short run with what comes after it."""
-    whole = int(units.list_first[first]), int(units.list_last[first])
-    if first == last and whole[0] < whole[1]:
-        if units.chars(*whole) > FIRST_CHARS:
-            return first, last
-        first, last = whole
-    while units.chars(first, last) < ENOUGH_CHARS:
-        then = _next(units, last)
-        if then is None or units.chars(first, then) > MOST_CHARS:
+def _named(passages: Sequence[Passage], units: Units, question: str) -> NDArray[np.float32]:
+    """Return what each unit is worth more because the ``question`` names its entry or its row, shape (n,)."""
+    named = [is_named_entry(passage.text, question, is_best=not n) for n, passage in enumerate(passages)]
+    bonus = np.where(np.array(named)[units.passage], NAMED + OPENING * ~units.goes_on, 0).astype(np.float32)
+    for row in np.flatnonzero((units.table[:, KIND] == Kind.ROW) & (bonus == 0)):
+        text = passages[units.passage[row]].text
+        bonus[row] = OPENING * is_named_row(text[units.table[row, START] : units.table[row, END]], question)
+    return bonus
+
+
+def _section(units: Units, first: int, last: int) -> Span:
+    """Return what is quoted of the section that the run is in: all, or its rest, or as little as stands alone."""
+    top = bottom = first
+    while units.goes_on[top]:
+        top -= 1
+    while bottom + 1 < len(units.table) and units.goes_on[bottom + 1]:
+        bottom += 1
+    while bottom > last and units.announces[bottom]:
+        bottom -= 1
+    if units.chars(top, bottom) <= SECTION_CHARS:
+        return top, bottom
+    while last < bottom and (units.announces[last] or units.table[last + 1, KIND] == Kind.CODE):
+        if units.chars(first, last + 1) > SECTION_CHARS:
             break
-        last = then
-    return first, last
+        last += 1
+    if units.chars(top, last) <= SECTION_CHARS:
+        first = top
+    rest = units.table[bottom, END] - units.table[last, END]
+    return (first, bottom) if rest <= REST_CHARS else (first, last)
 
 
-def _from_the_opening(units: Units, first: int, last: int) -> list[tuple[int, int]]:
-    """The run from where its entry begins, which says what it is; that apart where it is too far above the run."""
-    opening = first
-    while opening and units.goes_on[opening] and not units.opens[opening]:
-        opening -= 1
-    if not units.opens[opening] or opening == first:
-        return [(first, last)]
-    if units.chars(opening, last) <= FIRST_CHARS:
-        return [(opening, last)]
-    return [(opening, min(_grown(units, opening, opening)[1], first - 1)), (first, last)]
-
-
-def _next(units: Units, last: int) -> int | None:
-    """Where a run that ends with unit ``last`` may end next; None where its section or chunk is over."""
-    while last + 1 < len(units.table) and units.goes_on[last + 1]:
-        last = int(units.list_last[last + 1])
-        if not units.announces[last]:
-            return last
-    return None
-
-
-def _second(
-    runs: Runs,
-    span: tuple[int, int],
-    covers: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    passage: NDArray[np.int64],
-    behind: NDArray[np.float32],
-) -> int | None:
-    """The run that adds most to ``span``, which ``covers`` so much of each piece; None where none adds enough.
-
-    ``passage`` is each unit's, ``behind`` how far each passage's score is below the best one's.
-    """
+def _quote(passages: Sequence[Passage], units: Units, span: Span, run: Span) -> Quote:
     first, last = span
-    apart = (runs.last < first) | (runs.first > last)
-    gain = (np.maximum(runs.covers, covers) - covers) @ weights
-    value = gain + CHUNK_SHARE * behind[passage[runs.first]] - CHAR_COST * runs.chars
-    value[~apart | (runs.chars > SECOND_CHARS) | (gain < LEAST_GAIN)] = -np.inf
-    second = int(np.argmax(value))
-    return second if value[second] > LEAST_VALUE else None
-
-
-def _joined(spans: list[tuple[int, int]], units: Units) -> list[tuple[int, int]]:
-    """``spans``, or the one that they are together where one goes on with the other."""
-    (first, last), *others = sorted(spans)
-    for then, end in others:
-        if then == last + 1 and units.goes_on[then]:
-            return [(first, end)]
-    return spans
-
-
-def _excerpt(passages: Sequence[Passage], units: Units, first: int, last: int, headings: Mapping[int, int]) -> Quote:
     place = int(units.passage[first])
     text = passages[place].text
-    start, end = int(units.table[first, START]), int(units.table[last, END])
-    if place in headings and units.opens[first]:
-        return Quote(place, text[headings[place] : end], int(units.table[last, KIND]) in BLOCKS)
-    lead_start, lead_end = int(units.table[first, LEAD_START]), int(units.table[first, LEAD_END])
-    quoted = _outdented(text, start, end)
-    if lead_end > lead_start:
-        goes_on = not text[lead_end:start].strip()
-        lead = _outdented(text, lead_start, lead_end)
-        quoted = _outdented(text, lead_start, end) if goes_on else f"{lead}\n{quoted}"
-    return Quote(place, quoted, int(units.table[last, KIND]) in BLOCKS)
+    start, lead_start, lead_end = (int(units.table[first, column]) for column in (START, LEAD_START, LEAD_END))
+    end = int(units.table[last, END])
+    marked = text[int(units.table[run[0], START]) : int(units.table[run[1], END])]
+    is_block = int(units.table[last, KIND]) in BLOCKS
+    opens = not units.goes_on[first] and not (first and units.passage[first - 1] == place)
+    at, heading = entry_heading(text) if opens else (0, "")
+    if heading:
+        quoted = text[at:end]
+    elif lead_end <= lead_start:
+        quoted = _outdent(text, start, end)
+    elif text[lead_end:start].strip():
+        quoted = f"{_outdent(text, lead_start, lead_end)}\n{_outdent(text, start, end)}"
+    else:
+        quoted = _outdent(text, lead_start, end)
+    return Quote(place, quoted, is_block, marked)
 
 
-def _outdented(text: str, start: int, end: int) -> str:
-    """``text[start:end]``, its further lines moved to the left as far as its first one is by being cut out."""
+def _outdent(text: str, start: int, end: int) -> str:
+    """Return ``text[start:end]``, its further lines moved to the left as far as the first one is by being cut out."""
     indent = text[text.rfind("\n", 0, start) + 1 : start]
     quoted = text[start:end]
     return quoted if not indent or indent.strip() else quoted.replace(f"\n{indent}", "\n")

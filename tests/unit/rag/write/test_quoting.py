@@ -11,7 +11,7 @@ from rag.values.answer import Passage
 from rag.values.chat import Quote
 from rag.write.newer import outdated_passages
 from rag.write.paragraphs import MAX_BYTES, paragraphs
-from rag.write.quoting import excerpts
+from rag.write.quoting import quote_sections
 
 
 def quoted(question: str, *texts: str) -> list[Quote]:
@@ -20,7 +20,7 @@ def quoted(question: str, *texts: str) -> list[Quote]:
     for number, text in enumerate(texts):
         hit = make_hit(text, number=number, title="Guide", doc_id=str(number), cosine=0.6 - number / 100)
         passages.append(Passage(hit=matched(hit, question), citation=f"[{number}]", text=text))
-    return list(excerpts(passages, make_asked(question).weights))
+    return list(quote_sections(passages, make_asked(question).weights, question))
 
 
 def texts(question: str, *passages: str) -> list[str]:
@@ -40,52 +40,51 @@ TIMES = f"{TEA} {PERMIT} {WAITING} {DESK}"
 COST = "The permit costs forty dollars in fees."
 
 
-def test_the_sentence_that_answers_and_no_more() -> None:
-    assert texts("How many days does a permit take?", TIMES) == [PERMIT]
+FILLER = "\n\n".join(f"Of matter number {n} the people in the queue speak at length, {SAID}." for n in range(4))
 
 
-def test_neighbours_that_answer_together_are_one_quote() -> None:
-    assert texts("permit days waits", TIMES) == [f"{PERMIT} {WAITING}"]
+def test_a_short_section_is_quoted_whole_and_what_answers_is_marked() -> None:
+    (only,) = quoted("How many days does a permit take?", f"# Permits\n\n{TIMES}\n\n## Tea\n\n{TEA}")
+    assert only == Quote(0, TIMES, marked=PERMIT)
+    assert [one.marked for one in quoted("permit days waits", TIMES)] == [f"{PERMIT} {WAITING}"]
 
 
-def test_a_second_quote_adds_what_the_first_one_lacks() -> None:
-    assert texts("permit takes days dollars", TIMES, f"{TEA} {COST}") == [PERMIT, COST]
+def test_a_long_section_is_quoted_from_its_beginning_or_to_its_end_where_these_are_near() -> None:
+    question = "How many days does a permit take?"
+    assert texts(question, f"{TEA}\n\n{PERMIT}\n\n{FILLER}") == [f"{TEA}\n\n{PERMIT}"]
+    assert texts(question, f"{FILLER}\n\n{PERMIT}\n\n{DESK}") == [f"{PERMIT}\n\n{DESK}"]
+    assert texts(question, f"{FILLER}\n\n{PERMIT}\n\n{FILLER}") == [PERMIT]
 
 
-def test_what_adds_nothing_is_not_quoted_again() -> None:
-    assert texts("How many days does a permit take?", TIMES, TIMES) == [PERMIT]
+def test_a_second_section_is_quoted_if_it_adds_more_than_its_passage_is_behind() -> None:
+    assert texts("permit takes days dollars", TIMES, f"{TEA} {COST}") == [TIMES, f"{TEA} {COST}"]
+    assert texts("How many days does a permit take?", TIMES, TIMES) == [TIMES]
 
 
-def test_a_short_sentence_comes_with_what_goes_on_below_it() -> None:
-    text = f"{TEA} A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n{PERMIT}\n"
-    assert texts("green paper", text) == [
-        "A permit is a green paper with a stamp. It takes five days.\n\n```\npermit --new\n```\n\n" + PERMIT
-    ]
+def test_a_step_comes_with_its_code() -> None:
+    step = "A permit is a green paper.\n\n```\npermit --new\n```"
+    assert texts("green paper", f"{FILLER}\n\n{step}\n\n{FILLER}") == [step]
     assert texts("green paper", "A permit is a green paper.\n\n## Fees\n\nForty.\n") == ["A permit is a green paper."]
 
 
-LIST = "Intro.\n\nYou need for a permit:\n\n- the form\n- a photo of the llama\n- the fee\n"
-
-
-def test_a_short_list_is_quoted_whole_with_what_introduces_it() -> None:
-    whole = ["You need for a permit:\n\n- the form\n- a photo of the llama\n- the fee"]
-    assert texts("photo llama", LIST) == texts("need for a permit", LIST) == whole
-
-
-def test_of_a_long_list_one_item_is_quoted_and_never_its_beginning() -> None:
-    text = f"You need for a permit:\n\n- the form, {SAID}\n- a photo of the llama, {SAID}\n- the fee, {SAID}\n"
-    assert texts("permit photo llama", text) == [f"You need for a permit:\n- a photo of the llama, {SAID}"]
+def test_an_item_of_a_long_list_comes_with_what_introduces_the_list() -> None:
+    items = "\n".join(f"- number {n}, {SAID}" for n in range(5))
+    text = f"You need for a permit:\n\n{items}\n- a photo of the llama, {SAID}\n{items}\n"
+    (only,) = quoted("photo llama", text)
+    assert only.text == f"You need for a permit:\n- a photo of the llama, {SAID}"
+    assert only.marked == f"- a photo of the llama, {SAID}"
 
 
 def test_a_row_of_a_long_table_comes_with_its_header_and_ends_a_block() -> None:
-    table = f"| Zone | Fee |\n|---|---|\n| North | 40, {SAID} |\n| East | 50, {SAID} |\n| South | 60, {SAID} |\n"
-    (only,) = quoted("fee South", table)
-    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n| South | 60, {SAID} |", block=True)
+    rows = "".join(f"| Zone {n} | 40, {SAID} |\n" for n in range(5))
+    row = f"| South | 60, {SAID} |"
+    (only,) = quoted("fee South", f"| Zone | Fee |\n|---|---|\n{rows}{row}\n{rows}")
+    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n{row}", block=True, marked=row)
 
 
 def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
-    others = f"  - wait, {SAID}\n  - pray, {SAID}\n"
-    nested = f"- To change the valve you either:\n{others}  - restart the flux\n    by force, {SAID}\n"
+    others = f"  - wait, {SAID}\n  - pray, {SAID}\n" * 2
+    nested = f"- To change the valve you either:\n{others}  - restart the flux\n    by force, {SAID}\n{others}"
     quote = f"- To change the valve you either:\n- restart the flux\n  by force, {SAID}"
     assert texts("restart flux force", nested) == [quote]
 
@@ -98,8 +97,8 @@ def test_what_stands_under_a_heading_is_about_it() -> None:
 def test_nothing_beyond_what_was_packed_is_quoted() -> None:
     hit = matched(make_hit(TIMES), "desk closes permit")
     packed = Passage(hit=hit, citation="[1]", text=TIMES[: TIMES.index(f" {DESK}")])
-    (excerpt,) = excerpts([packed], make_asked("desk closes permit").weights)
-    assert excerpt.text == PERMIT
+    (excerpt,) = quote_sections([packed], make_asked("desk closes permit").weights)
+    assert excerpt.text == packed.text
 
 
 def test_brackets_and_markup_stay_as_they_are() -> None:
@@ -109,13 +108,13 @@ def test_brackets_and_markup_stay_as_they_are() -> None:
 
 def test_passages_without_units_give_nothing() -> None:
     assert quoted("anything", "") == []
-    assert excerpts([Passage(hit=make_hit(), citation="[1]", text=TIMES)], np.ones(1, np.float32)) == ()
+    assert quote_sections([Passage(hit=make_hit(), citation="[1]", text=TIMES)], np.ones(1, np.float32)) == ()
 
 
 def test_nothing_is_quoted_of_what_is_outdated() -> None:
     question = "permit days"
     passages = [Passage(hit=matched(make_hit(TIMES), question), citation="[1]", text=TIMES)]
-    assert excerpts(passages, make_asked(question).weights, without={0}) == ()
+    assert quote_sections(passages, make_asked(question).weights, without={0}) == ()
 
 
 def test_what_introduces_something_is_not_quoted_without_it() -> None:
