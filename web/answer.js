@@ -5,11 +5,12 @@ import { at, button, element } from "./dom.js";
 import { MEANING, children, reachable, update } from "./rendered.js";
 import { Chips } from "./sources.js";
 import { say } from "./strings.js";
-import { level, pill, sentence } from "./trust.js";
+import { isQuoted, level, pill, sentence } from "./trust.js";
 
 const STAGES = { searching: say("searching"), writing: say("writingStage"), checking: say("checking") };
 const BROKE_OFF = { length: say("length"), interrupted: say("interrupted"), stopped: say("stoppedHere") };
 const TITLES = 3;
+const LETTER = /[\p{L}\p{N}]/gu;
 const PATIENCE = 100; // ms: words are shown as they are written when no patch comes with them
 
 export class Answer {
@@ -119,6 +120,7 @@ export class Answer {
     else this.stage.replaceWith(sentence(reply));
     this.section.classList.toggle("low", level(reply) === "Low");
     if (came) this.speak(this.blocks.length);
+    if (isQuoted(reply)) highlight(this.body, this.chips.references);
     takeable(this.body);
     reachable(this.body);
     this.section.append(...[broke(reply, again), legend(this.body)].filter(Boolean));
@@ -127,6 +129,29 @@ export class Answer {
 
 function said(nodes) {
   return nodes.map((node) => (typeof node === "string" ? node : node.tag === "cite" ? "" : said(children(node)))).join("");
+}
+
+/** Highlight the words in `body` that `references` quote; not where they are all that is shown. */
+function highlight(body, references) {
+  if (!globalThis.CSS?.highlights) return;
+  const letters = []; // without blanks and marks, which the page and the source have each their own way
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.parentElement.closest(".chip")) continue;
+    for (const { 0: letter, index } of node.data.matchAll(LETTER)) for (let at = 0; at < letter.length; at += 1) letters.push({ letter: letter[at], node, at: index + at });
+  }
+  const shown = letters.map(({ letter }) => letter).join("");
+  const runs = references.map(({ quote = "" }) => (quote.match(LETTER) || []).join("")).filter(Boolean);
+  if (runs.join("").length >= shown.length) return;
+  if (!CSS.highlights.has("quoted")) CSS.highlights.set("quoted", new Highlight());
+  for (const run of runs.filter((one) => shown.includes(one))) {
+    const [first, last] = [letters[shown.indexOf(run)], letters[shown.indexOf(run) + run.length - 1]];
+    const range = new Range();
+    range.setStart(first.node, first.at);
+    range.setEnd(last.node, last.at + 1);
+    CSS.highlights.get("quoted").add(range);
+  }
 }
 
 /** Give what is code or a table a button that copies it. */

@@ -10,15 +10,19 @@ export function level({ refused, confidence }) {
   return !refused && LEVELS.includes(confidence?.level) ? confidence.level : "";
 }
 
+/** Whether no model wrote the answer of `reply`. */
+export function isQuoted({ metadata = {} }) {
+  return Boolean(metadata.degraded) || metadata.model === "extractive";
+}
+
 /** Why to trust the answer of `reply`, in one sentence. */
 export function trust(reply) {
   const { partial, references = [], metadata = {} } = reply;
   const documents = new Set(references.map((one) => one.docId || one.title)).size;
   const of = (one, several) => say(documents === 1 ? one : several, { n: documents });
-  const quoted = metadata.degraded || metadata.model === "extractive";
   if (partial) return say("part");
   if (!references.length) return say("unsourced");
-  if (quoted) return (metadata.degraded ? say("degraded") : "") + (level(reply) === "Low" ? say("quotedLow") : of("quoted", "quotedOf"));
+  if (isQuoted(reply)) return (metadata.degraded ? say("degraded") : "") + (level(reply) === "Low" ? say("quotedLow") : of("quoted", "quotedOf"));
   const found = supports(reply.rendered || []);
   if (found.has("unsupported")) return say("unsupportedOnes");
   if (level(reply) === "Low") return say("noWords");

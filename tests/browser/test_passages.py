@@ -115,3 +115,22 @@ def test_only_what_is_not_cited_is_related_and_leads_to_its_best_passage(page: P
     page.locator(".next button").first.click()
     expect(page.locator(".turn h2").last).to_contain_text("How do I pay a fee?")
     expect(page.locator(".next")).to_have_count(1)
+
+
+MARKED = "[...(CSS.highlights.get('quoted') || [])].map(range => range.toString())"
+
+
+@pytest.mark.parametrize(("model", "marked"), [("extractive", ["Fees, twenty-five dollars"]), ("a-model", [])])
+def test_what_answers_is_marked_in_a_quoted_section(
+    page: Page, stand_in: StandIn, model: str, marked: list[str]
+) -> None:
+    nodes = [tag("p", "Ask first. "), tag("p", tag("strong", "Fees"), ", twenty-five dollars. Pay at the desk.")]
+    reference = {**ANSWER["references"][0], "quote": "Fees,\ntwenty-five dollars."}
+    metadata = {**ANSWER["metadata"], "model": model}
+    reply = {**ANSWER, "rendered": nodes, "references": [reference], "metadata": metadata}
+    stand_in.replies["/api/query"] = (200, reply)
+    page.goto(stand_in.address)
+    page.get_by_label("Your question").fill("What does a licence cost?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".actions")).to_be_visible()
+    assert page.evaluate(MARKED) == marked
