@@ -11,7 +11,8 @@ so that of what answers alike the shorter one is marked.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from knowledge.cut.quote_spans import (
     START,
     Kind,
 )
+from knowledge.model.values import KEYWORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +43,9 @@ HEADING_SHARE = 0.6
 CHUNK_SHARE = 0.5
 CHAR_COST = 0.00007
 COLONS = ":\uff1a"
+_EMPHASIS = re.compile(r"\*[^*\n][^*]*\*|_[^_\n][^_]*_")
+"""Such a paragraph at the end of a section is an aside in 18 of 22 cases on 18F's handbook, Hugo's site and Jekyll's: a
+disclaimer, a signature, a link back. Without this the samples' disclaimers are quoted in 22 of 407 answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +97,10 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     ends = np.repeat([len(passages[place].text) for place in places], counts)
     heading = table[:, KIND] == Kind.HEADING
     kept = np.flatnonzero(~heading & (table[:, END] <= ends))
+    kept = kept[[not one for one in _asides(passages, table[kept], passage[kept], _follows(kept, passage))]]
     if not len(kept):
         return None
     covers, titles = _met(matches, table, counts)
-    goes_on = (np.diff(kept, prepend=-2) == 1) & (np.diff(passage[kept], prepend=-1) == 0)
     above = np.repeat(titles, counts, axis=0)[kept]
     headings = np.flatnonzero(heading)
     under = headings[np.maximum(np.searchsorted(headings, kept) - 1, 0)] if len(headings) else kept
@@ -103,7 +108,22 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     above[headed] = np.maximum(above[headed], covers[under[headed]])
     last = zip(passage[kept], table[kept, END], strict=True)
     announces = np.array([passages[place].text[end - 1] in COLONS for place, end in last])
-    return Units(table[kept], passage[kept], goes_on, covers[kept], above, announces)
+    return Units(table[kept], passage[kept], _follows(kept, passage), covers[kept], above, announces)
+
+
+def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of the rows ``kept`` come right after another one of the same ``passage``."""
+    return (np.diff(kept, prepend=-2) == 1) & (np.diff(passage[kept], prepend=-1) == 0)
+
+
+def _asides(
+    passages: Sequence[Passage], table: NDArray[np.int64], passage: NDArray[np.int64], goes_on: NDArray[np.bool_]
+) -> Iterator[bool]:
+    """Yield for each unit whether it is searched and never quoted: keywords, or emphasis that closes a section."""
+    closes = goes_on & ~np.append(goes_on[1:], False)
+    for place, (start, end), is_last in zip(passage, table[:, [START, END]], closes, strict=True):
+        text = passages[place].text
+        yield text.startswith(KEYWORDS, start) or (bool(is_last) and _EMPHASIS.fullmatch(text, start, end) is not None)
 
 
 def _met(

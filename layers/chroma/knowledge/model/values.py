@@ -21,6 +21,9 @@ type Scalar = str | int | float | bool
 type Where = Mapping[str, object]
 """A Chroma ``where`` filter."""
 
+KEYWORDS = "Keywords: "
+"""What the line of a document's keywords begins with: it is searched and never quoted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

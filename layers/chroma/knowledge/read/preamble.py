@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from knowledge.model.values import KEYWORDS
 from knowledge.read import markdown as md
 from knowledge.read.fields import Fields
 
@@ -22,7 +23,7 @@ def with_preamble(fields: Fields, body: str) -> str:
     said = [text for text in fields.description.split("\n\n") if text and _words(text) not in words]
     names = [name for name in fields.aliases if _words(name) != _words(fields.title)]
     if fields.keywords:
-        said.append(f"Keywords: {', '.join(fields.keywords)}")
+        said.append(f"{KEYWORDS}{', '.join(fields.keywords)}")
     if names:
         said.append(f"Also called: {', '.join(names)}")
     if not said:

@@ -101,6 +101,12 @@ def test_nothing_beyond_what_was_packed_is_quoted() -> None:
     assert excerpt.text == packed.text
 
 
+def test_keywords_and_a_closing_aside_are_never_quoted() -> None:
+    text = f"Keywords: permit, stamp\n\nA permit takes *five* days.\n\n*{DESK}*\n\n## Fees\n\n*A permit costs forty.*\n"
+    assert texts("How many days does a permit take?", text) == ["A permit takes *five* days."]
+    assert texts("permit costs", text) == ["*A permit costs forty.*"]
+
+
 def test_brackets_and_markup_stay_as_they_are() -> None:
     text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute."
     assert texts("pip install", f"{text}\n") == [text]
