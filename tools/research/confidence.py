@@ -37,9 +37,10 @@ RIGHT, OTHER, NEAR, FAR_OFF = "right", "other", "near", "far"
 MIXES: Mapping[str, Mapping[str, float]] = {
     "known": {RIGHT: 0.93, NEAR: 0.05, FAR_OFF: 0.02},
     "chosen": {RIGHT: 0.7, OTHER: 0.3},
-    "quoted": {RIGHT: 0.62, OTHER: 0.18, NEAR: 0.18, FAR_OFF: 0.02},
+    "quoted": {RIGHT: 0.7, OTHER: 0.14, NEAR: 0.14, FAR_OFF: 0.02},
 }
-"""A model is asked as many near misses as the engine that quotes, and declines most of them: its prompt says so."""
+"""Of 199 quotes for people's questions to four samples .71 are right, and .13 for near misses. A model is asked as many
+near misses as the engine that quotes, and declines most of them: its prompt says so."""
 WEIGHTS = {"known": KNOWN, "chosen": CHOSEN, "quoted": QUOTED}
 
 
