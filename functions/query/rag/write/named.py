@@ -1,13 +1,12 @@
 """What a question names of a reference (an option, a setting, a method): then the answer is in its entry.
 
 An entry is a passage under a heading that is code and nothing else, or the row of a table that begins with a name. Of
-850 questions with names to five public manuals 758 are then answered right, and 489 without (docs/retrieval.md).
+450 questions with names to three public manuals 410 are then answered right, and 329 without (docs/retrieval.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _CODE = re.compile(r"`+([^`]+)`+")
@@ -22,7 +21,9 @@ def is_named_entry(text: str, question: str, *, is_best: bool) -> bool:
 
     A name that is a word like others (``timeout``) names its entry only where that ``is_best`` of what was found.
     """
-    return any(_is_in(name, question) for name in _names(entry_heading(text)[1]) if is_best or not _is_word(name))
+    codes = (part for code in _CODE.finditer(entry_heading(text)[1]) for part in _ALSO.split(code[1]))
+    names = (match[0] for code in codes if (match := _NAME.search(code)))
+    return any(_is_in(name, question) for name in names if is_best or not _is_word(name))
 
 
 def is_named_row(row: str, question: str) -> bool:
@@ -40,20 +41,12 @@ def entry_heading(text: str) -> tuple[int, str]:
         elif line.strip():
             break
         at += len(line) + 1
-    return (start, heading) if _CODE.search(heading) and not _has_words(_CODE.sub("", heading)) else (0, "")
+    is_code = _CODE.search(heading) and not any(map(str.isalnum, _CODE.sub("", heading)))
+    return (start, heading) if is_code else (0, "")
 
 
 def _is_word(name: str) -> bool:
     return name.isalpha() and name[1:].islower()
-
-
-def _has_words(text: str) -> bool:
-    return any(map(str.isalnum, text))
-
-
-def _names(heading: str) -> Iterator[str]:
-    codes = (part for code in _CODE.finditer(heading) for part in _ALSO.split(code[1]))
-    return (match[0] for code in codes if (match := _NAME.search(code)))
 
 
 def _is_in(name: str, question: str) -> bool:

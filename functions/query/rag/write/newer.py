@@ -17,32 +17,26 @@ all others at most .835.
 
 
 def near_duplicates(one: Hit, other: Hit) -> bool:
-    """Whether two chunks speak of the same thing; not where their vectors are not known."""
+    """Return whether two chunks speak of the same thing; False where their vectors are not known."""
     if one.vector is None or other.vector is None:
         return False
     return float(one.vector @ other.vector) >= SAME_COSINE
 
 
 def outdated_passages(passages: Sequence[Passage], question: str) -> frozenset[int]:
-    """The places of those of ``passages`` that another one, of a newer document, says anew.
+    """Return the places of those of ``passages`` that another one, of a newer document, says anew.
 
     Not of what the question asks for by a name (``"... in 2023"``) that only the older one's title or section has.
     """
     if len({passage.hit.chunk.dated for passage in passages}) < 2:
         return frozenset()
     wanted = content_stems(question)
-    return frozenset(
-        place
-        for place, older in enumerate(passages)
-        if any(_succeeds(newer, older) and not wanted & (_names(older) - _names(newer)) for newer in passages)
-    )
+    hits = [passage.hit for passage in passages]
+    return frozenset(n for n, older in enumerate(hits) if any(_succeeds(newer, older, wanted) for newer in hits))
 
 
-def _succeeds(newer: Passage, older: Passage) -> bool:
-    one, other = newer.hit.chunk, older.hit.chunk
-    dated = 0 < other.dated < one.dated and other.doc_id != one.doc_id
-    return dated and near_duplicates(newer.hit, older.hit)
-
-
-def _names(passage: Passage) -> set[str]:
-    return content_stems(f"{passage.hit.chunk.title} {passage.hit.chunk.section}")
+def _succeeds(newer: Hit, older: Hit, wanted: set[str]) -> bool:
+    one, other = newer.chunk, older.chunk
+    is_newer = 0 < other.dated < one.dated and other.doc_id != one.doc_id
+    names, older_names = (content_stems(f"{chunk.title} {chunk.section}") for chunk in (one, other))
+    return is_newer and near_duplicates(newer, older) and not wanted & (older_names - names)

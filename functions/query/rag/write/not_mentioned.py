@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from knowledge.model.values import Evidence, Hit
+from knowledge.model.values import EncodedQuestion, Evidence, Hit
 from rag.text.stems import content_stems
 
 WEAK, UNMET, LEAST_WEIGHT = 2.0, 0.7, 0.2
@@ -23,9 +24,8 @@ MOST_NAMED = 2
 def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return the words of the question that no document of the index has, as the question has them; the heaviest ones.
 
-    A word is not named where a token of ``hits`` is near it, but for a code: "GC-409" is near "GC-999". Words of
-    grammar are not named, and of documents in another language than English, whose grammar nobody here knows, only
-    codes are. Neighbours are one phrase.
+    A code is named whatever is near it: "GC-409" is near "GC-999". Words of grammar are not named, and of documents
+    in another language than English, whose grammar is not known here, only codes are. Neighbours are one phrase.
     """
     asked = evidence.asked
     matches = [hit.match for hit in hits if hit.match is not None]
@@ -33,26 +33,21 @@ def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     best = np.max([match.similarities.max(axis=1, initial=0) for match in matches], axis=0)
     is_weak = evidence.bar is not None and evidence.score - evidence.bar < WEAK and evidence.language == ENGLISH
-    starts, ends = asked.spans.T
-    weights: dict[tuple[int, int], float] = {}
-    for start, end in asked.unknown:
-        word = asked.text[start:end]
-        own = (starts >= start) & (ends <= end) & (ends > starts)
-        weight = float(asked.weights[own].sum())
-        is_unmet = weight > LEAST_WEIGHT and float(best[own] @ asked.weights[own]) < UNMET * weight
-        if (word[0].isalpha() and word[-1].isdigit()) or (is_weak and is_unmet and content_stems(word)):
-            weights[start, end] = weight
-    heaviest = sorted(weights, key=lambda place: -weights[place])[:MOST_NAMED]
-    return tuple(_phrases(asked.text, sorted(heaviest)))
-
-
-def _phrases(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
+    weights = {place: weight for place in asked.unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}
     phrases: list[str] = []
     before = -1
-    for start, end in places:
-        if before >= 0 and text[before:start].isspace():
-            phrases[-1] += f" {text[start:end]}"
-        else:
-            phrases.append(text[start:end])
+    for start, end in sorted(sorted(weights, key=lambda place: -weights[place])[:MOST_NAMED]):
+        joins = bool(phrases) and asked.text[before:start].isspace()
+        phrases[-1:] = [f"{phrases[-1]} {asked.text[start:end]}"] if joins else [*phrases[-1:], asked.text[start:end]]
         before = end
-    return phrases
+    return tuple(phrases)
+
+
+def _weight(asked: EncodedQuestion, place: tuple[int, int], best: NDArray[np.float32], *, is_weak: bool) -> float:
+    """Return the weight of the unknown word at ``place``, 0 where it is not named; pieces are met as ``best`` says."""
+    word = asked.text[slice(*place)]
+    own = (asked.spans[:, 0] >= place[0]) & (asked.spans[:, 1] <= place[1]) & (asked.spans[:, 0] < asked.spans[:, 1])
+    weight = float(asked.weights[own].sum())
+    is_unmet = weight > LEAST_WEIGHT and float(best[own] @ asked.weights[own]) < UNMET * weight
+    is_code = word[0].isalpha() and word[-1].isdigit()
+    return max(weight, 1e-9) if is_code or (is_weak and is_unmet and content_stems(word)) else 0.0

@@ -23,11 +23,8 @@ SECTION_CHARS = 800
 """A section of at most this length is quoted whole."""
 REST_CHARS = 300
 """Of a longer section, what follows the run is quoted up to this length."""
-RUN_CHARS = 600
 NAMED, OPENING = 2.0, 1.0
 """What a run is worth more in an entry that the question names, and where that entry or such a row begins."""
-BLOCKS = (Kind.ROW, Kind.CODE)
-"""Nothing else may stand on their last line."""
 
 
 def quote_sections(
@@ -43,38 +40,27 @@ def quote_sections(
         return ()
     scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
     behind = scores - scores.max()
-    runs = runs_of(units, weights, behind, RUN_CHARS)
-    if not len(runs.first):
+    firsts, lasts, covers, worth = runs_of(units, weights, behind)
+    if not len(firsts):
         return ()
-    bonus = _named(passages, units, question)[runs.first]
-    best = int(np.argmax(runs.worth + bonus))
-    run = int(runs.first[best]), int(runs.last[best])
+    bonus = _named(passages, units, question)[firsts]
+    best = int(np.argmax(worth + bonus))
+    run = int(firsts[best]), int(lasts[best])
     first, last = span = _section(units, *run)
-    covers = np.maximum(runs.covers[best], units.covers[first : last + 1].max(axis=0))
-    gain = (np.maximum(runs.covers, covers) - covers) @ weights
-    value = gain + CHUNK_SHARE * behind[units.passage[runs.first]] + bonus
+    covered = np.maximum(covers[best], units.covers[first : last + 1].max(axis=0))
+    gain = (np.maximum(covers, covered) - covered) @ weights
+    value = gain + CHUNK_SHARE * behind[units.passage[firsts]] + bonus
     is_entry = bonus >= NAMED
-    value[((runs.last >= first) & (runs.first <= last)) | (is_entry < is_entry[best])] = -np.inf
+    value[((lasts >= first) & (firsts <= last)) | (is_entry < is_entry[best])] = -np.inf
     second = int(np.argmax(value))
     if value[second] <= 0:
         return (_quote(passages, units, span, run),)
-    added = int(runs.first[second]), int(runs.last[second])
+    added = int(firsts[second]), int(lasts[second])
     start, end = _section(units, *added)
     start, end = (start, end) if end < first or start > last else added  # two parts of one long section
     if start == last + 1 and units.goes_on[start]:
         return (_quote(passages, units, (first, end), run),)
     return _quote(passages, units, span, run), _quote(passages, units, (start, end), added)
-
-
-def best_covers(passages: Sequence[Passage], weights: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """Return how well the run that answers first covers each piece of the question, shape (m,); None without units."""
-    units = units_of(passages)
-    if units is None:
-        return None
-    scores = np.array([passage.hit.score for passage in passages], dtype=np.float32)
-    runs = runs_of(units, weights, scores - scores.max(), RUN_CHARS)
-    covers: NDArray[np.float32] = runs.covers[np.argmax(runs.worth)]
-    return covers
 
 
 def _named(passages: Sequence[Passage], units: Units, question: str) -> NDArray[np.float32]:
@@ -115,7 +101,6 @@ def _quote(passages: Sequence[Passage], units: Units, span: Span, run: Span) -> 
     start, lead_start, lead_end = (int(units.table[first, column]) for column in (START, LEAD_START, LEAD_END))
     end = int(units.table[last, END])
     marked = text[int(units.table[run[0], START]) : int(units.table[run[1], END])]
-    is_block = int(units.table[last, KIND]) in BLOCKS
     opens = not units.goes_on[first] and not (first and units.passage[first - 1] == place)
     at, heading = entry_heading(text) if opens else (0, "")
     if heading:
@@ -126,7 +111,7 @@ def _quote(passages: Sequence[Passage], units: Units, span: Span, run: Span) -> 
         quoted = f"{_outdent(text, lead_start, lead_end)}\n{_outdent(text, start, end)}"
     else:
         quoted = _outdent(text, lead_start, end)
-    return Quote(place, quoted, is_block, marked)
+    return Quote(place, quoted, marked)
 
 
 def _outdent(text: str, start: int, end: int) -> str:

@@ -19,18 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut.quote_spans import (
-    END,
-    END_TOKEN,
-    FIRST_TOKEN,
-    KIND,
-    LEAD_END,
-    LEAD_END_TOKEN,
-    LEAD_FIRST_TOKEN,
-    LEAD_START,
-    START,
-    Kind,
-)
+from knowledge.cut import quote_spans as column
 from knowledge.model.values import KEYWORDS
 
 if TYPE_CHECKING:
@@ -39,9 +28,8 @@ if TYPE_CHECKING:
     from knowledge.model.values import Match
     from rag.values.answer import Passage
 
-HEADING_SHARE = 0.6
-CHUNK_SHARE = 0.5
-CHAR_COST = 0.00007
+HEADING_SHARE, CHUNK_SHARE, CHAR_COST = 0.6, 0.5, 0.00007
+RUN_CHARS = 600
 COLONS = ":\uff1a"
 _EMPHASIS = re.compile(r"\*[^*\n][^*]*\*|_[^_\n][^_]*_")
 """Such a paragraph at the end of a section is an aside in 18 of 22 cases on 18F's handbook, Hugo's site and Jekyll's: a
@@ -68,21 +56,12 @@ class Units:
     def chars(self, first: NDArray[np.int64] | int, last: NDArray[np.int64] | int) -> NDArray[np.int64]:
         """Return how long the runs from ``first`` to ``last`` are, with what introduces their first units."""
         of, to = self.table[first], self.table[last]
-        chars: NDArray[np.int64] = to[..., END] - of[..., START] + of[..., LEAD_END] - of[..., LEAD_START]
-        return chars
+        lead: NDArray[np.int64] = of[..., column.LEAD_END] - of[..., column.LEAD_START]
+        return to[..., column.END] - of[..., column.START] + lead
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Runs:
-    """Runs from unit ``first`` to unit ``last``, both included.
-
-    Each ``covers`` so much of the question's pieces, shape (runs, m), and is ``worth`` so much.
-    """
-
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    covers: NDArray[np.float32]
-    worth: NDArray[np.float32]
+type Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]
+"""First and last unit, how well each piece of the question is covered, shape (runs, m), and what each run is worth."""
 
 
 def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units | None:
@@ -95,8 +74,8 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     table = np.concatenate([match.units for match in matches]).astype(np.int64)
     passage = np.repeat(places, counts)
     ends = np.repeat([len(passages[place].text) for place in places], counts)
-    heading = table[:, KIND] == Kind.HEADING
-    kept = np.flatnonzero(~heading & (table[:, END] <= ends))
+    heading = table[:, column.KIND] == column.Kind.HEADING
+    kept = np.flatnonzero(~heading & (table[:, column.END] <= ends))
     kept = kept[[not one for one in _asides(passages, table[kept], passage[kept], _follows(kept, passage))]]
     if not len(kept):
         return None
@@ -106,7 +85,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     under = headings[np.maximum(np.searchsorted(headings, kept) - 1, 0)] if len(headings) else kept
     headed = (under < kept) & (passage[under] == passage[kept])
     above[headed] = np.maximum(above[headed], covers[under[headed]])
-    last = zip(passage[kept], table[kept, END], strict=True)
+    last = zip(passage[kept], table[kept, column.END], strict=True)
     announces = np.array([passages[place].text[end - 1] in COLONS for place, end in last])
     return Units(table[kept], passage[kept], _follows(kept, passage), covers[kept], above, announces)
 
@@ -121,7 +100,7 @@ def _asides(
 ) -> Iterator[bool]:
     """Yield for each unit whether it is searched and never quoted: keywords, or emphasis that closes a section."""
     closes = goes_on & ~np.append(goes_on[1:], False)
-    for place, (start, end), is_last in zip(passage, table[:, [START, END]], closes, strict=True):
+    for place, (start, end), is_last in zip(passage, table[:, [column.START, column.END]], closes, strict=True):
         text = passages[place].text
         yield text.startswith(KEYWORDS, start) or (bool(is_last) and _EMPHASIS.fullmatch(text, start, end) is not None)
 
@@ -134,7 +113,7 @@ def _met(
     blank = np.zeros((len(matches[0].similarities), 1), dtype=np.float32)
     similarities = np.concatenate([*(match.similarities for match in matches), blank], axis=1)
     starts = np.cumsum([0, *(match.similarities.shape[1] for match in matches[:-1])])
-    columns = [FIRST_TOKEN, END_TOKEN, LEAD_FIRST_TOKEN, LEAD_END_TOKEN]
+    columns = [column.FIRST_TOKEN, column.END_TOKEN, column.LEAD_FIRST_TOKEN, column.LEAD_END_TOKEN]
     own = (table[:, columns] + np.repeat(starts, counts)[:, None]).ravel()
     title = np.stack([starts, starts + [match.title_tokens for match in matches]], axis=1).ravel()
     bounds = np.concatenate([own, title])
@@ -145,11 +124,10 @@ def _met(
     return np.maximum(units[::2], units[1::2]), best[2 * len(table) :]
 
 
-def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float32], max_chars: int) -> Runs:
-    """Return all runs of at most ``max_chars`` characters, and each unit that is longer by itself.
+def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float32]) -> Runs:
+    """Return all runs of at most ``RUN_CHARS`` characters, and each unit that is longer by itself.
 
-    ``weights`` are those of the question's pieces; ``behind`` is what each passage's chunk has of the best one's score
-    less that one, 0 or below.
+    ``weights`` are those of the question's pieces, ``behind`` each passage's score less the best one's (0 or below).
     """
     first = np.arange(len(units.table))
     covers = np.maximum(units.covers, np.float32(HEADING_SHARE) * units.above)
@@ -160,12 +138,12 @@ def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float
             on = (last < len(units.table)) & units.goes_on[np.minimum(last, len(units.table) - 1)]
             first, last, covers = first[on], last[on], covers[on]
             covers = np.maximum(covers, units.covers[last])
-        fits = (units.chars(first, last) <= max_chars) | (size == 0)
+        fits = (units.chars(first, last) <= RUN_CHARS) | (size == 0)
         first, last, covers = first[fits], last[fits], covers[fits]
         if not len(first):
             break
         ends = ~units.announces[last]
         parts.append((first[ends], last[ends], covers[ends]))
-    first, last, covers = (np.concatenate(column) for column in zip(*parts, strict=True))
+    first, last, covers = (np.concatenate(one) for one in zip(*parts, strict=True))
     worth = covers @ weights + CHUNK_SHARE * behind[units.passage[first]] - CHAR_COST * units.chars(first, last)
-    return Runs(first, last, covers, worth)
+    return first, last, covers, worth

@@ -1,4 +1,4 @@
-"""rag.write.quoting, paragraphs and newer: what is quoted, as the source has it."""
+"""rag.write.quoting, extractive and newer: what is quoted, as the source has it."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from fakes_evidence import make_asked, matched
 
 from rag.values.answer import Passage
 from rag.values.chat import Quote
+from rag.write.extractive import MAX_BYTES, quote_beginning
 from rag.write.newer import outdated_passages
-from rag.write.paragraphs import MAX_BYTES, paragraphs
 from rag.write.quoting import quote_sections
 
 
@@ -75,11 +75,11 @@ def test_an_item_of_a_long_list_comes_with_what_introduces_the_list() -> None:
     assert only.marked == f"- a photo of the llama, {SAID}"
 
 
-def test_a_row_of_a_long_table_comes_with_its_header_and_ends_a_block() -> None:
+def test_a_row_of_a_long_table_comes_with_its_header() -> None:
     rows = "".join(f"| Zone {n} | 40, {SAID} |\n" for n in range(5))
     row = f"| South | 60, {SAID} |"
     (only,) = quoted("fee South", f"| Zone | Fee |\n|---|---|\n{rows}{row}\n{rows}")
-    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n{row}", block=True, marked=row)
+    assert only == Quote(0, f"| Zone | Fee |\n|---|---|\n{row}", marked=row)
 
 
 def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
@@ -129,43 +129,17 @@ def test_what_introduces_something_is_not_quoted_without_it() -> None:
     assert texts("how many requests may a key send", text) == [text.strip()]
 
 
-def paragraphs_of(question: str, *texts: str) -> list[str]:
+def beginnings(*texts: str, without: frozenset[int] = frozenset()) -> list[str]:
     passages = [Passage(hit=make_hit(text), citation="[x]", text=text) for text in texts]
-    return [excerpt.text for excerpt in paragraphs(passages, question)]
+    return [quote.text for quote in quote_beginning(passages, without)]
 
 
-def test_the_paragraph_that_shares_most_then_the_one_that_adds_most() -> None:
-    first = "# Permits\n\nTea is at four.\n\nA permit takes five days."
-    assert paragraphs_of(
-        "How many days do permits take, and the fee?", first, "The fee is due.\n\nA permit is paper."
-    ) == [
-        "A permit takes five days.",
-        "The fee is due.",
-    ]
-
-
-def test_of_equals_the_better_ranked_one_and_nothing_for_its_own_sake() -> None:
-    assert paragraphs_of("zebra", "Tea is at four.", "Cakes on Fridays.") == ["Tea is at four."]
-
-
-def test_a_long_paragraph_is_cut_at_a_sentence_and_says_so() -> None:
-    (text,) = paragraphs_of("permit", "A permit takes five days. " * 50)
+def test_without_matches_the_best_passage_is_quoted_below_its_headings() -> None:
+    assert beginnings("# Permits\n\n## Fees\n\nForty.\n\nAt noon.", "Tea.") == ["Forty.\n\nAt noon."]
+    assert beginnings("# Permits\n\n![picture](a.png)", "Tea.") == beginnings("Old.", "Tea.", without=frozenset({0}))
+    (text,) = beginnings("A permit takes five days. " * 99)
     assert text.endswith("days. ...")
     assert len(text) <= MAX_BYTES
-
-
-def test_code_is_whole() -> None:
-    code = "```sh\nflux stop\n\nflux start\n```"
-    passages = [Passage(hit=make_hit(code), citation="[x]", text=f"Read on.\n\n{code}")]
-    assert paragraphs(passages, "flux start") == (Quote(0, code, block=True),)
-
-
-def test_nothing_of_what_is_outdated() -> None:
-    passages = [
-        Passage(hit=make_hit(), citation="[x]", text="Old."),
-        Passage(hit=make_hit(), citation="[x]", text="New."),
-    ]
-    assert [excerpt.text for excerpt in paragraphs(passages, "old", without={0})] == ["New."]
 
 
 QUESTION = "What is the reporting deadline?"

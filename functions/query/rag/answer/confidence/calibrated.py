@@ -13,13 +13,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from knowledge.model.values import EncodedQuestion, Hit
 from rag.answer.confidence.stated import stated
 from rag.values.answer import Confidence, Level, Passage, Proceed
 from rag.values.draft import ConfidenceInput
 from rag.write.newer import near_duplicates
 from rag.write.not_mentioned import not_mentioned
-from rag.write.quoting import best_covers
+from rag.write.runs import runs_of, units_of
 
 type Score = Callable[[ConfidenceInput, Proceed], Confidence]
 
@@ -71,14 +73,22 @@ def signals(said: ConfidenceInput, found: Proceed) -> Mapping[str, float] | None
 
 
 def _quoted(asked: EncodedQuestion, cited: Sequence[Hit], found: Sequence[Hit]) -> Mapping[str, float]:
-    covers = best_covers([Passage(hit=hit, citation="", text=hit.chunk.text) for hit in cited], asked.weights)
     best = max(found, key=lambda hit: hit.score)
     others = [hit.score for hit in found if hit is not best and not near_duplicates(hit, best)]
     return {
-        "coverage": 0.0 if covers is None else float(covers @ asked.weights),
+        "coverage": _coverage(asked, cited),
         "lead": min(MOST_LEAD, best.score - max(others)) if others else 0.0,
         "cosine": min(MOST_COSINE, max(hit.parts["dense"] for hit in found)),
     }
+
+
+def _coverage(asked: EncodedQuestion, cited: Sequence[Hit]) -> float:
+    units = units_of([Passage(hit=hit, citation="", text=hit.chunk.text) for hit in cited])
+    if units is None:
+        return 0.0
+    scores = np.array([hit.score for hit in cited], dtype=np.float32)
+    _, _, covers, worth = runs_of(units, asked.weights, scores - scores.max())
+    return float(covers[np.argmax(worth)] @ asked.weights) if len(worth) else 0.0
 
 
 def log_odds(values: Mapping[str, float], weights: Mapping[str, float] = QUOTED) -> float:
