@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
     return tuple(phrases)
 
 
-def _weight(asked: EncodedQuestion, place: tuple[int, int], best: NDArray[np.float32], *, is_weak: bool) -> float:
+def _weight(asked: EncodedQuestion, place: tuple[int, int], best: NDArray[Any], *, is_weak: bool) -> float:
     """Return the weight of the unknown word at ``place``, 0 where it is not named; pieces are met as ``best`` says."""
     word = asked.text[slice(*place)]
     own = (asked.spans[:, 0] >= place[0]) & (asked.spans[:, 1] <= place[1]) & (asked.spans[:, 0] < asked.spans[:, 1])

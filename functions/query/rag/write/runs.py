@@ -92,7 +92,8 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
 
 def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which of the rows ``kept`` come right after another one of the same ``passage``."""
-    return (np.diff(kept, prepend=-2) == 1) & (np.diff(passage[kept], prepend=-1) == 0)
+    follows: NDArray[np.bool_] = (np.diff(kept, prepend=-2) == 1) & (np.diff(passage[kept], prepend=-1) == 0)
+    return follows
 
 
 def _asides(
