@@ -93,8 +93,8 @@ def test_quotes_hold_the_answer_and_are_short(asked: Asked) -> None:
     answers = {row["_id"]: row["answers"] for row in rows}
     quotes = {query_id: _quoted(asked.index, text) for query_id, text in asked.queries}
     holding = sum(any(answer in quotes[query_id] for answer in answers[query_id]) for query_id in quotes)
-    report("quotes with the words that answer, SQuAD", holding, len(quotes), 0.88)
-    assert statistics.median(map(len, quotes.values())) <= 400
+    report("quotes with the words that answer, SQuAD", holding, len(quotes), 0.93)
+    assert statistics.median(map(len, quotes.values())) <= 700  # mostly the whole passage: SQuAD has no headings
 
 
 def test_a_change_of_the_subject_is_answered_as_a_question_that_stands_alone(asked: Asked) -> None:
