@@ -80,8 +80,6 @@ def _section(units: Units, first: int, last: int) -> Span:
         top -= 1
     while bottom + 1 < len(units.table) and units.goes_on[bottom + 1]:
         bottom += 1
-    while bottom > last and units.announces[bottom]:
-        bottom -= 1
     if units.chars(top, bottom) <= SECTION_CHARS:
         return top, bottom
     while last < bottom and (units.announces[last] or units.table[last + 1, KIND] == Kind.CODE):
