@@ -36,14 +36,14 @@ class Shown:
 
 
 def _titled(context: str) -> Iterator[Shown]:
-    parts = re.split(r"^(\[[^\[\]\n]+\])$", context, flags=re.MULTILINE)
+    parts = re.split(r"^(\[[^\[\]\n]+\])(?: \([\d-]+\))?$", context, flags=re.MULTILINE)
     for mark, text in zip(parts[1::2], parts[2::2], strict=True):
         yield Shown(mark[1:-1].partition(" > ")[0], mark, text)
 
 
 def _addressed(context: str) -> Iterator[Shown]:
     for block in context.split("\n\n---\n\n"):
-        name, _, text = block.strip().partition("\n")
+        name, _, text = re.sub(r"\nDate: [\d-]+$", "", block.strip(), count=1, flags=re.MULTILINE).partition("\n")
         name = name.removeprefix("Source: ").strip()
         yield Shown(name.partition("#")[0], f"(Source: {name})", text)
 

@@ -167,7 +167,7 @@ def test_a_declined_question_costs_no_call(serve: Serve) -> None:
 def order(request: Json) -> list[str]:
     """The address and the first line of each passage of the context."""
     context = system(request).partition("\nCONTEXT\n")[2]
-    return re.findall(r"^Source: .*\n.*", context, re.MULTILINE)
+    return re.findall(r"^Source: .*\n(?:Date: .*\n)?.*", context, re.MULTILINE)
 
 
 def backwards(count: int) -> str:

@@ -41,7 +41,7 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
     assert begin == f"<<<{mark}"
     assert len(context) <= 8000
     assert context.startswith(f"[{TITLE} > ")
-    assert f"{LABEL}\n## Documents needed for import customs clearance\n" in context
+    assert f"{LABEL} (2026-03-02)\n## Documents needed for import customs clearance\n" in context
     assert IN_SCOPE not in context
     assert body["metadata"]["chunksRetrieved"] >= context.count("\n\n[") + 1
 

@@ -37,7 +37,7 @@ CASES = (
         IN_SCOPE,
         "And for food?",
         "Which documents do you need to import food into Singapore?",
-        r"\n(\[[^\[\]\n]+\])\n",
+        r"\n(\[[^\[\]\n]+\])(?: \([\d-]+\))?\n",
     ),
     Case(
         "clockify",

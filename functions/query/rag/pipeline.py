@@ -21,6 +21,7 @@ from rag.answer.route import routed
 from rag.ask.cache.answer_cache import CacheSlot
 from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
+from rag.find.editions import is_outdated
 from rag.find.refine.rerank import LlmRerank
 from rag.ledger import Ledger
 from rag.ports.index import Retriever
@@ -178,7 +179,8 @@ class Pipeline:
             said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
             held = partial(held_to_sources, score, cited=done.cited, removed=done.removed, unchecked=done.unchecked)
-            confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial)
+            outdated = not made.quotes and is_outdated(done.statements, context.used, draft.question.understood)
+            confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial, outdated=outdated)
         for verdict in done.verdicts():
             ledger.tell(verdict)
         return Answer(

@@ -123,7 +123,7 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         ),
         bar=least,
     )
-    pack = IdPacker(int(knobs.context_tokens * knobs.context_share))
+    pack = IdPacker(int(knobs.context_tokens * knobs.context_share), dates=not knobs.seed_rules)
     return replace(
         base(knobs, dependencies, seed=seed, form=IdForm(), pack=pack, decline=DECLINE),
         admit=StrictAdmission(knobs.max_query_chars),

@@ -84,10 +84,12 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         dependencies,
         seed=seed,
         form=SourceForm(knobs.draws_on),
-        pack=UrlPacker(knobs.context_tokens),
+        pack=UrlPacker(knobs.context_tokens, dates=not knobs.seed_rules),
         decline=DECLINE,
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=knobs.seed_rules),),
     )
     rerank = dependencies.stages.rerank(knobs.reranker, budget_s=knobs.rerank_budget_s, spread=knobs.rerank_spread)
-    return replace(pipeline, order=(NewerFirst(knobs.recency_width),), rerank=rerank if knobs.rerank else None)
+    return replace(
+        pipeline, order=(NewerFirst(knobs.recency_width), *pipeline.order), rerank=rerank if knobs.rerank else None
+    )

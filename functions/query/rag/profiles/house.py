@@ -63,4 +63,4 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=False),),
     )
     route = ConfidenceRouter(knobs.escalate_below) if knobs.escalate_below else None
-    return replace(pipeline, order=(NewerFirst(knobs.recency_width),), route=route)
+    return replace(pipeline, order=(NewerFirst(knobs.recency_width), *pipeline.order), route=route)

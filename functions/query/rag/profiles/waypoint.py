@@ -78,5 +78,5 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         bar=(least + 1) / 2,
     )
     form = TitleForm(knobs.min_dice, knobs.min_contained)
-    pack = TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form)
+    pack = TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form, dates=not knobs.seed_rules)
     return replace(base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)

@@ -23,6 +23,18 @@ def make_label(title: str, section: str) -> str:
     return f"[{_SEPARATOR.join(path)}]"
 
 
+def date_of(chunk: Chunk) -> str:
+    """Return how old the chunk is, as far as that is known: ``2026-01-05``, ``2026-01``, ``2026`` or ``""``."""
+    year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
+    return "-".join(f"{part:02}" for part in (year, month, day) if part)
+
+
+def dated_label(label: str, chunk: Chunk) -> str:
+    """Return ``label`` with the chunk's date, if it has one: ``[Title > Section] (2026-01-05)``."""
+    date = date_of(chunk)
+    return f"{label} ({date})" if date else label
+
+
 def path_of(chunk: Chunk) -> str:
     """Where the chunk stands, on one line: ``Title > Section``, without what is empty."""
     return " ".join(_SEPARATOR.join(filter(None, (chunk.title, chunk.section))).split())

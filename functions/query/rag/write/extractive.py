@@ -16,7 +16,7 @@ from rag.ports.models import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
-from rag.write.newer import outdated_passages
+from rag.find.editions import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.quoting import quote_sections
 

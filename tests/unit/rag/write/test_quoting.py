@@ -10,7 +10,7 @@ from fakes_evidence import make_asked, matched
 from rag.values.answer import Passage
 from rag.values.chat import Quote
 from rag.write.extractive import MAX_BYTES, quote_beginning
-from rag.write.newer import outdated_passages
+from rag.find.editions import outdated_passages
 from rag.write.quoting import quote_sections
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Hit
 from rag.answer.confidence.stated import stated
+from rag.find.editions import near_duplicates
 from rag.values.answer import Confidence, Level, Passage, Proceed
 from rag.values.draft import ConfidenceInput
-from rag.write.newer import near_duplicates
 from rag.write.not_mentioned import not_mentioned
 from rag.write.runs import runs_of, units_of
 

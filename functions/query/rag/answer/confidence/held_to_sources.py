@@ -16,6 +16,7 @@ UNCITED_SCORE = 35.0
 UNVERIFIED_SCORE = 74.0
 """Highest confidence of an answer that was not verified word for word, as a whole: below what is High."""
 BROKEN_OFF = "the answer broke off"
+OUTDATED = "a newer edition differs"
 UNCITED = "no statement cites a source that was found"
 UNSUPPORTED = "the sources cited support no statement"
 
@@ -31,6 +32,7 @@ def held_to_sources(
     doubt: float | None = 0.0,
     unchecked: int = 0,
     partial: bool = False,
+    outdated: bool = False,
 ) -> Confidence:
     """``confidence`` as far as the answer's citations, and what they say, bear it out.
 
@@ -42,14 +44,15 @@ def held_to_sources(
         doubt: the share of them (0..1) that is not borne out; None where nobody could look.
         unchecked: how many more there are, which the check had no room for.
         partial: whether the answer broke off.
+        outdated: whether a statement was taken from a passage whose newer edition differs.
 
     Returns:
         Without a valid citation, or where nothing supports any statement, Low, at most ``UNCITED_SCORE``. Else the
         score times the smaller one of two shares, that of the citations that are valid and that of the statements that
         are borne out; at most ``UNVERIFIED_SCORE`` where nobody could look, or not at all of it, it broke off, or a
-        statement is in other words than its sources. No more than Medium then, or where one citation was removed or one
-        statement has no support; Low where that is so of half or more; and never above the level of that score, where
-        it is a chance.
+        statement is outdated or in other words than its sources. No more than Medium then, or where one citation was
+        removed or one statement has no support; Low where that is so of half or more; and never above the level of that
+        score, where it is a chance.
     """
     support = Counter(one.support for one in statements)
     unsupported, in_part = support["unsupported"], support["partial"]
@@ -66,10 +69,11 @@ def held_to_sources(
     }
     reasons += [said for said, count in flaws.items() if count]
     score = round(confidence.score * min(cited / total, 1 - (doubt or 0.0)), 1)
-    unverified = any((doubt is None, partial, in_part, unchecked))
+    unverified = any((doubt is None, partial, in_part, unchecked, outdated))
     if unverified:
         reasons += [UNCHECKED] if doubt is None else left_note(unchecked)
         reasons += [BROKEN_OFF] if partial else []
+        reasons += [OUTDATED] if outdated else []
         score = min(score, UNVERIFIED_SCORE)
     limits: list[Level] = [confidence.level if confidence.raw is None else level_of(score)]
     limits += ["Medium"] if unverified else []

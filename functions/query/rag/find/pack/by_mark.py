@@ -12,7 +12,7 @@ from knowledge.model.values import Chunk, Hit
 from rag.contract.marks import CLOSE, OPEN
 from rag.find.pack.look_alikes import disarmed, rounded
 from rag.find.pack.tokens import budget_bytes, cut_to, size
-from rag.text.labels import heading, path_of
+from rag.text.labels import dated_label, heading, path_of
 from rag.values.answer import Context, Passage
 
 _BLANK = re.compile(r"[\s>]+")
@@ -23,6 +23,8 @@ _ID = re.compile(r"id_\d+", re.IGNORECASE)
 class MarkPacker(ABC):
     r"""``{mark} {title}\n{text}\n\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
 
+    With ``dates`` a title ends in the chunk's date: ``[1] Opening hours (2026-01-05)``.
+
     Of a chunk that exceeds what is left as much text is taken as fits, cut with an ellipsis at the end of a sentence or
     a line, and it ends the packing. The first chunk is always in, its text cut anywhere and its title to half of the
     room if they must be; only its mark is never cut, so that a smaller budget than that is exceeded. What looks like a
@@ -30,6 +32,7 @@ class MarkPacker(ABC):
     """
 
     max_tokens: int
+    dates: bool = True
 
     looks_like: ClassVar[re.Pattern[str]]
     """What could be read as a mark."""
@@ -59,6 +62,7 @@ class MarkPacker(ABC):
         for place, hit in enumerate(hits, start=1):
             first = place == 1
             mark, title = self.mark(place, hit.chunk), rounded(self.title(hit.chunk))
+            title = dated_label(title, hit.chunk) if self.dates else title
             text = disarmed(hit.chunk.text, self.looks_like, is_mark, rounded)
             cost = size(_block(mark, title, text))
             full = cost > room

@@ -9,7 +9,7 @@ from functools import cache
 from knowledge.model.values import Hit
 from rag.contract.marks import CLOSE, OPEN, Marks
 from rag.find.pack.look_alikes import disarmed, rounded
-from rag.text.labels import ARROW, make_label
+from rag.text.labels import ARROW, dated_label, make_label
 from rag.values.answer import Context, Passage
 
 _BRACKET = re.compile(rf"{OPEN}(?:[^\[\]\u3010\u3011\uff3b\uff3d\n]|\n(?!\s*\n))++{CLOSE}(?P<link>\()?")
@@ -22,7 +22,7 @@ class TitledPacker:
     r"""``[Title > Section]\ncontent\n\n`` per chunk, best first, within ``max_chars`` characters.
 
     Packing stops before the first chunk that would exceed the budget; a first chunk that alone exceeds it
-    is cut to fit, so that a context is never empty.
+    is cut to fit, so that a context is never empty. With ``dates`` a chunk's date stands behind its label.
 
     What reads as a label in a text is shown in round brackets: what ``form`` takes for a citation of these chunks, what
     holds an arrow, and what has a line to itself; in code, of a link, over lines only one of these chunks' own labels.
@@ -30,6 +30,7 @@ class TitledPacker:
 
     max_chars: int
     form: Marks
+    dates: bool = True
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
@@ -46,16 +47,17 @@ class TitledPacker:
 
         for hit in hits:
             label = make_label(hit.chunk.title, hit.chunk.section)
+            head = dated_label(label, hit.chunk) if self.dates else label
             text = disarmed(hit.chunk.text, _BRACKET, is_label, rounded)
-            block = f"{label}\n{text}\n\n"
+            block = f"{head}\n{text}\n\n"
             if len(block) > room:
                 if used:
                     break
                 overhead = len(block) - len(text)
                 if overhead > room:
-                    label = f"{label[: room - len(']\n\n\n')].rstrip()}]"
+                    label = head = f"{label[: room - len(']\n\n\n')].rstrip()}]"
                 text = _cut(text, max(0, room - overhead))
-                block = f"{label}\n{text}\n\n"
+                block = f"{head}\n{text}\n\n"
             parts.append(block)
             used.append(Passage(hit=hit, citation=label, text=text))
             room -= len(block)

@@ -9,6 +9,7 @@ from knowledge.model.values import Hit
 from rag.find.pack.look_alikes import disarmed
 from rag.find.pack.tokens import budget_bytes, cut_to, size
 from rag.text.addresses import same_source, source_name
+from rag.text.labels import date_of
 from rag.values.answer import Context, Passage
 
 SEPARATOR = "\n\n---\n\n"
@@ -26,10 +27,11 @@ class UrlPacker:
 
     A document without an address is named by its title. Packing stops before the first chunk that would exceed
     the budget; a first chunk that alone exceeds it is cut to fit. In a text ``Source:`` is shown as ``Source -``, a
-    separator as ``- - -``.
+    separator as ``- - -``. With ``dates`` a chunk's date has a line below its source, so that no citation copies it.
     """
 
     max_tokens: int
+    dates: bool = True
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
@@ -42,7 +44,8 @@ class UrlPacker:
             return not in_code or same_source(label["name"] or "") in names
 
         for hit in hits:
-            head = f"Source: {source_name(hit.chunk)}\n"
+            date = date_of(hit.chunk) if self.dates else ""
+            head = f"Source: {source_name(hit.chunk)}\n{date and f'Date: {date}\n'}"
             text = disarmed(hit.chunk.text, _LABEL, is_label, _shown)
             cost = size(f"{SEPARATOR if blocks else ''}{head}{text}")
             if cost > room:

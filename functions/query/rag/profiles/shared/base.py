@@ -45,6 +45,7 @@ def base(
         retrieve=rules.retrieve,
         refine=rules.refine,
         learn=dependencies.stages.learn(),
+        order=rules.order,
         gate=rules.gate,
         pack=pack,
         write=writing(knobs, dependencies),

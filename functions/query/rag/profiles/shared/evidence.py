@@ -19,6 +19,7 @@ from rag.answer.forms import CitationForm
 from rag.answer.route import ESCALATE_BELOW
 from rag.config.knobs import Env, Source
 from rag.errors import ConfigurationError
+from rag.find.editions import newest_editions_first
 from rag.find.gate.evidence import UNMEASURED_BAR, EvidenceGate
 from rag.find.gate.other_language import LanguageGate
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale
@@ -109,11 +110,13 @@ class RetrievalPolicy:
     """The slots of a pipeline that judge what is found.
 
     ``bar`` is the best cosine (-1..1) from which an answer is cached whose confidence is no chance. ``refine`` is what
-    the gate is asked after, ``query_stages`` come before the profile's own.
+    the gate is asked after, ``order`` is what comes after it, ``query_stages`` come before
+    the profile's own.
     """
 
     retrieve: Retriever
     refine: tuple[Refine, ...] = ()
+    order: tuple[Refine, ...] = ()
     gate: Gate
     score: Score
     bar: float
@@ -135,6 +138,7 @@ def retrieval_policy(
         return replace(seed, retrieve=_retriever(knobs, dependencies.index)) if knobs.retriever else seed
     return RetrievalPolicy(
         retrieve=_retriever(knobs, dependencies.index),
+        order=(newest_editions_first,),
         gate=LanguageGate(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
         score=CalibratedConfidence(seed.score if seed else UNCALIBRATED),
         bar=knobs.threshold_or(UNMEASURED_BAR),

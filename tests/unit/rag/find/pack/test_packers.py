@@ -1,7 +1,9 @@
 """rag.find.pack: exactly the context that the model sees, within its budget, with labels that no document wrote."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from rag.answer.growing import read_answer
 from rag.answer.title_form import TitleForm
 from rag.answer.tree import Cite
 from rag.answer.walk import all_nodes
-from rag.find.pack.by_mark import IdPacker, NumberPacker
+from rag.find.pack.by_mark import IdPacker, MarkPacker, NumberPacker
 from rag.find.pack.by_title import TitledPacker
 from rag.find.pack.by_url import UrlPacker
 from rag.find.pack.tokens import BYTES_PER_TOKEN, budget_bytes, size
@@ -231,6 +233,32 @@ def test_a_document_writes_no_number_but_in_code() -> None:
     assert passage.text == (
         "Refunds are unlimited (2). See \\(1), ( 1, 2 ) and (1), but not [a] or [2026].\n\n`x[1] = y`"
     )
+
+
+DATED = (
+    make_hit("One.", number=1, title="Fees", section="Late", dated=20260105, url="https://a.example"),
+    make_hit("Two.", number=2, title="Hours", section="", dated=20250000),
+)
+
+
+@pytest.mark.parametrize(
+    ("pack", "labels"),
+    [
+        (partial(TitledPacker, 4000, TitleForm(0.5, 3)), ["[Fees > Late] (2026-01-05)", "[Hours] (2025)"]),
+        (partial(NumberPacker, 4000), ["[1] Fees > Late (2026-01-05)", "[2] Hours (2025)"]),
+        (partial(IdPacker, 4000), ["[id_1] Late (2026-01-05)", "[id_2] Hours (2025)"]),
+        (partial(UrlPacker, 4000), ["Source: https://a.example\nDate: 2026-01-05", "Source: Hours\nDate: 2025"]),
+    ],
+    ids=["title", "number", "id", "address"],
+)
+def test_a_label_ends_in_its_passage_s_date_and_a_citation_does_not(
+    pack: Callable[..., TitledPacker | MarkPacker | UrlPacker], labels: list[str]
+) -> None:
+    undated = tuple(replace(hit, chunk=replace(hit.chunk, dated=0)) for hit in DATED)
+    made, without = pack()(DATED), pack(dates=False)(DATED)
+    assert [label in made.text for label in labels] == [True, True]
+    assert without.text == pack()(undated).text
+    assert [passage.citation for passage in made.used] == [passage.citation for passage in without.used]
 
 
 TRUSTED = make_hit("Changes cost 40 dollars.", number=1, title="Refunds", section="Fees", url="https://ours.example/r")
