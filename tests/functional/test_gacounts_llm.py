@@ -271,7 +271,7 @@ def test_a_cached_answer_costs_no_call(serve: Serve) -> None:
             reply(f"It is unclear how much the meal allowance is for overnight trips. (Source: {TRAVEL})"),
             "High all the same",
         ),
-        (reply(f"{MEALS_SAID} (Source: {TRAVEL}) Bananas grow."), "in part"),
+        (reply(f"{MEALS_SAID} Bananas grow. (Source: {TRAVEL})"), "in part"),
         (error(500), "degraded"),
     ],
 )

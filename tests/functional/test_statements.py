@@ -94,6 +94,26 @@ def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
     assert verdicts(body) == ["partial"]
 
 
+@pytest.mark.parametrize(
+    ("front", "behind"),
+    [
+        ("Great question! ", ""),
+        ("Sure! Here is the answer:\n\n", ""),
+        ("Based on the context provided:\n\n", ""),
+        ("Hello! Thank you for reaching out. ", " I hope this helps! Let me know if you need anything else!"),
+    ],
+)
+def test_courtesies_around_an_answer_state_nothing(with_llm: Start, front: str, behind: str) -> None:
+    sound, body = said(with_llm, QUOTED), said(with_llm, f"{front}{QUOTED}{behind}")
+    assert (body["answer"], verdicts(body)) == (f"{front}{QUOTED}{behind}", ["supported"])
+    assert body["confidence"] == sound["confidence"]
+
+
+@pytest.mark.parametrize("other", ["Bananas grow.", "Let Anna Smith know if you need anything else!"])
+def test_what_has_nothing_to_do_with_the_question_is_no_courtesy_for_that(with_llm: Start, other: str) -> None:
+    assert verdicts(said(with_llm, f"{QUOTED} {other}"))[1:] == ["unsupported"]
+
+
 def test_the_seeds_check_nothing(with_llm: Start) -> None:
     body = said(with_llm, f"{QUOTED} {INVENTED}", SEED_RULES="on")
     assert body["answer"] == f"{QUOTED} {INVENTED}"

@@ -9,6 +9,7 @@ from rag.answer import tree as t
 from rag.answer.check import CheckedAnswer, SupportCheck
 from rag.answer.check_limit import ROOM
 from rag.answer.citations import citations_of, marks_of, quotes_of, references_of
+from rag.answer.courtesies import courtesies
 from rag.answer.forms import CitationForm
 from rag.answer.growing import GrowingAnswer, ReadAnswer
 from rag.answer.judge import NEEDS_S, NOT_JUDGED, Judge
@@ -20,6 +21,7 @@ from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
 from rag.answer.walk import mapped, trimmed
+from rag.ask.admit.remarks import Remarks
 from rag.contract.decline import begins_with_decline, says_nothing
 from rag.ledger import Ledger
 from rag.values.answer import Citation, Context, Reference, ReferenceMark, Statement
@@ -68,13 +70,14 @@ class FinishedAnswer:
 class AnswerFinisher:
     """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``.
 
-    ``check`` and ``judge`` of statements may fail: the ledger says so.
+    ``check`` and ``judge`` of statements may fail: the ledger says so. ``remarks`` tell courtesies.
     """
 
     form: CitationForm
     decline: str
     check: SupportCheck | None = None
     judge: Judge | None = None
+    remarks: Remarks | None = None
 
     def growing(self, context: Context, listen: Listen) -> GrowingAnswer:
         """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
@@ -97,7 +100,13 @@ class AnswerFinisher:
         if begins_with_decline(words, self.decline):
             return replace(self._printed(CheckedAnswer(mapped(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
-        made = cut(read.tree, question=asked, draw=drawn_on(self.form, hits), is_name=self._names(context))
+        made = cut(
+            read.tree,
+            question=asked,
+            draw=drawn_on(self.form, hits),
+            is_name=self._names(context),
+            is_courtesy=courtesies(context, self.remarks),
+        )
         checked = self._checked(made.tree, made.units, context, ledger)
         cited, removed = read.valid - checked.kept.removed, read.removed + checked.kept.removed
         if says_nothing(plain_text(checked.tree)):

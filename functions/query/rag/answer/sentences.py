@@ -11,6 +11,7 @@ from rag.answer.printers import plain
 from rag.answer.walk import joined
 
 _STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
+_STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\s*\Z")
 
 
 def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
@@ -35,12 +36,18 @@ def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
 
 
 def _behind_marks(run: Sequence[t.Inline]) -> Iterator[int]:
-    """Where sentences begin behind a mark that a full stop follows."""
-    at = 0
+    """Yield where sentences begin behind a mark that a full stop follows, or that follows one."""
+    at, stopped = 0, False
     for node, following in pairwise(run):
-        at += len(_opaque(node))
-        if isinstance(node, t.Cite) and isinstance(following, t.Text) and (stop := _STOP.match(following.text)):
-            yield at + stop.end() + 1
+        said = _opaque(node)
+        at += len(said)
+        stopped = bool(_STOPPED.search(said)) if said.strip() else stopped
+        if isinstance(node, t.Cite) and isinstance(following, t.Text):
+            words = following.text.lstrip()
+            if stop := _STOP.match(following.text):
+                yield at + stop.end() + 1
+            elif stopped and words and not words[0].islower():
+                yield at + len(following.text) - len(words)
 
 
 def _opaque(node: t.Inline) -> str:

@@ -23,6 +23,10 @@ type Draw = Callable[[str], t.Cite | None]
 type Kind = Literal["sentence", "item", "row", "code"]
 
 _BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
+_MAY_NAME = re.compile(r"([\d`])|[^.!?:\s]\s+[^\w\s]*([^\W\d_])[^\W\d_]")
+EXCLAIMS = re.compile(r"[!\uff01]")
+_COURTESIES = 3
+"""So many sentences are looked at on each side of an answer."""
 _LEAD_CHARS = 300
 """An item longer than this introduces nothing."""
 
@@ -59,21 +63,27 @@ class StatementTree:
 
 
 def cut(
-    tree: t.Tree, *, question: str = "", draw: Draw | None = None, is_name: Callable[[str], bool] = str.isspace
+    tree: t.Tree,
+    *,
+    question: str = "",
+    draw: Draw | None = None,
+    is_name: Callable[[str], bool] = str.isspace,
+    is_courtesy: Callable[[str], bool] = str.isspace,
 ) -> StatementTree:
     """``tree`` with its statements as nodes.
 
     No statements are headings (a line all in bold is one), questions, what introduces others with a colon, and what
-    names sources and says nothing, in code too (``is_name``); where nothing else is said they are. A short sentence
+    names sources and says nothing, in code too (``is_name``), nor courtesies in front and behind (``is_courtesy``, that
+    cite nothing and have no number, name or code); where nothing else is said they are. A short sentence
     that comes first ("Yes.") is held up with the ``question`` that it answers. In an answer that cites nothing ``draw``
     gives the citation that belongs behind a statement.
     """
-    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw, is_name)
+    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw, is_name, is_courtesy)
     made = tuple(map(cutter.block, tree))
     if not cutter.units:
         cutter.headings = True
         made = tuple(map(cutter.block, tree))
-    units = _stated(cutter.units, cutter.apart)
+    units = cutter.without_courtesies(_stated(cutter.units, cutter.apart))
     units[:1] = [_with_question(unit, question) for unit in units[:1]]
     return StatementTree(made, tuple(units))
 
@@ -95,8 +105,8 @@ def _with_question(unit: Unit, question: str) -> Unit:
 class _Cutter:
     """Walks the blocks. ``intro`` is the unit that introduces a list or code here."""
 
-    def __init__(self, draw: Draw | None, is_name: Callable[[str], bool]) -> None:
-        self.draw, self.is_name, self.headings = draw, is_name, False
+    def __init__(self, draw: Draw | None, is_name: Callable[[str], bool], is_courtesy: Callable[[str], bool]) -> None:
+        self.draw, self.is_name, self.is_courtesy, self.headings = draw, is_name, is_courtesy, False
         self.units: list[Unit] = []
         self.apart: dict[int, tuple[t.Cite, ...]] = {}
         self.intro: Unit | None = None
@@ -120,6 +130,18 @@ class _Cutter:
                 return self._table(block)
             case _:
                 return block
+
+    def without_courtesies(self, units: list[Unit]) -> list[Unit]:
+        """Return ``units`` without courtesies at both ends, unless they are all that is said."""
+        left = list(units)
+        for _ in range(_COURTESIES):
+            left = left[1:] if left and self._is_courtesy(left[0]) and not _answers(left[0]) else left
+            left = left[:-1] if left and self._is_courtesy(left[-1]) else left
+        return left or units
+
+    def _is_courtesy(self, unit: Unit) -> bool:
+        plain_words = not unit.cites and unit.kind in {"sentence", "item"} and not _may_name(unit.text)
+        return plain_words and self.is_courtesy(unit.text)
 
     def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         if not any(map(str.isalnum, plain(run))):
@@ -150,7 +172,9 @@ class _Cutter:
             ends=words[-1:],
             states=bool(words) and _states(run, words) and not self.is_name(words),
         )
-        self.units.append(_introduced(unit, lead) if lead and lead.ends == ":" else unit)
+        if lead and lead.ends == ":" and not (kind == "sentence" and lead.number == 0 and self._is_courtesy(lead)):
+            unit = _introduced(unit, lead)
+        self.units.append(unit)
         return t.Statement(tuple(run), unit.number)
 
     def _list(self, block: t.Listing) -> t.Listing:
@@ -219,6 +243,18 @@ def _states(run: Sequence[t.Inline], words: str) -> bool:
         return False
     own = plain([node for node in run if not isinstance(node, t.Link)])
     return not cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
+
+
+def _may_name(words: str) -> bool:
+    """Whether ``words`` have a number, code, or within a sentence a word with a capital."""
+    return any(match[1] or match[2].isupper() for match in _MAY_NAME.finditer(words))
+
+
+def _answers(unit: Unit) -> bool:
+    """Whether a sentence may answer a question in a word or two: "No." does, "Great question!" does not."""
+    from knowledge.cut.spans import is_short  # late: it brings markdown-it
+
+    return is_short(unit.claim) and not EXCLAIMS.search(unit.claim)
 
 
 def _is_bold(node: t.Inline) -> bool:

@@ -54,6 +54,11 @@ def test_a_mark_that_a_full_stop_follows_ends_its_sentence() -> None:
     ]
 
 
+def test_a_short_sentence_behind_a_mark_that_follows_a_full_stop_is_one_of_its_own() -> None:
+    assert stated("Order 5 kg of it. [id_1] [id_2] Enjoy!") == [("Order 5 kg of it.", [1, 2]), ("Enjoy!", [])]
+    assert stated("Order 5 kg etc. [id_1] and be glad.") == [("Order 5 kg etc. and be glad.", [1])]
+
+
 def test_code_and_links_are_cut_nowhere() -> None:
     answer = "Set `a. B = 1` in [the file. Its name](https://x.org) is known to everybody in the office [id_1]."
     assert len(stated(answer)) == 1
@@ -125,6 +130,30 @@ def test_a_short_answer_is_held_up_with_its_question() -> None:
     asked = "Does the import permit take five days?"
     (unit,) = cut(Reader()("Yes."), question=asked).units
     assert (unit.text, unit.claim) == ("Yes.", f"{asked} Yes.")
+
+
+OPENS = "The office opens at half past eight on weekdays and at ten on other days."
+
+
+@pytest.mark.parametrize(
+    ("answer", "statements"),
+    [
+        (f"Bye bye to you and to your friends and all! {OPENS} Bye bye to you and to your friends and all!", [OPENS]),
+        (f"{OPENS} Bye bye to you and to your friends and all! {OPENS}", None),
+        (f"{OPENS} Bye bye to you and to your friends and all [id_1]!", None),
+        (f"{OPENS} Bye bye to you and to your friends and all 9!", None),
+        (f"{OPENS} Bye bye to you and to your friends and Anna!", None),
+        (f"{OPENS} Bye bye to you and to your friends and `all`!", None),
+        (f"Bye bye. {OPENS}", None),
+        ("Bye bye to you and to your friends and all!", None),
+        (f"Bye bye to you and to your friends and all:\n\n{OPENS}", [OPENS]),
+        (f"Bye bye to you and to your friends and all:\n\n- {OPENS}", None),
+    ],
+)
+def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
+    tree = References(IdForm(), HITS)(Reader(IdForm())(answer)).tree
+    found = [unit.text for unit in cut(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).units]
+    assert found == (statements or [unit.text for unit in cut(tree).units])
 
 
 PIECES = [

@@ -58,11 +58,11 @@ class Utterances:
         vectors = stored[:, 1:].astype(np.float32)
         return cls(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), stored[:, 0])
 
-    def kind(self, vector: NDArray[np.float32]) -> str:
-        """The kind of the utterance nearest to the unit ``vector``, "question" where none is near enough."""
+    def kind(self, vector: NDArray[np.float32], near: float = NEAR) -> str:
+        """The kind of the utterance nearest to the unit ``vector``, "question" where none has a cosine of ``near``."""
         cosines = self.vectors @ vector
         nearest = int(np.argmax(cosines))
-        return KINDS[self.kinds[nearest]] if cosines[nearest] >= NEAR else KINDS[0]
+        return KINDS[self.kinds[nearest]] if cosines[nearest] >= near else KINDS[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,7 +162,7 @@ def answering(
     judge = None
     if knobs.check != "off":
         judge = dependencies.stages.judge(budget_s=knobs.judge_budget_s, selective=knobs.check == "auto")
-    return AnswerFinisher(form=form, decline=decline, check=check, judge=judge)
+    return AnswerFinisher(form=form, decline=decline, check=check, judge=judge, remarks=dependencies.remarks)
 
 
 def _retriever(knobs: EvidenceKnobs, index: Index) -> Retriever:
