@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rag.answer import tree as t
-from rag.answer.references import cites
+from rag.answer.references import cites, tidied
 from rag.answer.walk import joined
 
 
@@ -14,16 +14,18 @@ def cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -
     """Puts ``cite`` behind a statement, ``instead`` of its own citations."""
     if not instead or not cites(run):
         return run if cite is None else (*run, *([t.Text(" ")] if run else []), cite)
-    made: list[t.Inline] = []
-    for node in _without_cites(run):
+    found: list[t.Inline] = []
+    rest = list(_without_cites(run))
+    while rest:
+        node = rest.pop(0)
         if not isinstance(node, t.Cite):
-            made.append(node)
+            found.append(node)
         elif cite is not None:
-            made.append(cite)
+            found.append(cite)
             cite = None
-        elif isinstance(made[-1], t.Text):
-            made[-1] = t.Text(made[-1].text.rstrip(" "))
-    return joined(made)
+        else:
+            tidied(found, rest)
+    return joined(found)
 
 
 def _without_cites(run: tuple[t.Inline, ...]) -> Iterator[t.Inline]:

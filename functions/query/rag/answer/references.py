@@ -24,7 +24,13 @@ MIN_WORDS = 3
 """Fewer could stand in any passage."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BRACKETS = {"(": ")", "[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}
-_BETWEEN_MARKS = re.compile(r"[ \t]*[,;]?[ \t]*")
+JOINT = r"(?i:[ \t,;&/+\u2013\u2014-]|\b(?:also|and|as|both|or|plus|see|well|auch|oder|siehe|sowie|und)\b)"
+"""What stands between marks and says nothing. No sentence of MTRAG's rated answers is made of it alone."""
+OPENING = r"[(\[\u3010\uff3b]"
+_ENDING = r"[.!?\u2026\u3002\uff01\uff1f]"
+_JOINTS = re.compile(f"{JOINT}*")
+_OPENED, _CLOSED = re.compile(rf"({OPENING}){JOINT}*\Z"), re.compile(rf"{JOINT}*([)\]\u3011\uff3d])")
+_BEGUN, _ENDED = re.compile(rf"(?:\A|(?<={_ENDING})){JOINT}*\Z"), re.compile(rf"{JOINT}*(?:({_ENDING}+)|\Z)")
 _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 
@@ -181,24 +187,40 @@ def _is_glued(found: Sequence[t.Inline]) -> bool:
 
 
 def tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
-    """Take away what a mark that is gone leaves: brackets that hold nothing, blanks before a stop or another blank."""
+    """Remove what a removed mark leaves alone.
+
+    That is what joins it to another mark, brackets and sentences that hold nothing else, and blanks before a stop or
+    another blank.
+    """
     before, behind = _ended(found, -1), _ended(rest, 0)
-    if _BETWEEN_MARKS.fullmatch(before) and isinstance(next(iter(found[-1:]), None), t.Cite):
+    if _JOINTS.fullmatch(before) and found and isinstance(found[-1], t.Cite):
         before = ""
-    elif _BETWEEN_MARKS.fullmatch(behind) and isinstance(next(iter(rest), None), t.Mark | t.Cite):
+    elif _JOINTS.fullmatch(behind) and (not rest or isinstance(rest[0], t.Mark | t.Cite)):
         behind = ""
-    before, behind = _without_brackets(before, behind)
+    before, behind = _without_sentence(*_without_brackets(before, behind), _is_edge(found[-1:]), _is_edge(rest[:1]))
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
-    found += joined((t.Text(before),))
-    rest[:0] = joined((t.Text(behind),))
+    rest[:0] = joined((t.Text(before + behind),))
+
+
+def _is_edge(beside: Sequence[t.Inline]) -> bool:
+    """Whether a line ends where ``beside`` stands, the next node, if there is one."""
+    return not beside or isinstance(beside[0], t.Break)
+
+
+def _without_sentence(before: str, behind: str, begins: bool, ends: bool) -> tuple[str, str]:
+    """Remove the sentence around a mark that holds nothing else; a line may be known to begin or end beside it."""
+    begun, ended = _BEGUN.search(before), _ENDED.match(behind)
+    if begun and ended and (begun.start() or begins) and (ended[1] or ends):
+        return before[: begun.start()] + " " * bool(begun.start()), behind[ended.end() :]
+    return before, behind
 
 
 def _without_brackets(before: str, behind: str) -> tuple[str, str]:
     """What is left of two texts without brackets that would hold nothing between them."""
-    opened, closed = before.rstrip(" \t"), behind.lstrip(" \t")
-    if opened and closed and _BRACKETS.get(opened[-1]) == closed[0]:
-        return _without_brackets(opened[:-1], closed[1:])
+    opened, closed = _OPENED.search(before), _CLOSED.match(behind)
+    if opened and closed and _BRACKETS[opened[1]] == closed[1]:
+        return _without_brackets(before[: opened.start()], behind[closed.end() :])
     return before, behind
 
 

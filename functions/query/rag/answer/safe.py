@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from rag.answer import tree as t
+from rag.answer.references import JOINT, OPENING
 from rag.answer.walk import all_nodes, nodes, trimmed
 
 _MARKERS = r"(?:[ \t>]|[-*+](?=\s)|\d{1,9}[.)](?=\s))*"
@@ -25,6 +26,8 @@ _MAY_CITE = re.compile(
     r"[(\u3010\uff3b]\s*(?:s(?:o(?:u(?:r(?:c(?:e(?:\s*:.*)?)?)?)?)?)?)?\Z", re.IGNORECASE | re.DOTALL
 )
 """The beginning of a mark in round brackets."""
+_MAY_GO = re.compile(rf"(?:{JOINT}|{OPENING})++")
+"""What goes with a mark that is removed."""
 _DASHES = re.compile(r"[ \t>]*[|:-][ \t|:-]*")
 _BETWEEN_WORDS = re.compile(r"\s|(?<=[\u2e80-\uffef])")
 
@@ -122,6 +125,11 @@ def _whole_words(run: list[t.Inline]) -> tuple[t.Inline, ...]:
 
 
 def _without_half_a_mark(run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
+    """``run`` without the beginning of a mark at its end, and without what goes where that is removed."""
     last = run[-1] if run else None
-    begun = _MAY_CITE.search(last.text) if isinstance(last, t.Text) else None
-    return trimmed([*run[:-1], t.Text(last.text[: begun.start()])]) if begun and isinstance(last, t.Text) else run
+    if not isinstance(last, t.Text):
+        return run
+    begun = _MAY_CITE.search(last.text)
+    text = last.text[: begun.start()] if begun else last.text
+    ends = next((found.start() for found in _MAY_GO.finditer(text) if found.end() == len(text)), len(text))
+    return trimmed([*run[:-1], t.Text(text[:ends])])

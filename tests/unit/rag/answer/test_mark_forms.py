@@ -1,5 +1,7 @@
 """rag.answer.forms and number_form: passages by id and by number, and what is taken out."""
 
+import re
+
 import pytest
 from fakes import make_hit
 from hypothesis import given
@@ -35,6 +37,11 @@ def referenced(answer: str) -> ReferencedTree:
         ("It is so **[id_5]**.", "It is so.", 1),
         ("- one [id_5]\n- two [id_42]", "- one\n- two [id_42]", 1),
         ("Read \u3010id_42\u2020L1-L3\u3011.", "Read \u3010id_42\u2020L1-L3\u3011.", 0),
+        # What joins marks goes with them, and so does a sentence of nothing else.
+        ("Pay here. Also [id_42] and [id_5]. And [id_6].", "Pay here. Also [id_42].", 2),
+        ("Also [id_5] and [id_42]. Or see [id_6]. Pay here.", "Also [id_42]. Pay here.", 2),
+        ("[[id_5], [id_6], ] Pay here [id_5] / [id_6] (and [id_7]).", "Pay here.", 5),
+        ("No [id_5]. Pay [id_6].", "No. Pay.", 2),
         # The sentence stays as the model wrote it.
         ("As [id_5] says, click Start [id_42].", "As says, click Start [id_42].", 1),
         # Only a bracket of nothing but ids is a mark, and none in code.
@@ -45,6 +52,18 @@ def referenced(answer: str) -> ReferencedTree:
 def test_unknown_ids_go_as_marks(answer: str, text: str, removed: int) -> None:
     found = referenced(answer)
     assert (markdown(found.tree).text, found.removed) == (text, removed)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([" ", ", ", " and ", "; ", " / ", ". See ", ". And "]), st.booleans()), max_size=6
+    )
+)
+def test_removed_marks_leave_nothing_of_what_joined_them(marks: list[tuple[str, bool]]) -> None:
+    answer = "".join(f"{joint}[id_{42 if known else 5}]" for joint, known in marks)
+    text = markdown(referenced(f"It is so [id_42]{answer}.").tree).text
+    assert re.fullmatch(r"It is so (\[id_42\]([ ,;/]| and |\. (See|And) )*)*(?<=\])\.", text)
+    assert text.count("[") == 1 + sum(known for _, known in marks)
 
 
 def test_each_id_of_a_mark_is_a_citation_where_it_stands() -> None:

@@ -101,7 +101,7 @@ def test_a_section_never_leads_to_another_title() -> None:
         # Several in one bracket, of which one was made up.
         ("So [Import permits > Fees; Carriers].", "So [Import permits > Fees; Carriers].", 0, [2, 3]),
         ("So [Import permits; Nowhere] it is.", "So [Import permits] it is.", 1, [2]),
-        ("So \uff3bCarriers\uff3d and \u3010Nowhere\u3011.", "So \uff3bCarriers\uff3d and.", 1, [3]),
+        ("So \uff3bCarriers\uff3d and \u3010Nowhere\u3011.", "So \uff3bCarriers\uff3d.", 1, [3]),
         # An invented section is not shown.
         ("Free [Carriers > Unheard of].", "Free [Carriers].", 0, [3]),
         # What is no citation by its form stays, and so does what stands in code.
