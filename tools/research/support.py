@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
+from knowledge.model.claims import Claim
 from knowledge.open.index import Index
 from research.logistic import Floats, logistic
 from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened
@@ -27,7 +28,7 @@ FITTED = "clapnq_dev"
 SIZE, ALTERED = 200, 0.35
 """The weight of a labelled set, and how much of that of its false statements altered ones have."""
 
-SIGNALS = ("weakest", "names", "numbers", "together", "negated", "affirmed")
+SIGNALS = ("together", "weakest", "names", "differences")
 type Mask = NDArray[np.bool_]
 
 
@@ -70,10 +71,9 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
 
 def _signals(index: Index, item: Item) -> Mapping[str, float]:
     """Return the signals of the product itself; ``Index.support`` makes chances of them."""
-    looker = index._late_search
-    assert looker is not None  # noqa: S101 - a fresh index has it
-    held = looker.held([item.text], index.fetch(item.chunks))
-    return held.signals(0, range(len(item.chunks)))
+    search = index._late_search
+    assert search is not None  # noqa: S101 - a fresh index has it
+    return search.comparison([Claim(item.text)], index.fetch(item.chunks)).signals(0, range(len(item.chunks)))
 
 
 def parts(fitted: Observed, labelled: Iterable[Observed]) -> list[tuple[Observed, Floats]]:

@@ -10,8 +10,8 @@ from functools import partial
 from knowledge.model.patience import waiting_at_most
 from knowledge.model.values import Hit
 from rag.answer.citations import build_related_docs, build_sources
+from rag.answer.confidence.caps import cap_confidence
 from rag.answer.confidence.formulas import NOT_ANSWERED
-from rag.answer.confidence.held_to_sources import held_to_sources
 from rag.answer.declined import declined
 from rag.answer.feedback_log import FeedbackLog, grounds
 from rag.answer.finish import AnswerFinisher, removed_note
@@ -178,9 +178,16 @@ class Pipeline:
         if not done.refused:
             said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
-            held = partial(held_to_sources, score, cited=done.cited, removed=done.removed, unchecked=done.unchecked)
-            outdated = not made.quotes and is_outdated(done.statements, context.used, draft.question.understood)
-            confidence = held(statements=done.statements, doubt=done.doubt, partial=made.partial, outdated=outdated)
+            cites_outdated = not made.quotes and is_outdated(done.statements, context.used, draft.question.understood)
+            confidence = cap_confidence(
+                score,
+                cited=done.cited,
+                removed=done.removed - done.unused,
+                statements=done.statements,
+                unchecked=done.unchecked,
+                partial=made.partial,
+                outdated=cites_outdated,
+            )
         for verdict in done.verdicts():
             ledger.tell(verdict)
         return Answer(
@@ -202,7 +209,7 @@ class Pipeline:
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
-            trail=(*draft.query.trail, *removed_note(done.removed - done.idle), *done.notes),
+            trail=(*draft.query.trail, *removed_note(done.removed - done.unused), *done.notes),
         )
 
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:

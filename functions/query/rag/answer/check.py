@@ -1,9 +1,9 @@
-"""The citation check: every statement of an answer against the passages that it cites, then against the others.
+"""The citation check: every claim of an answer against the passages that it cites, and all others of the context.
 
-``knowledge.search.support`` tells how likely it is that passages bear a statement out, ``knowledge.search.copied``
-whether it was taken from one place of them. Then it is supported; what is likely and said in other words is partial. A
-statement that its own passages do not bear out, but another one of the context does, is cited to that one. One that
-nothing bears out is marked, taken out or kept, as UNSUPPORTED says. What an engine quotes needs no look.
+A claim is supported if a cited passage says it word for word (``knowledge.search.verbatim``). It is unsupported, "not
+found in the sources", if a number or name of it stands nowhere in the passages or the question, or nothing is shared
+(``knowledge.search.support``). Else it is partial: in other words than the sources. A claim that another passage
+supports is cited to that one. An unsupported claim is marked, removed or kept, as UNSUPPORTED says.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from statistics import fmean
 from typing import Literal
 
-from knowledge.model.claims import ChunkSupport, Claim
+from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from rag.answer import tree as t
 from rag.answer.check_limit import LEFT, fitting, left_note
+from rag.answer.claim_verdict import Verdict, best_chunk, best_supports, claim_verdict, judged_verdict
 from rag.answer.forms import CitationForm
-from rag.answer.idle_citations import KeptCitations, without_idle
 from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
-from rag.answer.verdict import Verdict, best_bearings, best_of, judged, meant, verdict_of
+from rag.answer.unused_citations import CitationPruning, drop_unused_citations, explicit_citations
 from rag.answer.walk import all_nodes, joined, leaves, mapped
 from rag.ports.index import Index
 from rag.values import answer as values
@@ -39,21 +38,20 @@ NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """A ``tree`` after the check, and its ``statements``, those that were taken out too.
+    """A ``tree`` after the check, and its ``statements``, those that were removed too.
 
-    ``doubt`` is the share of the statements that are unsupported, None where nobody could look. One that cites nothing
-    counts ``UNCITED`` where a passage supports it, else 1, and so does each that there was no room for (``left``); of
-    those ``statements`` has none. ``bearings`` tell of each cited chunk how it bears out the statement that it bears
-    out best. ``notes`` say what was changed, ``kept`` is what was checked, and ``units`` are its statements.
+    ``is_checked`` is False where the check failed; ``left`` are units that it had no room for. ``supports`` has the
+    support of each cited chunk for the statement that it supports best. ``notes`` say what was changed, ``pruned`` is
+    what was checked, and ``units`` are its statements.
     """
 
     tree: t.Tree
     statements: tuple[values.Statement, ...] = ()
-    doubt: float | None = 0.0
-    bearings: Mapping[int, ChunkSupport] = field(default_factory=dict)
+    is_checked: bool = True
+    supports: Mapping[int, ChunkSupport] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    kept: KeptCitations = field(default_factory=KeptCitations)
+    pruned: CitationPruning = field(default_factory=CitationPruning)
     units: tuple[Unit, ...] = ()
     left: tuple[Unit, ...] = ()
 
@@ -82,29 +80,29 @@ class SupportCheck:
             looked = tuple(fitting(units, index))
             seen = {unit.number for unit in looked}
             left = tuple(unit for unit in units if unit.number not in seen)
-            claims = [Claim(unit.claim, meant(unit)) for unit in looked]
-            borne = index.support(claims, list(passages)) if claims else ()
-            kept = KeptCitations(tree) if self.unsupported == "keep" else without_idle(tree, looked, borne, index, left)
-        verdicts = [verdict_of(self.form, *each, passages) for each in zip(looked, borne, strict=True)]
-        return self._told(CheckedAnswer((), kept=kept, units=looked, left=left), verdicts)
+            claims = [Claim(unit.claim, _cited_chunks(unit)) for unit in looked]
+            asked = context.evidence.asked.text if context.evidence else ""
+            supports = index.support(claims, list(passages), asked) if claims else ()
+            pruned = (
+                CitationPruning(tree)
+                if self.unsupported == "keep"
+                else drop_unused_citations(tree, looked, supports, index, left)
+            )
+        verdicts = [claim_verdict(self.form, *each, passages) for each in zip(looked, supports, strict=True)]
+        return self._with_verdicts(CheckedAnswer((), pruned=pruned, units=looked, left=left), verdicts)
 
-    def judged(self, checked: CheckedAnswer, said: Mapping[int, Support]) -> CheckedAnswer:
-        """``checked`` after what a judge ``said`` of its units, by their place from 0.
+    def judged(self, checked: CheckedAnswer, words: Mapping[int, Support]) -> CheckedAnswer:
+        """Return ``checked`` after a judge's ``words`` on its units, by their place from 0."""
+        verdicts = [judged_verdict(verdict, words.get(place)) for place, verdict in enumerate(checked.verdicts)]
+        return self._with_verdicts(checked, verdicts)
 
-        That raises what is partial, unless a passage cited has another number, and lowers what is not unsupported.
-        """
-        each = enumerate(zip(checked.units, checked.verdicts, strict=True))
-        return self._told(checked, [judged(unit, one, said.get(place)) for place, (unit, one) in each])
-
-    def _told(self, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> CheckedAnswer:
-        kept, left = checked.kept, len(checked.left)
+    def _with_verdicts(self, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> CheckedAnswer:
         return replace(
             checked,
-            tree=mapped(kept.tree, _Changes(self, checked, verdicts).run),
+            tree=mapped(checked.pruned.tree, _Changes(self, checked, verdicts).run),
             statements=tuple(verdict.statement for verdict in verdicts),
-            doubt=fmean([*(verdict.doubt for verdict in verdicts), *left * (1.0,)]) if verdicts else None,
-            bearings=best_bearings(verdicts),
-            notes=(*self._notes(verdicts), *kept.notes, *left_note(left)),
+            supports=best_supports(verdicts),
+            notes=(*self._notes(verdicts), *checked.pruned.notes, *left_note(len(checked.left))),
             verdicts=tuple(verdicts),
         )
 
@@ -112,12 +110,14 @@ class SupportCheck:
         """What the trail says."""
         for number, verdict in enumerate(verdicts, start=1):
             if verdict.found:
-                before = "it cited nothing" if verdict.doubt else "what it cited does not support it"
+                before = (
+                    "what it cited does not support it" if verdict.support.cited is not None else "it cited nothing"
+                )
                 yield f"statement {number} is now cited to {verdict.found.citation}: {before}"
             if verdict.was:
                 yield f"statement {number} is {verdict.statement.support} by the judge: the check said {verdict.was}"
-            if verdict.statement.support == "unsupported" and self.unsupported == "remove":
-                yield f"statement {number} was removed: no source supports it"
+            if self.unsupported == "remove" and (mark := mark_of(verdict)):
+                yield f"statement {number} was removed: {mark}"
 
 
 class _Changes:
@@ -126,18 +126,14 @@ class _Changes:
     def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> None:
         self._check, self._unchecked = check, {unit.number for unit in checked.left}
         self._verdicts = {unit.number: verdict for unit, verdict in zip(checked.units, verdicts, strict=True)}
-        self._left = Counter(node.number for node in all_nodes(checked.kept.tree) if isinstance(node, t.Statement))
+        self._left = Counter(node.number for node in all_nodes(checked.pruned.tree) if isinstance(node, t.Statement))
         self._gone = self._taken_out(checked.units, checked.left) if check.unsupported == "remove" else set()
 
     def _taken_out(self, units: Sequence[Unit], left: Sequence[Unit]) -> set[int]:
         """What nothing supports, and what introduced it where it introduces nothing any more."""
-        gone = {unit.number for unit in units if self._is_unsupported(unit.number)}
+        gone = {unit.number for unit in units if mark_of(self._verdicts[unit.number])}
         kept = {unit.lead for unit in (*units, *left) if unit.number not in gone}
         return gone | {unit.lead for unit in units if unit.number in gone and unit.lead is not None} - kept
-
-    def _is_unsupported(self, number: int) -> bool:
-        verdict = self._verdicts[number]
-        return verdict.statement.support == "unsupported" and not verdict.found
 
     def run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         return joined(made for node in run for made in self._node(node))
@@ -156,21 +152,27 @@ class _Changes:
         yield self._changed(node, verdict, last=last) if verdict else node
 
     def _changed(self, node: t.Statement, verdict: Verdict, *, last: bool) -> t.Statement:
-        children = leaves(node.children, partial(_nearest, bearings=verdict.bearings))
+        children = leaves(node.children, partial(_nearest, support=verdict.support))
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
             children = cited_to(children, cite if last else None, instead=verdict.wrong)
         support = verdict.statement.support if verdict.cited else "uncited"
-        return replace(node, children=children, support=support, note=self._note(verdict) if last else "")
-
-    def _note(self, verdict: Verdict) -> str:
-        if verdict.found or self._check.unsupported == "keep":
-            return ""
-        if verdict.statement.support == "unsupported":
-            return NOT_FOUND
-        return "" if verdict.cited or self._check.unsupported != "mark" else NOT_CITED
+        note = mark_of(verdict) if last and self._check.unsupported == "mark" else ""
+        return replace(node, children=children, support=support, note=note)
 
 
-def _nearest(node: t.Inline, bearings: Mapping[int, ChunkSupport]) -> t.Inline:
-    """A citation that may mean several chunks, of the one that bears its statement out best."""
-    return replace(node, chunk=best_of(node, bearings)) if isinstance(node, t.Cite) else node
+def mark_of(verdict: Verdict) -> str:
+    """Return what stands behind a statement that no source supports, or that cites none; ``""`` behind others."""
+    if verdict.statement.support == "unsupported":
+        return NOT_FOUND
+    return "" if verdict.cited else NOT_CITED
+
+
+def _cited_chunks(unit: Unit) -> tuple[int, ...]:
+    """Return the chunks that a unit cites, or may mean."""
+    return tuple(dict.fromkeys(number for cite in explicit_citations(unit) for number in cite.among))
+
+
+def _nearest(node: t.Inline, support: ClaimSupport) -> t.Inline:
+    """A citation that may mean several chunks, of the one that supports its statement best."""
+    return replace(node, chunk=best_chunk(node, support)) if isinstance(node, t.Cite) else node

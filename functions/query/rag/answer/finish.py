@@ -40,8 +40,8 @@ UNCHECKED = "the statements were not checked"
 class FinishedAnswer:
     """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
 
-    ``idle`` of the removed were known and bore nothing out. ``doubt`` is that of ``CheckedAnswer``, and so many
-    statements are ``unchecked``: there was no room for them.
+    ``unused`` of the removed were known and supported nothing. ``unchecked`` counts the statements that there was no
+    room for, None where the check failed.
     """
 
     text: str
@@ -53,9 +53,8 @@ class FinishedAnswer:
     statements: tuple[Statement, ...] = ()
     cited: int = 0
     removed: int = 0
-    idle: int = 0
-    doubt: float | None = 0.0
-    unchecked: int = 0
+    unused: int = 0
+    unchecked: int | None = 0
     notes: tuple[str, ...] = ()
 
     def verdicts(self) -> Iterator[StatementChecked]:
@@ -108,13 +107,13 @@ class AnswerFinisher:
             is_courtesy=courtesies(context, self.remarks),
         )
         checked = self._checked(made.tree, made.units, context, ledger)
-        cited, removed = read.valid - checked.kept.removed, read.removed + checked.kept.removed
+        cited, removed = read.valid - checked.pruned.removed, read.removed + checked.pruned.removed
         if says_nothing(plain_text(checked.tree)):
             return self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
         restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
         notes = (*checked.notes, *_links_note(read.links + restricted.removed))
         checked = replace(checked, tree=restricted.tree, notes=notes)
-        quotes = quotes_of(checked.bearings, {hit.chunk.number: hit for hit in hits})
+        quotes = quotes_of(checked.supports, {hit.chunk.number: hit for hit in hits})
         return self._printed(checked, context, quotes, cited=cited, removed=removed)
 
     def _names(self, context: Context) -> Callable[[str], bool]:
@@ -125,7 +124,7 @@ class AnswerFinisher:
         check = self.check
         if check is None:
             return CheckedAnswer(tree)
-        unchecked = CheckedAnswer(tree, doubt=None, notes=(UNCHECKED,))
+        unchecked = CheckedAnswer(tree, is_checked=False, notes=(UNCHECKED,))
         needs_s = S_PER_CHAR * min(ROOM, sum(len(unit.claim) for unit in units))
         checked = ledger.optional("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
         if checked.left:
@@ -158,9 +157,8 @@ class AnswerFinisher:
             statements=checked.statements,
             cited=cited or len(citations),
             removed=removed,
-            idle=checked.kept.removed,
-            doubt=checked.doubt,
-            unchecked=len(checked.left),
+            unused=checked.pruned.removed,
+            unchecked=len(checked.left) if checked.is_checked else None,
             notes=checked.notes,
         )
 

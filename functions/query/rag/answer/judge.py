@@ -1,7 +1,7 @@
-"""A model as a judge of an answer's statements, after each was held against its passages word by word.
+"""A model as a judge of an answer's claims, after each was compared with its passages word by word.
 
-It is asked once an answer, under a fixed form: a line a statement. What else it says is not read, so that a passage
-that speaks to it can at most win one of the three words. ``SupportCheck.judged`` says what a word can change.
+It is asked once an answer, under a fixed form: a line a claim. What else it says is not read, so that a passage that
+speaks to it can at most win one of the three words. ``claim_verdict.judged_verdict`` says what a word can change.
 """
 
 from __future__ import annotations
@@ -21,32 +21,24 @@ NEEDS_S = 1.0
 """In less time than this no model answers."""
 NOT_JUDGED = "the judge gave no word: the check's stands"
 
-_NUMBER = re.compile(r"\d")
-"""There is no list of comparisons (than, versus, vs): in other words one is partial, and asked about. Of 149 false
-statements of four public sets that the check calls supported it would pick none, of 580 true ones 10."""
 _FORM = re.compile(r"([1-9]\d{0,3}): (supported|partial|unsupported)", re.ASCII)
 _WORDS: Mapping[str, Support] = {one: one for one in ("supported", "partial", "unsupported")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge(Decider):
-    """Says of statements whether the passages that they cite bear them out.
+    """Says of claims whether the passages that they cite support them.
 
-    ``template`` holds ``{passages}`` and ``{statements}``. A ``selective`` judge is asked about statements with a
-    number in digits or two passages, and about what is partial; any other about all that cite a passage and are not
-    unsupported: those no word of it would change.
+    ``template`` holds ``{passages}`` and ``{statements}``. A ``selective`` judge is asked about the claims that cite a
+    passage and do not stand in it word for word, any other about all that cite a passage.
     """
 
     selective: bool = False
 
     def picks(self, statements: Sequence[Statement]) -> tuple[int, ...]:
-        """The places, from 0, of the ``statements`` that it is to be asked about."""
-        return tuple(place for place, one in enumerate(statements) if self._is_picked(one))
-
-    def _is_picked(self, one: Statement) -> bool:
-        if one.support == "unsupported" or not one.chunks:
-            return False
-        return not self.selective or one.support == "partial" or len(one.chunks) > 1 or bool(_NUMBER.search(one.text))
+        """Return the places, from 0, of the ``statements`` that it is to be asked about."""
+        cited = [(place, one) for place, one in enumerate(statements) if one.chunks]
+        return tuple(place for place, one in cited if not (self.selective and one.support == "supported"))
 
     def __call__(
         self,

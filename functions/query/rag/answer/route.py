@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rag.answer.confidence.held_to_sources import nothing_supported
+from rag.answer.confidence.caps import nothing_supported
 from rag.values.answer import Answer, Routing
 
 ESCALATE_BELOW = 40.0

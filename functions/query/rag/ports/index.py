@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
 from rag.values.question import SearchQuery
 
@@ -59,8 +59,10 @@ class OpenIndex(Protocol):
         """How many word pieces ``text`` has: what ``support`` takes grows with them. IndexMismatch as there."""
         ...
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
-        """How likely each of ``claims`` is borne out by its own chunks together, else by each of those ``among``.
+    def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
+        """Return how far the chunks that ``claims`` cite, and those ``among``, support each of them.
+
+        What stands in the ``question`` need not stand in a chunk.
 
         Raises:
             IndexMismatch: the index has no token vectors.

@@ -1,25 +1,13 @@
-"""What is held against chunks, and how far they bear it out."""
+"""Claims of an answer, and how far chunks support them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
-
-
-class Fidelity(IntEnum):
-    """How a claim's words stand to those of one place."""
-
-    CHANGED = 0
-    """A copy with another number, something else counted, or a negation more or less."""
-    REWORDED = 1
-    """In other words, or words of several places."""
-    SAME = 2
-    """Its words, in their order, with nothing left out between them but clauses as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement in plain words, and the numbers of the chunks that are said to bear it out; there may be none."""
+    """A statement in plain words, and the numbers of the chunks that it cites; there may be none."""
 
     text: str
     chunks: tuple[int, ...] = ()
@@ -27,26 +15,28 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSupport:
-    """The chunk of that ``number`` alone: how likely (0..1) it bears a claim out, and which unit of it does best.
+    """The support of one chunk for a claim: the ``chance`` (0..1) that it says so, and its nearest unit.
 
-    That is the characters ``start`` to ``end`` of its text, none where it has no units. ``copied`` says how the claim's
-    words stand to that unit which shares most of them.
+    The unit is the characters ``start`` to ``end`` of the chunk's text, none where it has no units. ``verbatim`` says
+    that the claim stands there word for word.
     """
 
     number: int
     chance: float
     start: int = 0
     end: int = 0
-    copied: Fidelity = Fidelity.REWORDED
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SupportVerdict:
-    """How likely it is (0..1) that a claim is borne out: by its ``own`` chunks together, by ``each`` chunk alone.
+class ClaimSupport:
+    """The chances (0..1) that a claim is supported: by all chunks together, by those it cites, by each alone.
 
-    ``own`` is None for a claim that names no chunk. Where its own chunks support it, no others are looked at, and
-    ``each`` has those alone.
+    ``cited`` is None for a claim that cites nothing. ``missing`` are its numbers and names that stand in no chunk and
+    not in the question.
     """
 
-    own: float | None
+    chance: float
+    cited: float | None = None
     each: tuple[ChunkSupport, ...] = ()
+    missing: tuple[str, ...] = ()

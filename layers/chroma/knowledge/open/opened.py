@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from knowledge.engines.embedded.collection import BATCH_RECORDS, Collection, Record
 from knowledge.engines.metadata import to_chunk, with_stated_date
-from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.model.errors import IndexMismatch, SearchFailed
 from knowledge.model.values import Chunk, Embedder, Hit, Scalar, SearchResult, View, Where
 from knowledge.open.results import hits_of
@@ -133,8 +133,10 @@ class Index:
         """
         return self._late().pieces(text)
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
-        """How likely each of ``claims`` is borne out by its own chunks together, else by each of the chunks ``among``.
+    def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
+        """Return how far the chunks that ``claims`` cite, and those ``among``, support each of them.
+
+        What stands in the ``question`` need not stand in a chunk.
 
         Raises:
             IndexMismatch: the index has no token vectors.
@@ -142,7 +144,7 @@ class Index:
         """
         late_search = self._late()
         numbers = {*among, *(number for claim in claims for number in claim.chunks)}
-        return late_search.support(claims, self.fetch(sorted(numbers)), among)
+        return late_search.support(claims, self.fetch(sorted(numbers)), question)
 
     def _late(self) -> LateInteractionSearch:
         if self._late_search is None:

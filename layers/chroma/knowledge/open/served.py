@@ -22,7 +22,7 @@ from knowledge.engines.server.passages import LexicalSide, ServerPassages
 from knowledge.engines.server.records import StoredChunk
 from knowledge.engines.server.remembered import Remembered
 from knowledge.engines.server.words import ServerSide, TableSide
-from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexUnavailable
 from knowledge.model.values import Chunk, Embedder, Hit, Scalar, SearchResult, TokenEmbedder, View, Where
 from knowledge.open.compatible import check_manifest
@@ -155,10 +155,10 @@ class ServedIndex:
         """See ``Index.pieces``."""
         return self._late().pieces(text)
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
+    def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
         """See ``Index.support``."""
         numbers = sorted({*among, *(number for claim in claims for number in claim.chunks)})
-        return self._late().support(claims, self.fetch(numbers), among)
+        return self._late().support(claims, self.fetch(numbers), question)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """See ``Index.fetch``."""

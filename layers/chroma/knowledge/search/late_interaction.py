@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.cut.embedding_text import embed_text, question_text
-from knowledge.model.claims import Claim, SupportVerdict
+from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.model.engine import VectorEngine
 from knowledge.model.values import Chunk, Evidence, Match, TokenEmbedder, View, Where
-from knowledge.search.bearing import support
 from knowledge.search.candidates import LEAST_STD, Sides
 from knowledge.search.codes import CodeStore, QuestionCodes
 from knowledge.search.lexical import LEXICAL_FOLDER, WordStatistics
@@ -31,7 +30,7 @@ from knowledge.search.passage import ChunkView, met_words, scored_units, units_o
 from knowledge.search.pool import PassageSource, Pool
 from knowledge.search.ranking import DeepCandidates, rank
 from knowledge.search.signals import Calibration
-from knowledge.search.support import Letters, StatementComparison
+from knowledge.search.support import ClaimComparison, Letters
 from knowledge.search.views import Blend, EncodedText, TextScores
 from knowledge.search.windows import WindowStore
 from knowledge.search.words import Words
@@ -164,14 +163,11 @@ class LateInteractionSearch:
         """How many word pieces ``text`` has."""
         return self._embedder.count(text)
 
-    def support(
-        self, claims: Sequence[Claim], chunks: Sequence[Chunk], among: Sequence[int]
-    ) -> tuple[SupportVerdict, ...]:
-        """See ``Index.support``; ``chunks`` are all that are cited, and those ``among``."""
-        if not chunks:
-            return tuple(SupportVerdict(None, ()) for _ in claims)
-        held = self.held([claim.text for claim in claims], chunks)
-        return support(claims, {chunk.number: place for place, chunk in enumerate(chunks)}, among, held)
+    def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
+        """See ``Index.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
+        return (
+            self.comparison(claims, chunks, question).support() if chunks else tuple(ClaimSupport(0.0) for _ in claims)
+        )
 
     def view(self, chunk: Chunk, question: str | None) -> ChunkView:
         """``chunk`` as somebody looks at it who asked ``question``, or nothing."""
@@ -191,11 +187,18 @@ class LateInteractionSearch:
         words = met_words(match, idf[reading.pieces], idf[held.pieces[own]], held.spans[own] - before)
         return ChunkView(chunk, scored_units(match, asked.asked.weights), words)
 
-    def held(self, texts: Sequence[str], chunks: Sequence[Chunk]) -> StatementComparison:
-        """The statements ``texts`` against ``chunks``, at least one."""
+    def comparison(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> ClaimComparison:
+        """Compare ``claims`` with ``chunks``, at least one."""
         stored = self._source.tokens([chunk.number for chunk in chunks])
-        return StatementComparison(
-            texts, chunks, stored, self._questions, self._lexical, embedder=self._embedder, letters=self._letters
+        return ClaimComparison(
+            claims,
+            chunks,
+            stored,
+            self._questions,
+            self._lexical,
+            embedder=self._embedder,
+            letters=self._letters,
+            question=question,
         )
 
     def _with_language(self, evidence: Evidence | None, question: str) -> Evidence | None:

@@ -1,6 +1,6 @@
-"""Whether chunks bear a statement out, told from what the index holds of them: no model but the embedder.
+"""How likely chunks support a claim, told from what the index holds of them: no model but the embedder.
 
-Six by-products of late interaction and of the BM25 side tell (``StatementComparison.signals``), and one logistic
+Four by-products of late interaction and of the BM25 side tell (``ClaimComparison.signals``), and one logistic
 regression joins them:
 
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
@@ -11,7 +11,7 @@ regression joins them:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
-from knowledge.model.claims import Fidelity
-from knowledge.search.copied import Place, copied, nearest, places_of
-from knowledge.search.wording import NOT, REACH, Negation, Pair, Wording, names, wording
+from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
+from knowledge.search.verbatim import Place, is_verbatim, nearest, places_of
+from knowledge.search.wording import NOT, REACH, Pair, Wording, names, numbers, other_spellings, wording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,41 +34,34 @@ if TYPE_CHECKING:
     from knowledge.search.pool import StoredTokens
     from knowledge.search.terms import Terms
 
-WEIGHTS: Mapping[str, float] = {
-    "weakest": 4.4,
-    "names": 0.59,
-    "numbers": 2.6,
-    "together": 1.6,
-    "negated": 1.3,
-    "affirmed": 3.5,
-}
-INTERCEPT = -2.8
+WEIGHTS: Mapping[str, float] = {"together": 3.2, "weakest": 1.6, "names": 0.6, "differences": 0.8}
+INTERCEPT = -2.7
 
 SUPPORTED, PARTIAL = 0.6, 0.25
-"""Chances from which a statement counts as borne out, or as borne out in part."""
+"""Chances from which a claim counts as supported, or as supported in part."""
 
 WEAKEST, MET = 3, 0.58
-"""So many of a statement's tokens, the worst met of its heavier half, make the signal ``weakest``, at most ``MET``.
+"""So many of a claim's tokens, the worst met of its heavier half, make the signal ``weakest``, at most ``MET``.
 
 The same words in another sentence have cosines from .58 to .75 in codes: beyond ``MET`` more tells nothing.
 """
 
 
 def probability(signals: Mapping[str, float]) -> float:
-    """The chance (0..1) that a statement with these ``signals`` is borne out; hundreds of numbers may be nowhere."""
+    """Return the chance (0..1) that a claim with these ``signals`` is supported; hundreds of numbers may be missing."""
     return 1 / (1 + math.exp(-max(-500.0, INTERCEPT + sum(weight * signals[name] for name, weight in WEIGHTS.items()))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Statement:
-    """What is held against passages.
+class ReadClaim:
+    """A claim as it is compared with chunks.
 
-    ``tokens`` are its own among those of all statements, ``idf`` theirs, ``heavy`` the places of the heavier half. Its
-    neighbouring stems have each the lower idf of the two in ``pairs``: what stands beside a rare word is not rare for
-    that. ``total`` is their sum.
+    ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
+    pair of neighbouring stems has the lower idf of the two in ``pairs``: a common word beside a rare one is not rare.
+    ``total`` is their sum. ``names`` and ``numbers`` are those that the question does not have.
     """
 
-    said: Wording
+    wording: Wording
     names: frozenset[frozenset[str]]
     numbers: frozenset[str]
     tokens: slice
@@ -80,32 +73,37 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Letters:
-    """What a chunk says with its title and section, the first ``head`` characters.
+    """The letters of a chunk: its wording with title and section, which are the first ``head`` characters.
 
-    ``words`` are all of its words and their stems, ``pairs`` the stems in reach of each other.
+    ``words`` are all of its words with their stems and other spellings, ``pairs`` the stems in reach of each other.
     """
 
-    said: Wording
+    wording: Wording
     head: int
     words: frozenset[str]
     pairs: frozenset[Pair]
 
     @classmethod
     def of(cls, head: str, text: str, terms: Terms) -> Self:
-        """``head`` is title and section, each with a line end."""
-        said = wording(head + text, terms)
-        return cls(said, len(head), frozenset(said.words).union(said.stems), said.pairs(REACH))
+        """Read a chunk; ``head`` is title and section, each with a line end."""
+        read = wording(head + text, terms)
+        return cls(read, len(head), known_words(head + text, read), read.pairs(REACH))
 
     def together(self, pair: Pair) -> bool:
         """Whether the two stems stand together, in either order."""
         return pair in self.pairs or pair[::-1] in self.pairs
 
 
-@dataclass(frozen=True, eq=False)
-class Passage:
-    """A chunk beside the m tokens of all statements.
+def known_words(text: str, read: Wording) -> frozenset[str]:
+    """Return the words, stems and numbers of a text, in all spellings that a claim may use."""
+    return frozenset(read.words).union(read.stems, numbers(text), other_spellings(text))
 
-    ``read`` gives what it says; ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` are those
+
+@dataclass(frozen=True, eq=False)
+class ComparedChunk:
+    """A chunk beside the m tokens of all claims.
+
+    ``read`` reads its letters; ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` are those
     of its tokens in their order, (tokens, m); ``table`` has its u units.
     """
 
@@ -116,31 +114,29 @@ class Passage:
 
     @cached_property
     def letters(self) -> Letters:
-        """What the chunk says, read when a statement is first held against it."""
+        """Its letters, read when a claim is first compared with it."""
         return self.read()
 
     @cached_property
     def near(self) -> NDArray[np.float32]:
         """The best match of each token in each unit: shape (u, m)."""
-        return _within(self.met, self.table[:, [FIRST_TOKEN, END_TOKEN]])
+        if not len(self.table):
+            return np.zeros((0, self.met.shape[1]), dtype=np.float32)
+        padded = np.vstack([self.met, self.met[:1]])  # an end may be that of the array
+        return np.maximum.reduceat(padded, self.table[:, [FIRST_TOKEN, END_TOKEN]].ravel(), axis=0)[::2]
 
     @cached_property
     def places(self) -> Sequence[Place]:
         """Its units by their words."""
-        return places_of(self.letters.said, self.letters.head, self.table)
-
-    def negations(self, unit: int) -> list[Negation]:
-        """Those in the unit of that place."""
-        start, end = (self.table[unit, [START, END]] + self.letters.head).tolist()
-        return [negation for negation in self.letters.said.negations if start <= negation.start < end]
+        return places_of(self.letters.wording, self.letters.head, self.table)
 
 
-class StatementComparison:
-    """Statements, read as one text, and the chunks that they are held against."""
+class ClaimComparison:
+    """Claims, read as one text, and the chunks that they are compared with."""
 
     def __init__(
         self,
-        texts: Sequence[str],
+        claims: Sequence[Claim],
         chunks: Sequence[Chunk],
         stored: StoredTokens,
         questions: QuestionCodes,
@@ -148,102 +144,128 @@ class StatementComparison:
         *,
         embedder: TokenEmbedder,
         letters: Callable[[str, str, Terms], Letters] = Letters.of,
+        question: str = "",
     ) -> None:
         """``stored`` is what is kept of ``chunks``, at least one; ``letters`` may know some already."""
-        joined = "\n".join(texts)
+        self._claims, self._numbers = claims, [chunk.number for chunk in chunks]
+        joined = "\n".join(claim.text for claim in claims)
         reading = embedder.read(joined)
-        firsts = np.cumsum([0, *(len(text) + 1 for text in texts)])
+        firsts = np.cumsum([0, *(len(claim.text) + 1 for claim in claims)])
         cuts = np.searchsorted(reading.spans[:, 0], firsts).tolist()
         idf, codes = questions.idf[reading.pieces], stored.codes
-        self._statements = [
-            _statement(text, slice(*bounds), idf, lexical) for text, bounds in zip(texts, pairwise(cuts), strict=True)
+        asked = known_words(question, wording(question, lexical.terms))
+        self._read = [
+            _read(claim.text, slice(*bounds), idf, lexical, asked)
+            for claim, bounds in zip(claims, pairwise(cuts), strict=True)
         ]
         met = codes.interact(questions.ask(joined, reading), stored.rows)
         read = (partial(letters, f"{c.title}\n{c.section}\n", c.text, lexical.terms) for c in chunks)
-        self._passages = [
-            Passage(reads, best, met.of(place)[codes.order.row(row)], _units(codes, row))
+        self._chunks = [
+            ComparedChunk(reads, best, met.of(place)[codes.order.row(row)], _units(codes, row))
             for place, (best, row, reads) in enumerate(zip(met.best(), stored.rows.tolist(), read, strict=True))
         ]
 
-    def signals(self, number: int, places: Sequence[int]) -> dict[str, float]:
-        """How statement ``number`` stands to the chunks of ``places``, at least one, together.
+    def support(self) -> tuple[ClaimSupport, ...]:
+        """Return the support of all chunks for each claim."""
+        every = range(len(self._chunks))
+        place = {number: place for place, number in enumerate(self._numbers)}
+        found = []
+        for number, claim in enumerate(self._claims):
+            cited = sorted({place[chunk] for chunk in claim.chunks})
+            each = tuple(self._alone(number, one) for one in every)
+            known = self._known(every)
+            one = self._read[number]
+            missing = [*(one.numbers - known), *(min(name, key=len) for name in one.names if known.isdisjoint(name))]
+            own = [self.chance(number, cited), *(each[one].chance for one in cited)] if cited else None
+            found.append(
+                ClaimSupport(
+                    chance=max(self.chance(number, every), *(own or ()), 0.0),
+                    cited=max(own) if own else None,
+                    each=each,
+                    missing=tuple(sorted(missing)),
+                )
+            )
+        return tuple(found)
 
+    def chance(self, number: int, places: Sequence[int]) -> float:
+        """Return the chance that the chunks of ``places`` together support claim ``number``."""
+        return probability(self.signals(number, places))
+
+    def signals(self, number: int, places: Sequence[int]) -> dict[str, float]:
+        """Compare claim ``number`` with the chunks of ``places``, at least one, together.
+
+        - together: share of the idf of its neighbouring stems that stand together there too, in either order
         - weakest: mean cosine of the best matches of three tokens, the worst met of the heavier half by idf, at most
           ``MET``
         - names: less the number of its names that are not in the chunks
-        - numbers: less the number of its numbers that are not
-        - together: share of the idf of its neighbouring stems that stand together there too, in either order
-        - negated: less the number of its neighbouring stems, one of them a negation, that do not
-        - affirmed: less the number of negations in the unit nearest to it, of what it speaks of too, without their like
+        - differences: less the number of its numbers that are not in the unit which shares most of its words, and 1
+          for a negation there that it does not have
         """
-        one, passages = self._statements[number], [self._passages[place] for place in places]
-        words = reduce(frozenset.__or__, (passage.letters.words for passage in passages))
-        apart = [pair for pair in one.pairs if not any(passage.letters.together(pair) for passage in passages)]
-        best = reduce(np.maximum, (passage.best[one.heavy] for passage in passages))
+        one, chunks = self._read[number], [self._chunks[place] for place in places]
+        words = self._known(places)
+        apart = [pair for pair in one.pairs if not any(chunk.letters.together(pair) for chunk in chunks)]
+        best = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks))
         return {
+            "together": 1 - sum(one.pairs[pair] for pair in apart) / one.total if one.total else 0.5,
             "weakest": min(MET, fmean(np.sort(best)[:WEAKEST].tolist())) if len(best) else 0.0,
             "names": -float(sum(words.isdisjoint(name) for name in one.names)),
-            "numbers": -float(len(one.numbers - words)),
-            "together": 1 - sum(one.pairs[pair] for pair in apart) / one.total if one.total else 0.5,
-            "negated": -float(sum(NOT in pair for pair in apart)),
-            "affirmed": -float(sum(_left_out(negation, one.said) for negation in _nearest(passages, one))),
+            "differences": -float(_differences(one, [place for chunk in chunks for place in chunk.places])),
         }
 
-    def copied(self, number: int, place: int) -> Fidelity:
-        """How statement ``number`` stands to that unit of a chunk which shares most of its words."""
-        own, places = self._statements[number].said.keys, self._passages[place].places
-        return copied(own, nearest(own, places)) if own and places else Fidelity.REWORDED
+    def _known(self, places: Iterable[int]) -> frozenset[str]:
+        return frozenset().union(*(self._chunks[place].letters.words for place in places))
 
-    def nearest(self, number: int, place: int) -> tuple[int, int]:
-        """The characters of that unit of a chunk which covers most of the statement's idf; none where it has no units.
+    def _alone(self, number: int, place: int) -> ChunkSupport:
+        one, chunk = self._read[number], self._chunks[place]
+        keys = one.wording.keys
+        verbatim = bool(keys and chunk.places) and is_verbatim(keys, nearest(keys, chunk.places))
+        start, end = self._nearest_unit(one, chunk)
+        return ChunkSupport(self._numbers[place], self.chance(number, [place]), start, end, verbatim)
+
+    def _nearest_unit(self, one: ReadClaim, chunk: ComparedChunk) -> tuple[int, int]:
+        """Return the characters of the unit that covers most of the claim's idf; none where there are no units.
 
         A heading is no unit to quote, unless there is nothing else.
         """
-        one, passage = self._statements[number], self._passages[place]
-        if not len(passage.table):
+        if not len(chunk.table):
             return 0, 0
-        scores = passage.near[:, one.tokens] @ one.idf
-        quotable = passage.table[:, KIND] != Kind.HEADING
+        scores = chunk.near[:, one.tokens] @ one.idf
+        quotable = chunk.table[:, KIND] != Kind.HEADING
         unit = int(np.where(quotable, scores, -np.inf if quotable.any() else scores).argmax())
-        start, end = passage.table[unit, [START, END]].tolist()
+        start, end = chunk.table[unit, [START, END]].tolist()
         return start, end
 
 
-def _statement(text: str, tokens: slice, idf: NDArray[np.float32], lexical: WordStatistics) -> Statement:
-    said, own = wording(text, lexical.terms), idf[tokens]
+def _read(
+    text: str, tokens: slice, idf: NDArray[np.float32], lexical: WordStatistics, asked: frozenset[str]
+) -> ReadClaim:
+    read, own = wording(text, lexical.terms), idf[tokens]
     heavy = np.flatnonzero(own >= np.median(own)) + tokens.start if len(own) else np.zeros(0, dtype=np.int64)
-    pairs = {pair: min(map(lexical.idf, pair)) for pair in said.pairs()}
-    return Statement(said, names(text, lexical.terms), said.numbers, tokens, own, heavy, pairs, sum(pairs.values()))
+    pairs = {pair: min(map(lexical.idf, pair)) for pair in read.pairs()}
+    return ReadClaim(
+        wording=read,
+        names=frozenset(name for name in names(text, lexical.terms) if asked.isdisjoint(name)),
+        numbers=numbers(text) - asked,
+        tokens=tokens,
+        idf=own,
+        heavy=heavy,
+        pairs=pairs,
+        total=sum(pairs.values()),
+    )
+
+
+def _differences(one: ReadClaim, places: Sequence[Place]) -> int:
+    stems = {stem for stem in one.wording.stems if stem and stem != NOT}
+    if not places:
+        return len(one.numbers)
+    unit = max(
+        places, key=lambda place: (len(stems & place.around.union(place.keys)), len(stems.intersection(place.keys)))
+    )
+    negated = NOT in unit.keys and NOT not in one.wording.stems
+    return len(one.numbers.difference(unit.keys, unit.around)) + negated
 
 
 def _units(codes: CodeStore, row: int) -> NDArray[np.int64]:
-    """The row's units that have a token."""
+    """Return the row's units that have a token."""
     table = codes.units.row(row).astype(np.int64)
     return table[table[:, END_TOKEN] > table[:, FIRST_TOKEN]]
-
-
-def _within(similarities: NDArray[np.float32], bounds: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The highest of the rows of ``similarities`` in each of ``bounds`` (first, end): shape (len(bounds), m)."""
-    if not len(bounds):
-        return np.zeros((0, similarities.shape[1]), dtype=np.float32)
-    padded = np.vstack([similarities, similarities[:1]])  # an end may be that of the array
-    return np.maximum.reduceat(padded, bounds.ravel(), axis=0)[::2]
-
-
-def _nearest(passages: Sequence[Passage], one: Statement) -> list[Negation]:
-    """The negations of that unit which covers most of the statement's idf."""
-    best, found = -math.inf, list[Negation]()
-    if not any(passage.letters.said.negations for passage in passages):
-        return found
-    for passage in passages:
-        if len(passage.table):
-            scores = passage.near[:, one.tokens] @ one.idf
-            unit = int(scores.argmax())
-            if scores[unit] > best:
-                best, found = float(scores[unit]), passage.negations(unit)
-    return found
-
-
-def _left_out(negation: Negation, said: Wording) -> bool:
-    like = any(negation.around & other.around for other in said.negations)
-    return bool(negation.after) and negation.after in said.stems and not like

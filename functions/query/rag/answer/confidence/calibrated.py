@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Hit
-from rag.answer.confidence.stated import stated
+from rag.answer.confidence.written import chance_faithful, level_of_written
 from rag.find.editions import near_duplicates
 from rag.values.answer import Confidence, Level, Passage, Proceed
 from rag.values.draft import ConfidenceInput
@@ -51,12 +51,6 @@ def level_of(score: float) -> Level:
 def signals(said: ConfidenceInput, found: Proceed) -> Mapping[str, float] | None:
     """What a chance is read off, by name; None where nothing is known of the tokens of what was found.
 
-    Of what a model wrote and was checked those of ``rag.answer.confidence.stated``, and
-
-    - above: how much the evidence is above the index's bar, at most ``MOST_ABOVE``
-
-    Of quotes, and where nobody looked at the statements:
-
     - coverage: how well the run of what is cited that answers best covers the question's weight (0..1)
     - lead: how much the best hit's score is above that of the next one that speaks of something else
     - cosine: that of the best chunk
@@ -64,9 +58,6 @@ def signals(said: ConfidenceInput, found: Proceed) -> Mapping[str, float] | None
     evidence = found.evidence
     if evidence is None:
         return None
-    written = None if said.quoted else stated(said, evidence.asked)
-    if written is not None:
-        return {**written, "above": min(MOST_ABOVE, evidence.score - (evidence.bar or 0.0))}
     cited = [hit for citation in said.citations for hit in citation.hits if hit.match]
     cited = cited or [hit for hit in found.hits if hit.match]
     return _quoted(evidence.asked, cited, found.hits) if cited else None
@@ -98,8 +89,6 @@ def log_odds(values: Mapping[str, float], weights: Mapping[str, float] = QUOTED)
 
 def chance(values: Mapping[str, float], odds: tuple[float, float] = (1.0, 0.0)) -> float:
     """The chance (0..1) that an answer with these ``signals`` is right; ``odds`` are a slope and a shift for quotes."""
-    if "regret" in values:
-        return math.prod(_probability(log_odds(values, weights)) for weights in (KNOWN, CHOSEN))
     slope, shift = odds
     return _probability(slope * log_odds(values) + shift)
 
@@ -116,17 +105,19 @@ class CalibratedConfidence:
     """
 
     raw: Score
+    shift: float = 0.0
 
     def __call__(self, said: ConfidenceInput, found: Proceed) -> Confidence:
         """The confidence in what was ``said``, which rests on what was ``found``."""
         own, values = self.raw(said, found), signals(said, found)
         if found.evidence is None or values is None:
             return own
-        likely = chance(values, found.evidence.odds)
+        is_checked = said.statements and not said.quoted
+        likely = chance_faithful(said.statements, self.shift) if is_checked else chance(values, found.evidence.odds)
         absent = not_mentioned(found.evidence, found.hits)
         if absent or found.doubt:
             likely = min(likely, MOST_UNMENTIONED if said.quoted else MOST_DOUBTFUL)
-        level = level_of(100 * likely)
+        level = level_of_written(likely) if is_checked else level_of(100 * likely)
         sources = f"{len(said.citations)} source{'s' * (len(said.citations) != 1)} cited"
         reason = f"best match {max(hit.parts['dense'] for hit in found.hits):.0%}, {sources}"
         if absent:

@@ -78,19 +78,27 @@ class EvidenceKnobs(ServiceKnobs):
     unsupported: Unsupported = DESIGN.knob(
         "mark",
         "UNSUPPORTED",
-        "What becomes of a statement that no passage supports: mark it, remove it, or keep it as it is. Under "
-        "SEED_RULES=on nothing is checked.",
+        "What becomes of a statement that no passage supports, or that cites none: mark it, remove it, or keep it as "
+        "it is. Under SEED_RULES=on nothing is checked.",
     )
 
     check: Literal["off", "llm", "auto"] = OURS.knob(
         "off",
         "CHECK",
-        "Whether the model is asked as a judge, in one call an answer, after its statements were held against the "
-        "passages: off, llm (of all that cite a passage and are not unsupported), or auto (of those with a number in "
-        "digits or two passages, and of what is partial). Without a model, and under SEED_RULES=on, nobody is "
-        "asked.",
+        "Whether the model is asked as a judge, in one call an answer, after its claims were compared with the "
+        "passages: off, llm (of all that cite a passage), or auto (of those that are not word for word in one). It may "
+        "acquit a claim of all but a missing number or name. Without a model, and under SEED_RULES=on, nobody is asked.",
     )
     judge_budget_s: float = OURS.seconds(5.0, "JUDGE_TIMEOUT_S", "Longest wait for the judge.", most=60)
+
+    confidence_shift: float = OURS.knob(
+        0.0,
+        "CONFIDENCE_SHIFT",
+        "What is added to the log odds of the confidence in what a model wrote: above 0 for a model that is more often "
+        "faithful than the rated ones that it was fitted on, below 0 for a weaker one.",
+        ge=-5,
+        le=5,
+    )
 
     def threshold_or[T](self, otherwise: T) -> float | T:
         """The threshold that a person set, else ``otherwise``."""
@@ -140,7 +148,7 @@ def retrieval_policy(
         retrieve=_retriever(knobs, dependencies.index),
         order=(newest_editions_first,),
         gate=LanguageGate(EvidenceGate(knobs.threshold_or(None), doubts=knobs.doubtful != "decline")),
-        score=CalibratedConfidence(seed.score if seed else UNCALIBRATED),
+        score=CalibratedConfidence(seed.score if seed else UNCALIBRATED, knobs.confidence_shift),
         bar=knobs.threshold_or(UNMEASURED_BAR),
         remarks=dependencies.remarks,
         query_stages=(dependencies.remarks.leave_out,) if dependencies.remarks else (),

@@ -1,8 +1,8 @@
-"""Whether a statement was taken from one place, word for word, and whether a number of it was changed on the way.
+"""Whether a claim stands in one place of a chunk, word for word.
 
-A statement is aligned, in order, with that sentence, item or row which shares most of its words, by letters alone.
-Cosines do not tell a falsehood with one word changed from a paraphrase that is true. What introduces and heads the unit
-may give words too, in any order, but none that the unit has in another place.
+A claim is aligned, in order, with that sentence, item or row which shares most of its words, by letters alone: cosines
+do not tell a falsehood with one word changed from a paraphrase that is true. What introduces and heads the unit may
+give words too, in any order, but none that the unit has in another place.
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
-from knowledge.model.claims import Fidelity
-from knowledge.search.wording import NOT
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from knowledge.search.wording import Wording
-
-LEANS = 0.6
-"""From this share of its words on, a statement is a changed copy of the unit that has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +59,18 @@ def places_of(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[Pl
     return made
 
 
-def copied(own: Sequence[str], place: Place) -> Fidelity:
-    """How the words ``own`` stand to ``place``. A word's key is its stem, or itself where it is a stop word."""
-    known = place.around.union(place.keys)
-    if 1 - sum(key not in known for key in own) / len(own) < LEANS:  # told without aligning, which costs ten times it
-        return Fidelity.REWORDED
+def is_verbatim(own: Sequence[str], place: Place) -> bool:
+    """Whether the words ``own`` are those of ``place``, with nothing left out but whole clauses and stop words.
+
+    A word's key is its stem, or itself where it is a stop word.
+    """
+    if not place.around.union(place.keys).issuperset(own):  # told without aligning, which costs ten times it
+        return False
     at = _aligned(own, place)
-    strange = [n for n, key in enumerate(own) if n not in at and key not in place.around]
-    if not at or 1 - len(strange) / len(own) < LEANS:
-        return Fidelity.REWORDED
+    if not at or any(n not in at and key not in place.around for n, key in enumerate(own)):
+        return False
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
-    if _left_out_a_not(place, gaps) or any(_changes(own, n, at, len(place.keys)) for n in strange):
-        return Fidelity.CHANGED
-    whole = not strange and all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
-    return Fidelity.SAME if whole else Fidelity.REWORDED
+    return all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
 
 
 def _aligned(own: Sequence[str], place: Place) -> dict[int, int]:
@@ -86,26 +79,10 @@ def _aligned(own: Sequence[str], place: Place) -> dict[int, int]:
     return {here + step: there + step for there, here, size in blocks for step in range(size)}
 
 
-def _left_out_a_not(place: Place, gaps: Sequence[tuple[int, int]]) -> bool:
-    return any(NOT in place.keys[first:end] for first, end in gaps[1:-1])
-
-
 def _moved(own: Sequence[str], place: Place, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> bool:
     """Whether a word of a heading was put in that the place leaves out elsewhere, as where two names are exchanged."""
     left = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
     return any(n not in at and key in left for n, key in enumerate(own))
-
-
-def _changes(own: Sequence[str], n: int, at: Mapping[int, int], size: int) -> bool:
-    """Whether a strange word is a negation put in, or a number, or what it counts, in place of others.
-
-    ``at`` has the places of the words that were taken, of ``size``.
-    """
-    before = max((one for one in at if one < n), default=None)
-    after = min((one for one in at if one > n), default=None)
-    first, end = -1 if before is None else at[before], size if after is None else at[after]
-    counts = own[n][0].isdigit() or (before == n - 1 and own[n - 1][0].isdigit())
-    return (own[n] == NOT and before is not None) or (counts and end - first > 1)
 
 
 def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,71 @@
+"""Cap a confidence by an answer's citations, and by how much of it was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag.answer.check_limit import left_note
+from rag.answer.finish import UNCHECKED
+from rag.values.answer import Confidence, Level, Statement
+
+UNCITED_SCORE = 35.0
+"""Highest confidence (0..100) of an answer without a valid citation: below every profile's bar for routing it back."""
+UNVERIFIED_SCORE = 74.0
+"""Highest confidence of an answer that was not checked as a whole: below what is High."""
+BROKEN_OFF = "the answer broke off"
+OUTDATED = "a newer edition differs"
+UNCITED = "no statement cites a source that was found"
+UNSUPPORTED = "the sources cited support no statement"
+
+_LEVELS: Sequence[Level] = ("Low", "Medium", "High")
+
+
+def cap_confidence(
+    confidence: Confidence,
+    *,
+    cited: int,
+    removed: int,
+    statements: Sequence[Statement] = (),
+    unchecked: int | None = 0,
+    partial: bool = False,
+    outdated: bool = False,
+) -> Confidence:
+    """Return ``confidence`` with the caps that the citations and the check of an answer set.
+
+    Args:
+        confidence: the confidence by the profile's formula.
+        cited: citations in the answer of what was found.
+        removed: citations of what was not, which were taken out.
+        statements: the answer's, checked.
+        unchecked: how many statements the check had no room for; None where it failed.
+        partial: whether the answer broke off.
+        outdated: whether a statement was taken from a passage whose newer edition differs.
+
+    Returns:
+        Low, at most ``UNCITED_SCORE``, without a valid citation, with as many removed as left, or where no statement
+        has support. Medium, at most ``UNVERIFIED_SCORE``, with a removed citation, an outdated statement, or if the
+        answer broke off or was not checked as a whole.
+    """
+    unsupported = sum(one.support == "unsupported" for one in statements)
+    without = not cited or nothing_supported(statements)
+    reasons = [confidence.reason]
+    reasons += [f"{removed} of {cited + removed} citations named nothing that was found"] if cited and removed else []
+    if without:
+        reasons.append(UNSUPPORTED if cited else UNCITED)
+    elif unsupported:
+        reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
+    reasons += [UNCHECKED] if unchecked is None else left_note(unchecked)
+    reasons += [BROKEN_OFF] if partial else []
+    reasons += [OUTDATED] if outdated else []
+    level, score = confidence.level, confidence.score
+    if without or removed >= max(1, cited):
+        level, score = "Low", min(score, UNCITED_SCORE)
+    elif removed or partial or outdated or unchecked != 0:
+        level, score = min(level, "Medium", key=_LEVELS.index), min(score, UNVERIFIED_SCORE)
+    return replace(confidence, level=level, score=score, reason=", ".join(reasons))
+
+
+def nothing_supported(statements: Sequence[Statement]) -> bool:
+    """Whether there are ``statements``, and not one of them has any support."""
+    return statements != () and all(statement.support == "unsupported" for statement in statements)
