@@ -15,7 +15,7 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
-from knowledge.model.claims import ChunkSupport, Claim, Fidelity, SupportVerdict
+from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, Embedder, EncodedQuestion, Evidence, Hit, SearchResult, View, Where
 from knowledge.search.candidates import Candidates
@@ -158,20 +158,23 @@ class FakeIndex:
         """Its words."""
         return len(_WORD.findall(text))
 
-    def support(self, claims: Sequence[Claim], among: Sequence[int]) -> tuple[SupportVerdict, ...]:
-        """The share of a claim's words that stand in the chunks."""
+    def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
+        """The share of a claim's words that stand in the chunks, or the question; its numbers may be missing."""
         assert self.leases, "checked outside a lease"
-        return tuple(
-            SupportVerdict(
-                self._share(claim, claim.chunks) if claim.chunks else None,
-                tuple(self._bearing(claim, n) for n in dict.fromkeys((*claim.chunks, *among))),
-            )
-            for claim in claims
+        return tuple(self._support(claim, tuple(dict.fromkeys((*claim.chunks, *among))), question) for claim in claims)
+
+    def _support(self, claim: Claim, chunks: Sequence[int], question: str) -> ClaimSupport:
+        texts = "\n".join([question, *(chunk.text for chunk in self.fetch(chunks))]).lower()
+        return ClaimSupport(
+            chance=self._share(claim, chunks),
+            cited=self._share(claim, claim.chunks) if claim.chunks else None,
+            each=tuple(self._alone(claim, number) for number in chunks),
+            missing=tuple(word for word in _WORD.findall(claim.text) if word.isdigit() and word not in texts),
         )
 
-    def _bearing(self, claim: Claim, number: int) -> ChunkSupport:
+    def _alone(self, claim: Claim, number: int) -> ChunkSupport:
         share = self._share(claim, [number])
-        return ChunkSupport(number, share, copied=Fidelity.SAME if share == 1 else Fidelity.REWORDED)
+        return ChunkSupport(number, share, verbatim=share == 1)
 
     def _share(self, claim: Claim, numbers: Iterable[int]) -> float:
         held = {word for chunk in self.fetch(numbers) for word in _WORD.findall(chunk.text.lower())}

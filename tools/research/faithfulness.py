@@ -1,7 +1,7 @@
 """Fit the confidence in what a model wrote (``rag.answer.confidence.written``) on answers that people rated.
 
 ``python -m research.faithfulness FOLDER`` reads ``FOLDER/{corpus.jsonl,rated.jsonl}``: a line has the ``turns`` of a
-conversation, the ``answer`` of a model to the last one and its ``faithfulness`` by several people, 1 to 4. Each sentence
+conversation, a model's ``answer`` to the last one and its ``faithfulness`` by several people, 1 to 4. Each sentence
 is cited to the packed passage that shares most of its words. Printed are the weights fitted on all answers, and what
 they do to answers of conversations that were left out. Half a minute.
 """

@@ -11,12 +11,12 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
+from rag.find.editions import outdated_passages
 from rag.find.pack.tokens import cut_to
 from rag.ports.models import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
-from rag.find.editions import outdated_passages
 from rag.write.not_mentioned import not_mentioned
 from rag.write.quoting import quote_sections
 

@@ -87,7 +87,7 @@ class EvidenceKnobs(ServiceKnobs):
         "CHECK",
         "Whether the model is asked as a judge, in one call an answer, after its claims were compared with the "
         "passages: off, llm (of all that cite a passage), or auto (of those that are not word for word in one). It may "
-        "acquit a claim of all but a missing number or name. Without a model, and under SEED_RULES=on, nobody is asked.",
+        "acquit a claim of all but a missing number or name. No judge without a model, nor under SEED_RULES=on.",
     )
     judge_budget_s: float = OURS.seconds(5.0, "JUDGE_TIMEOUT_S", "Longest wait for the judge.", most=60)
 
