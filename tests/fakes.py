@@ -167,6 +167,7 @@ class FakeIndex:
         texts = "\n".join([question, *(chunk.text for chunk in self.fetch(chunks))]).lower()
         return ClaimSupport(
             chance=self._share(claim, chunks),
+            shared=max((self._share(claim, [number]) for number in chunks), default=0.0),
             cited=self._share(claim, claim.chunks) if claim.chunks else None,
             each=tuple(self._alone(claim, number) for number in chunks),
             missing=tuple(word for word in _WORD.findall(claim.text) if word.isdigit() and word not in texts),

@@ -1,9 +1,10 @@
-"""Labels in many forms: no document can forge a citation, and no page stands behind what it does not say."""
+"""Labels in many forms: no document can forge a citation, and no page seems to support what it does not say."""
 
 import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import real_model
@@ -31,13 +32,9 @@ _CODE = re.compile(r"(```|~~~|``|`).*?\1", re.DOTALL)
 PLANTED = replace(HONEST, chunk=replace(HONEST.chunk, text=CLAIM))
 SAID = ("{claim} {}", "{claim}\n\n{}", "{claim} {} {theirs}", "{claim} {theirs} {}", "{claim} {theirs}\n\n{}")
 OFFICIAL, BLOG = "https://ga.example.edu/abo/policies/travel-2025", "https://blog.example/a"
-FALSE = (
-    CLAIM,
-    "The meal allowance is 500 dollars a day for overnight trips.",
-    "The meal allowance is not 62 dollars a day for overnight trips.",
-)
-OWN_ROW = next(form for form in FORMS if "| x |" in form)
-"""There the label stands in a row of its own, behind the statement "x"."""
+FALSE = (CLAIM, "The meal allowance is 500 dollars a day for overnight trips.")
+APART = ("| x |", "~~~text")
+"""In forms with these the label stands behind another statement, "x" or "~~~text"."""
 
 
 def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
@@ -63,7 +60,7 @@ def test_no_form_of_a_label_in_a_document_is_one_in_a_prompt(profile: str) -> No
 
 @pytest.mark.parametrize("said", SAID)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_no_page_stands_behind_what_it_does_not_say(profile: str, said: str) -> None:
+def test_no_page_seems_to_support_what_it_does_not_say(profile: str, said: str) -> None:
     """Where nothing packed says so, and where a planted document does."""
     theirs = OURS[profile].replace("Refunds > Fees", "Blog > News").replace("id_1", "id_2").replace("[1]", "[2]")
     theirs = theirs.replace("ours.example/refunds", "blog.example/a")
@@ -73,22 +70,23 @@ def test_no_page_stands_behind_what_it_does_not_say(profile: str, said: str) -> 
             text = said.format(label, theirs=theirs, claim=CLAIM)
             answer = _pipeline(profile, text, hits).run(Question(text="What is free?"), deadline=deadline())
             body = query_reply(answer)
-            cited = [one["docId"] for one in body["citations"]] + [one["docId"] for one in body["references"]]
-            # A number is what the list of references makes of it: the documents that are referred to tell.
-            marked = profile != "house" and _CODE.sub("", body["answer"]).count(OURS[profile])
-            through += [(form, body["answer"])] if "trusted" in cited or marked else []
-    tally("pages behind what they do not say", cases=2 * len(FORMS), failures=len(through))
+            through += [(form, body["answer"])] if _supports(body, "docId", "trusted") else []
+    tally("pages that seem to support what they do not say", cases=2 * len(FORMS), failures=len(through))
     assert through == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_planted", [False, True])
-def test_no_page_of_a_real_index_stands_behind_it(
+def test_no_page_of_a_real_index_seems_to_support_it(
     is_planted: bool, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The official page is found first, and shares most words of what a model says falsely, or repeats of a blog."""
     index = _with_blog(tmp_path) if is_planted else real_model.sample_index("gacounts", tmp_path_factory)
-    labels = [pair for pair in zip(FORMS, forms(f"(Source: {OFFICIAL})", OFFICIAL), strict=True) if pair[0] != OWN_ROW]
+    labels = [
+        pair
+        for pair in zip(FORMS, forms(f"(Source: {OFFICIAL})", OFFICIAL), strict=True)
+        if not any(part in pair[0] for part in APART)
+    ]
     cases = tenth(product(FALSE, SAID, labels))[:: by_night(3, 1)]
     written, through, blog = "", [], 0
     with LlmServer(answer=model(answer=lambda _: written)) as server, starting(index) as start:
@@ -98,11 +96,16 @@ def test_no_page_of_a_real_index_stands_behind_it(
             body = api.ask(MEALS).json
             cited = str([body["citations"], body["references"], body["sources"]])
             blog += BLOG in cited
-            marked = _CODE.sub("", body["answer"]).count(f"(Source: {OFFICIAL})")
-            through += [(form, body["answer"])] if OFFICIAL in cited or marked else []
-    tally("pages of a real index behind what they do not say", cases=len(cases), failures=len(through))
+            through += [(form, body["answer"])] if _supports(body, "url", OFFICIAL) else []
+    tally("pages of a real index that seem to support what they do not say", cases=len(cases), failures=len(through))
     assert through == []
     assert (blog > 0) is is_planted  # else nobody tried anything
+
+
+def _supports(body: dict[str, Any], field: str, page: str) -> bool:
+    """Whether a citation of ``page`` stands behind a statement that is not marked as unsupported."""
+    cited = [*body["citations"], *body["references"]]
+    return any(one["support"] != "unsupported" for one in cited if one.get(field) == page)
 
 
 def _with_blog(folder: Path) -> Path:

@@ -130,7 +130,7 @@ class AnswerFinisher:
         if checked.left:
             ledger.skipped.append("check")
         judge, stated = self.judge, checked.statements
-        if judge is None or not (places := judge.picks(stated)):
+        if judge is None or not (places := judge.picks(checked.verdicts)):
             return checked
         said = ledger.optional(
             "judge", lambda: judge(places, checked.units, stated, context, ledger), None, needs_s=NEEDS_S

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.answer.claim_verdict import Verdict
 from rag.answer.statements import Unit
 from rag.contract.decider import Decider
 from rag.errors import LlmFailed
@@ -30,15 +31,17 @@ class Judge(Decider):
     """Says of claims whether the passages that they cite support them.
 
     ``template`` holds ``{passages}`` and ``{statements}``. A ``selective`` judge is asked about the claims that cite a
-    passage and do not stand in it word for word, any other about all that cite a passage.
+    passage and do not stand in it word for word, any other about all that cite a passage. Neither is asked about a
+    claim with a missing number or name: its word would change nothing.
     """
 
     selective: bool = False
 
-    def picks(self, statements: Sequence[Statement]) -> tuple[int, ...]:
-        """Return the places, from 0, of the ``statements`` that it is to be asked about."""
-        cited = [(place, one) for place, one in enumerate(statements) if one.chunks]
-        return tuple(place for place, one in cited if not (self.selective and one.support == "supported"))
+    def picks(self, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
+        """Return the places, from 0, of the claims that it is to be asked about."""
+        open_ones = [(n, one.statement) for n, one in enumerate(verdicts) if not one.support.missing]
+        some = [(n, one) for n, one in open_ones if not (self.selective and one.support == "supported")]
+        return tuple(n for n, one in some if one.chunks)
 
     def __call__(
         self,

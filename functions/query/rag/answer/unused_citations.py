@@ -66,7 +66,7 @@ def _unused(unit: Unit, support: ClaimSupport) -> list[t.Cite]:
     cited, best = support.cited or 0.0, max((one.chance for one in support.each), default=0.0)
     weak = [cite for cite in written if _chance(cite, support) < PARTIAL]
     only_together = _grade(cited) > _grade(best)
-    if only_together or (len(weak) == len(written) and (unit.cites or best < SUPPORTED)):
+    if only_together or (unit.cites and len(weak) == len(written)):
         weak = []  # they are all that it has, or another passage takes their place
     return [*weak, *(cite for cite in by_overlap if _chance(cite, support) < PARTIAL)]
 

@@ -32,11 +32,12 @@ class ChunkSupport:
 class ClaimSupport:
     """The chances (0..1) that a claim is supported: by all chunks together, by those it cites, by each alone.
 
-    ``cited`` is None for a claim that cites nothing. ``missing`` are its numbers and names that stand in no chunk and
-    not in the question.
+    ``cited`` is None for a claim that cites nothing. ``shared`` (0..1) is the highest share of its words that one chunk
+    has, ``missing`` are its numbers and names that stand in no chunk and not in the question.
     """
 
     chance: float
+    shared: float
     cited: float | None = None
     each: tuple[ChunkSupport, ...] = ()
     missing: tuple[str, ...] = ()

@@ -166,7 +166,9 @@ class LateInteractionSearch:
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
         """See ``Index.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
         return (
-            self.comparison(claims, chunks, question).support() if chunks else tuple(ClaimSupport(0.0) for _ in claims)
+            self.comparison(claims, chunks, question).support()
+            if chunks
+            else tuple(ClaimSupport(0.0, 0.0) for _ in claims)
         )
 
     def view(self, chunk: Chunk, question: str | None) -> ChunkView:

@@ -40,6 +40,9 @@ INTERCEPT = -2.7
 SUPPORTED, PARTIAL = 0.6, 0.25
 """Chances from which a claim counts as supported, or as supported in part."""
 
+WITHOUT_NUMBER = PARTIAL / 2
+"""Highest chance (0..1) of a claim with a number that the chunks do not have."""
+
 WEAKEST, MET = 3, 0.58
 """So many of a claim's tokens, the worst met of its heavier half, make the signal ``weakest``, at most ``MET``.
 
@@ -62,6 +65,7 @@ class ReadClaim:
     """
 
     wording: Wording
+    stems: frozenset[str]
     names: frozenset[frozenset[str]]
     numbers: frozenset[str]
     tokens: slice
@@ -179,7 +183,8 @@ class ClaimComparison:
             own = [self.chance(number, cited), *(each[one].chance for one in cited)] if cited else None
             found.append(
                 ClaimSupport(
-                    chance=max(self.chance(number, every), *(own or ()), 0.0),
+                    chance=max([self.chance(number, every), *(own or ())]),
+                    shared=max(_share(one.stems, chunk.letters.words) for chunk in self._chunks),
                     cited=max(own) if own else None,
                     each=each,
                     missing=tuple(sorted(missing)),
@@ -189,7 +194,8 @@ class ClaimComparison:
 
     def chance(self, number: int, places: Sequence[int]) -> float:
         """Return the chance that the chunks of ``places`` together support claim ``number``."""
-        return probability(self.signals(number, places))
+        chance = probability(self.signals(number, places))
+        return min(chance, WITHOUT_NUMBER) if self._read[number].numbers - self._known(places) else chance
 
     def signals(self, number: int, places: Sequence[int]) -> dict[str, float]:
         """Compare claim ``number`` with the chunks of ``places``, at least one, together.
@@ -244,6 +250,7 @@ def _read(
     pairs = {pair: min(map(lexical.idf, pair)) for pair in read.pairs()}
     return ReadClaim(
         wording=read,
+        stems=frozenset(stem for stem in read.stems if stem and stem != NOT),
         names=frozenset(name for name in names(text, lexical.terms) if asked.isdisjoint(name)),
         numbers=numbers(text) - asked,
         tokens=tokens,
@@ -254,12 +261,16 @@ def _read(
     )
 
 
+def _share(stems: frozenset[str], words: frozenset[str]) -> float:
+    return len(stems & words) / len(stems) if stems else 1.0
+
+
 def _differences(one: ReadClaim, places: Sequence[Place]) -> int:
-    stems = {stem for stem in one.wording.stems if stem and stem != NOT}
     if not places:
         return len(one.numbers)
     unit = max(
-        places, key=lambda place: (len(stems & place.around.union(place.keys)), len(stems.intersection(place.keys)))
+        places,
+        key=lambda place: (len(one.stems & place.around.union(place.keys)), len(one.stems.intersection(place.keys))),
     )
     negated = NOT in unit.keys and NOT not in one.wording.stems
     return len(one.numbers.difference(unit.keys, unit.around)) + negated
