@@ -125,7 +125,7 @@ def test_invented_citations_go_and_lower_the_confidence() -> None:
         ("[Import permits]", ""),
         ("[Ports]", ""),
     ]
-    assert (answer.confidence.level, answer.confidence.score) == ("Low", 40.0)
+    assert (answer.confidence.level, answer.confidence.score) == ("Low", 35.0)
     assert answer.trail == ("removed 2 citations of what was not in the context",)
 
 

@@ -23,8 +23,9 @@ def names_only(names: Iterable[str]) -> Callable[[str], bool]:
 
 
 def is_address(node: t.Inline) -> bool:
-    """Whether ``node`` is a link that says its own address, beside a label or not: it names a source."""
-    return isinstance(node, t.Link) and not node.bare and node.href in plain((node,))
+    """Whether ``node`` is a link that says its own address, or a number alone ("[1](...)"): it names a source."""
+    words = plain((node,))
+    return isinstance(node, t.Link) and not node.bare and (node.href in words or not any(map(str.isalpha, words)))
 
 
 def _key(words: str) -> str:

@@ -157,9 +157,9 @@ def test_what_a_passage_says_word_for_word_is_supported() -> None:
     assert probability(VERBATIM) > SUPPORTED
 
 
-@pytest.mark.parametrize("signal", ["numbers", "affirmed"])
-def test_one_wrong_number_or_a_lost_negation_is_enough_to_doubt(signal: str) -> None:
-    assert probability(VERBATIM | {signal: -1.0, "together": 0.8}) < PARTIAL
+def test_a_difference_to_the_nearest_unit_costs_more_than_half_of_the_odds() -> None:
+    true, changed = probability(VERBATIM), probability(VERBATIM | {"differences": -1.0})
+    assert changed / (1 - changed) < true / (1 - true) / 2
 
 
 def test_what_has_nothing_in_common_with_a_passage_is_unsupported() -> None:
@@ -167,4 +167,4 @@ def test_what_has_nothing_in_common_with_a_passage_is_unsupported() -> None:
 
 
 def test_other_words_for_the_same_are_not_unsupported() -> None:
-    assert probability(VERBATIM | {"together": 0.2}) > PARTIAL
+    assert probability(VERBATIM | {"together": 0.3}) > PARTIAL

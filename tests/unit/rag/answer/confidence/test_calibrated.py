@@ -1,11 +1,11 @@
-"""rag.answer.confidence.calibrated and stated: the chance that what is cited or stated answers."""
+"""rag.answer.confidence: the chance that quotes answer, and that what a model wrote is faithful."""
 
 import math
 from dataclasses import replace
 
 import pytest
 from fakes import make_hit
-from fakes_evidence import make_asked, make_evidence, matched
+from fakes_evidence import make_evidence, matched
 
 from knowledge.model.values import Hit
 from rag.answer.confidence.calibrated import (
@@ -14,12 +14,11 @@ from rag.answer.confidence.calibrated import (
     MOST_LEAD,
     MOST_UNMENTIONED,
     CalibratedConfidence,
-    chance,
     log_odds,
     signals,
 )
-from rag.answer.confidence.stated import stated
-from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement, Support
+from rag.answer.confidence.written import INTERCEPT, PRIOR, TYPICAL, WEIGHT
+from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement
 from rag.values.draft import ConfidenceInput
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
@@ -80,16 +79,27 @@ def test_what_is_cited_decides_of_quotes() -> None:
     assert (right.raw, right.reason) == (61.0, "best match 60%, 1 source cited")
 
 
-def test_what_is_stated_decides_of_what_a_model_wrote() -> None:
-    question = "permit days"
-    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.6, 2)
-    found = Proceed((good, other), 2, make_evidence(question, score=6.0))
-    right, wrong = CONFIDENCE(written(ANSWERS, good, other), found), CONFIDENCE(written(TEA, other, good), found)
-    assert (right.level, wrong.level) == ("High", "Low")
-    values = signals(written(ANSWERS, good, other), found)
-    assert values is not None
-    assert values == pytest.approx({"regret": 0, "standing": 1, "above": 5.7})
-    assert right.score == pytest.approx(100 * chance(values), abs=0.06)
+def test_the_support_of_its_claims_decides_of_what_a_model_wrote() -> None:
+    found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
+    likely, unlikely = (
+        CONFIDENCE(replace(answer, statements=(replace(answer.statements[0], chance=chance),) * 4), found)
+        for answer, chance in ((written(ANSWERS, found.hits[0]), 0.8), (written(TEA, found.hits[0]), 0.1))
+    )
+    assert (likely.level, unlikely.level) == ("High", "Low")
+    expected = WEIGHT * (4 * 0.8 + PRIOR * TYPICAL) / (4 + PRIOR) + INTERCEPT
+    assert likely.score == pytest.approx(100 / (1 + math.exp(-expected)), abs=0.06)
+
+
+def test_a_claim_that_cites_nothing_counts_half_and_a_shift_moves_the_odds() -> None:
+    found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
+    answer = written(ANSWERS, found.hits[0])
+    uncited = replace(answer, statements=(replace(answer.statements[0], chunks=()),))
+    half = replace(answer, statements=(replace(answer.statements[0], chance=0.45),))
+    assert CONFIDENCE(uncited, found).score == CONFIDENCE(half, found).score
+    less = CalibratedConfidence(lambda said, found: OWN, shift=-2.0)(answer, found).score
+    assert (less / (100 - less)) * math.exp(2) == pytest.approx(
+        CONFIDENCE(answer, found).score / (100 - CONFIDENCE(answer, found).score), rel=0.05
+    )
 
 
 def test_what_nobody_checked_is_judged_as_quotes_are() -> None:
@@ -131,53 +141,3 @@ def test_without_tokens_the_profile_s_own() -> None:
     bare = make_hit(ANSWERS)
     assert judged(QUESTION, bare, cited=(bare,)) == OWN
     assert CONFIDENCE(ConfidenceInput("", ()), Proceed((bare,), 1)) == OWN
-
-
-ASKED = "permit days"
-PERMITS = "A permit takes five working days. An office prints permits on paper. Llamas eat grass all day long."
-
-
-def passage(text: str, number: int) -> Passage:
-    hit = matched(make_hit(text, number=number, title="Page", cosine=1 / number), ASKED)
-    return Passage(hit=hit, citation="[Page]", text=text)
-
-
-def claim(text: str, *chunks: int, support: Support = "supported") -> Statement:
-    return Statement(text=text, citations=("[Page]",), support=support, chance=0.9, chunks=chunks)
-
-
-def said(*statements: Statement) -> ConfidenceInput:
-    return ConfidenceInput("", (), statements, (passage(PERMITS, 1), passage(TEA, 2)))
-
-
-def test_the_answering_statement_has_no_regret_and_another_one_has() -> None:
-    asked = make_asked(ASKED)
-    right, wrong = (
-        stated(said(claim("A permit takes five working days.", 1)), asked),
-        stated(said(claim(TEA, 2)), asked),
-    )
-    assert right is not None
-    assert wrong is not None
-    assert right == pytest.approx({"regret": 0, "standing": 1})
-    assert wrong == pytest.approx({"regret": 0.7, "standing": 0.5})
-
-
-def test_in_other_words_it_is_the_unit_that_shares_most_of_them() -> None:
-    own = stated(said(claim("Five working days are what a permit takes, we hear.", 1)), make_asked(ASKED))
-    assert own is not None
-    assert own["regret"] == pytest.approx(0)
-
-
-def test_what_nothing_supports_does_not_count() -> None:
-    lies = claim("A permit takes five working days.", 1, support="unsupported")
-    assert stated(said(lies), make_asked(ASKED)) is None
-    kept = stated(said(lies, claim(TEA, 2, support="partial")), make_asked(ASKED))
-    assert kept is not None
-    assert kept["regret"] == pytest.approx(0.7)
-
-
-def test_without_statements_or_tokens_there_is_nothing_to_tell() -> None:
-    asked = make_asked(ASKED)
-    assert stated(said(), asked) is None
-    bare = Passage(hit=make_hit(PERMITS, number=1), citation="[Page]", text=PERMITS)
-    assert stated(ConfidenceInput("", (), (claim(TEA, 1),), (bare,)), asked) is None

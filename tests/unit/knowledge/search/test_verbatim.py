@@ -1,0 +1,143 @@
+"""knowledge.search.verbatim and wording: what was taken from one place word for word, numbers and names."""
+
+import numpy as np
+import pytest
+
+from knowledge.cut.quote_spans import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.search.language import stop_words_of
+from knowledge.search.terms import Terms
+from knowledge.search.verbatim import is_verbatim, nearest, places_of
+from knowledge.search.wording import names, numbers, other_spellings, wording
+
+TERMS = Terms(stop_words_of("English"))
+HEAD = "Booking changes\nFees\n"
+HEADER = "Carrier, VGM cut-off"
+TEXT = (
+    "A confirmed ocean booking can be changed free of charge until 72 hours before departure; after that each change"
+    " costs SGD 50. Goods are not released, which protects the seller, before he is paid."
+    f"\n{HEADER}\nKestrel Feeder, 12 hours\nTessaly Ocean, 36 hours"
+)
+
+
+def row(text: str, kind: Kind, lead: str = "") -> list[int]:
+    unit = [0] * COLUMNS
+    unit[START], unit[KIND] = TEXT.index(text), int(kind)
+    unit[END] = unit[START] + len(text)
+    if lead:
+        unit[LEAD_START] = TEXT.index(lead)
+        unit[LEAD_END] = unit[LEAD_START] + len(lead)
+    return unit
+
+
+BOOKING, GOODS = (f"{one.strip()}." for one in TEXT.split("\n", maxsplit=1)[0][:-1].split(". "))
+TABLE = np.array(
+    [
+        row(BOOKING, Kind.SENTENCE),
+        row(GOODS, Kind.SENTENCE),
+        row("Kestrel Feeder, 12 hours", Kind.ROW, HEADER),
+        row("Tessaly Ocean, 36 hours", Kind.ROW, HEADER),
+    ]
+)
+PLACES = places_of(wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_taken"),
+    [
+        ("A confirmed ocean booking can be changed free of charge until 72 hours before departure.", True),
+        ("After that, each change costs SGD 50.", True),
+        ("Goods are not released before he is paid.", True),  # a clause was left out
+        ("No, goods are not released before he is paid.", False),
+        ("The VGM cut-off of Kestrel Feeder: 12 hours", False),  # "of" is of nobody
+        ("Kestrel Feeder VGM cut-off: 12 hours", True),  # the header gives words in any order
+        ("A confirmed ocean booking can be changed free of charge until 48 hours before departure.", False),
+        ("A confirmed ocean booking can be changed free of charge until 72 days before departure.", False),
+        ("After that each change costs SGD 72.", False),  # a number of the same sentence
+        ("Goods are released before he is paid.", False),
+        (
+            "A confirmed ocean booking cannot be changed free of charge until 72 hours before departure.",
+            False,
+        ),
+        ("Tessaly Ocean VGM cut-off: 12 hours", False),  # another row's
+        ("A confirmed ocean booking can be changed free of charge from 72 hours before departure.", False),
+        ("A confirmed ocean booking can be changed free of charge.", False),  # its condition was left out
+        ("A confirmed ocean booking can be changed before goods are released.", False),  # two places
+        ("Change your sailing at no cost up to three days ahead.", False),
+    ],
+)
+def test_a_statement_is_taken_from_one_place_word_for_word_or_not(statement: str, is_taken: bool) -> None:
+    own = wording(statement, TERMS).keys
+    assert is_verbatim(own, nearest(own, PLACES)) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_taken"),
+    [
+        ("The office in Rome pays the one in Paris for freight.", True),
+        ("The office in Paris pays the one in Rome for freight.", False),
+    ],
+)
+def test_two_names_that_are_in_the_title_cannot_be_exchanged(statement: str, is_taken: bool) -> None:
+    head, text = "Freight between Rome and Paris\n\n", "The office in Rome pays the one in Paris for freight."
+    unit = [0] * COLUMNS
+    unit[END], unit[KIND] = len(text), int(Kind.SENTENCE)
+    own, places = wording(statement, TERMS).keys, places_of(wording(head + text, TERMS), len(head), np.array([unit]))
+    assert is_verbatim(own, places[0]) is is_taken
+
+
+# Wordings
+
+
+FEW_STOP_WORDS = Terms(["the", "is", "are", "of", "not", "no", "a", "in", "for"])
+
+
+def test_negations_are_one_stem_and_stop_words_part_nothing() -> None:
+    texts = ("The permit is not needed for samples", "Permit isn't needed: samples")
+    one, other = (wording(text, FEW_STOP_WORDS) for text in texts)
+    assert one.pairs() == other.pairs() == {("permit", "need"), ("need", "sampl")}
+    assert [stem for stem in one.stems if stem] == [stem for stem in other.stems if stem]
+
+
+def test_pairs_reach_as_far_as_asked() -> None:
+    assert ("permit", "sampl") not in wording("permits for small samples", FEW_STOP_WORDS).pairs()
+    assert ("permit", "sampl") in wording("permits for small samples", FEW_STOP_WORDS).pairs(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It costs 1,200.50 dollars", {"1200.5"}),
+        ("Kept for five years from 2019", {"5", "2019"}),
+        ("from 09:30 on 24.12.2025", {"9:30", "24.12.2025"}),
+        ("until 6 pm", {"18"}),
+        ("until 18:00", {"18"}),
+        ("from 12:30 a.m. to 12 p.m.", {"0:30", "12"}),
+        ("$62 and thirty cents", {"62", "30"}),
+        ("nothing to count", set()),
+    ],
+)
+def test_numbers_have_one_spelling(text: str, found: set[str]) -> None:
+    assert numbers(text) == found
+
+
+def test_a_name_begins_no_sentence_and_comes_with_its_stem() -> None:
+    found = names("Yes. However, Dr. Kestrel of Jakarta Shipping asked. They waited", FEW_STOP_WORDS)
+
+    assert found == {
+        frozenset(("dr",)),
+        frozenset(("kestrel",)),
+        frozenset(("jakarta",)),
+        frozenset(("shipping", "ship")),
+    }
+
+
+def test_a_label_in_title_case_has_no_names() -> None:
+    found = names("Fees: Market Fluctuations: it may follow Jakarta prices", FEW_STOP_WORDS)
+
+    assert found == {frozenset(("jakarta",))}
+
+
+def test_a_date_may_be_spelt_in_words_or_figures_and_one_in_either() -> None:
+    assert {"january", "1"} <= other_spellings("Since 2026-01-05 one page")
+    assert "1" in other_spellings("on 5 January 2026")
+    assert other_spellings("on 25 pages") == set()
