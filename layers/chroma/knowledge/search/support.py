@@ -40,6 +40,12 @@ INTERCEPT = -2.7
 SUPPORTED, PARTIAL = 0.6, 0.25
 """Chances from which a claim counts as supported, or as supported in part."""
 
+ABOUT = 0.1
+"""A unit with this share of a claim's words is about it: its numbers count as found there.
+
+Of ClapNQ's sentences with a number that their passage does not have 93 % are told by it among ten packed passages; 79 %
+where any unit counts. Of MTRAG's faithful answers 11 % are marked either way.
+"""
 WITHOUT_NUMBER = PARTIAL / 2
 """Highest chance (0..1) of a claim with a number that the chunks do not have."""
 
@@ -100,7 +106,7 @@ class Letters:
 
 def known_words(text: str, read: Wording) -> frozenset[str]:
     """Return the words, stems and numbers of a text, in all spellings that a claim may use."""
-    return frozenset(read.words).union(read.stems, numbers(text), other_spellings(text))
+    return frozenset(read.words).union(read.stems, other_spellings(text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +185,10 @@ class ClaimComparison:
             each = tuple(self._alone(number, one) for one in every)
             known = self._known(every)
             one = self._read[number]
-            missing = [*(one.numbers - known), *(min(name, key=len) for name in one.names if known.isdisjoint(name))]
+            missing = [
+                *self._missing_numbers(one, every),
+                *(min(name, key=len) for name in one.names if known.isdisjoint(name)),
+            ]
             own = [self.chance(number, cited), *(each[one].chance for one in cited)] if cited else None
             found.append(
                 ClaimSupport(
@@ -195,7 +204,7 @@ class ClaimComparison:
     def chance(self, number: int, places: Sequence[int]) -> float:
         """Return the chance that the chunks of ``places`` together support claim ``number``."""
         chance = probability(self.signals(number, places))
-        return min(chance, WITHOUT_NUMBER) if self._read[number].numbers - self._known(places) else chance
+        return min(chance, WITHOUT_NUMBER) if self._missing_numbers(self._read[number], places) else chance
 
     def signals(self, number: int, places: Sequence[int]) -> dict[str, float]:
         """Compare claim ``number`` with the chunks of ``places``, at least one, together.
@@ -220,6 +229,12 @@ class ClaimComparison:
 
     def _known(self, places: Iterable[int]) -> frozenset[str]:
         return frozenset().union(*(self._chunks[place].letters.words for place in places))
+
+    def _missing_numbers(self, one: ReadClaim, places: Iterable[int]) -> list[str]:
+        """Return the numbers of a claim that stand in no unit which is about it."""
+        units = [unit for place in places for unit in self._chunks[place].places] if one.numbers else []
+        about = [words for unit in units if _share(one.stems, words := unit.around.union(unit.keys)) >= ABOUT]
+        return [number for number in one.numbers if not any(number in words for words in about)]
 
     def _alone(self, number: int, place: int) -> ChunkSupport:
         one, chunk = self._read[number], self._chunks[place]
@@ -252,7 +267,7 @@ def _read(
         wording=read,
         stems=frozenset(stem for stem in read.stems if stem and stem != NOT),
         names=frozenset(name for name in names(text, lexical.terms) if asked.isdisjoint(name)),
-        numbers=numbers(text) - asked,
+        numbers=numbers(text, lexical.terms) - asked,
         tokens=tokens,
         idf=own,
         heavy=heavy,
@@ -273,7 +288,7 @@ def _differences(one: ReadClaim, places: Sequence[Place]) -> int:
         key=lambda place: (len(one.stems & place.around.union(place.keys)), len(one.stems.intersection(place.keys))),
     )
     negated = NOT in unit.keys and NOT not in one.wording.stems
-    return len(one.numbers.difference(unit.keys, unit.around)) + negated
+    return len(one.numbers - unit.around.union(unit.keys)) + negated
 
 
 def _units(codes: CodeStore, row: int) -> NDArray[np.int64]:

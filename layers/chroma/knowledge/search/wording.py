@@ -26,7 +26,9 @@ _CONTRACTED = ("n't", "n’t")
 _CLAUSE_END = re.compile(r"[,;:.!?()|\n\u2013\u2014\u3001\u3002]")
 _SENTENCE_END = re.compile(r"[.!?:\n]")
 _LABEL = re.compile(r"[^.!?:\n]+:")
-_TIME = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?[ \xa0]?([ap])\.?m\b")
+_ORDER = re.compile(r"(?:^|(?<=[.:!?]\s))\d{1,2}\\?[.)](?=\s|$)|\[\d{1,3}\]")
+"""The number of a step within a paragraph, and of a reference within code: no claim. Of MTRAG's faithful answers 7 % have
+one that stands nowhere in the passages."""
 _ISO_DATE = re.compile(r"\b\d{4}-(\d\d)-\d\d\b")
 _MONTHS = [name.lower() for name in calendar.month_name]
 _SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -74,7 +76,7 @@ def wording(text: str, terms: Terms) -> Wording:
     text = unicodedata.normalize("NFKC", text).lower()
     tokens = [(token.start() + at, piece) for token in _TOKEN.finditer(text) for at, piece in parts(token[0])]
     found = [word for _, word in tokens]
-    words = [word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in found]
+    words = _by_24_hours([word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in found])
     stems = [
         NOT if word in _NEGATIONS or word.endswith(_CONTRACTED) else stem
         for word, stem in zip(words, terms.each(words), strict=True)
@@ -98,11 +100,9 @@ def names(text: str, terms: Terms) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(pair) for pair in zip(words, terms.each(words), strict=True) if pair[1])
 
 
-def numbers(text: str) -> frozenset[str]:
-    """Return the numbers of a text, each in one spelling: "6 pm" and "18:00" are "18", "1,000.0" is "1000"."""
-    text = unicodedata.normalize("NFKC", text).lower()
-    text = _TIME.sub(lambda time: f"{int(time[1]) % 12 + 12 * (time[3] == 'p')}:{time[2] or '00'}", text)
-    return frozenset(word for word in map(_plain, _TOKEN.findall(text)) if word[0].isdigit())
+def numbers(text: str, terms: Terms) -> frozenset[str]:
+    """Return the numbers of a text, each in one spelling, without those of steps and of references in code."""
+    return frozenset(word for word in wording(_ORDER.sub("", text), terms).words if word[0].isdigit())
 
 
 def other_spellings(text: str) -> frozenset[str]:
@@ -125,6 +125,16 @@ def _capitals(text: str) -> Iterator[re.Match[str]]:
             ends = _SENTENCE_END.search(text, before.end(), match.start())
             if not ends or (ends[0] == "." and ends.start() == before.end() and len(before[0]) < _SHORTEST):
                 yield match
+
+
+def _by_24_hours(words: list[str]) -> list[str]:
+    """Return ``words`` with "6 pm" and "6:30 p.m." as "18" and "18:30"."""
+    for place, word in enumerate(words[:-1]):
+        after = words[place + 1] if words[place + 1] in {"am", "pm"} else "".join(words[place + 1 : place + 3])
+        hour, colon, minutes = word.partition(":")
+        if after in {"am", "pm"} and hour.isdecimal() and int(hour) <= 12:
+            words[place] = f"{int(hour) % 12 + 12 * (after == 'pm')}{colon}{minutes}"
+    return words
 
 
 def _plain(word: str) -> str:
