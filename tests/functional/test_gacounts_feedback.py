@@ -128,22 +128,21 @@ def test_votes_change_no_score_and_no_confidence(api: Api) -> None:
 
 
 def test_helpful_answers_pull_their_documents_up(api: Api) -> None:
-    before = order(api, MEALS)
-    assert {"ABO-001", "ABO-002"} <= set(before)
+    before = order(api, LEAVE)
     # Readers that ask for the other document alone, with the very same words, are happy with it.
-    voted(api, MEALS, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
-    after = order(api, MEALS)
+    voted(api, LEAVE, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
+    after = order(api, LEAVE)
     assert after[:2] == before[1::-1]
     assert set(after) == set(before)
 
 
 def test_a_withdrawn_vote_leaves_no_trace(api: Api) -> None:
-    before = order(api, MEALS)
-    bodies = voted(api, MEALS, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
-    assert order(api, MEALS) != before
+    before = order(api, LEAVE)
+    bodies = voted(api, LEAVE, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
+    assert order(api, LEAVE) != before
     for body in bodies:
         api.vote(body["responseId"], None)
-    assert order(api, MEALS) == before
+    assert order(api, LEAVE) == before
 
 
 def test_one_angry_session_moves_a_score_by_a_fifth_of_the_penalty_and_cannot_bury_what_others_like(api: Api) -> None:

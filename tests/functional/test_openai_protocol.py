@@ -57,14 +57,14 @@ def test_without_a_model_a_follow_up_is_searched_for_with_the_turns_before(api: 
 
 
 def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
-    with LlmServer([drip("You need ", "three papers [Nowhere].")]) as server:
+    with LlmServer([drip("You need ", "three papers: the invoice and the packing list [Nowhere].")]) as server:
         told = chat(with_llm(server), ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
     first, *texts, cited, last, usage = chunks(told)
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
     # The mark of what was not found is never shown; the check puts that of the passage that says so.
     shown = "".join(one["choices"][0]["delta"]["content"] for one in texts)
-    assert shown == f"You need three papers. {last['citations'][0]['raw']}"
+    assert shown == f"You need three papers: the invoice and the packing list. {last['citations'][0]['raw']}"
     [annotation] = cited["choices"][0]["delta"]["annotations"]
     assert shown[annotation["url_citation"]["start_index"] :] == last["citations"][0]["raw"]
     assert last["choices"][0]["finish_reason"] == "stop"
@@ -265,7 +265,7 @@ def test_the_input_may_be_a_conversation(api: Api) -> None:
 
 
 def test_a_stream_has_the_events_of_the_protocol(with_llm: Start) -> None:
-    with LlmServer([drip("You need ", "three papers [Nowhere].")]) as server:
+    with LlmServer([drip("You need ", "three papers: the invoice and the packing list [Nowhere].")]) as server:
         told = respond(with_llm(server), IN_SCOPE, stream=True)
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
     read = events(told)

@@ -198,7 +198,8 @@ def test_both_check_statements_alike(both: list[Any]) -> None:
     ]
     one, other = (index.support(claims, [5, 12, 20]) for index in both)
     for mine, theirs in zip(other, one, strict=True):
-        assert mine.own == pytest.approx(theirs.own, abs=1e-3)
+        assert (mine.chance, mine.cited) == pytest.approx((theirs.chance, theirs.cited), abs=1e-3)
+        assert (mine.shared, mine.missing) == (theirs.shared, theirs.missing)
         assert [replace(one, chance=0) for one in mine.each] == [replace(one, chance=0) for one in theirs.each]
         assert [one.chance for one in mine.each] == pytest.approx([one.chance for one in theirs.each], abs=1e-3)
     assert both[0].pieces("four words of it") == both[1].pieces("four words of it") == 4

@@ -18,7 +18,7 @@ LEAST_SHARED = 0.25
 """Share of its words that a passage must have, so that a claim is not "not found in the sources".
 
 On MTRAG's rated answers 1.1 % of the claims of faithful ones are below it, and 11 % of those of unfaithful ones."""
-ACQUITTED = 0.32
+ACQUITTED = 0.325
 """Least chance of a claim that a judge calls supported. An answer of one to ten such claims is Medium: a judge that
 calls everything supported makes no answer High."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
@@ -14,6 +15,9 @@ from rag.answer.walk import mapped
 from rag.values import answer as values
 from rag.values.answer import Context
 from rag.values.chat import Completion
+
+_TEMPLATE_LINK = re.compile(r"\]\(\{[%{][^()\n]*[%}]\}\)")
+"""A link whose address a site's generator fills in: 18F's handbook has 625 of them. Only its words are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
     for quote in made.quotes:
         passage = context.used[quote.passage]
         chunk = passage.hit.chunk.number
-        blocks = RestrictLinks(chunks)(read(normalised(quote.text)), cited=(chunk,)).tree
+        blocks = RestrictLinks(chunks)(read(_normalised(quote.text)), cited=(chunk,)).tree
         if not blocks:
             continue
         text = plain_text(blocks)
@@ -45,9 +49,13 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
         statements.append(
             values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
         )
-        marked = plain_text(read(normalised(quote.marked))) if quote.marked else text
+        marked = plain_text(read(_normalised(quote.marked))) if quote.marked else text
         quotes.setdefault(chunk, marked)
     return QuotedAnswer(tuple(tree), tuple(statements), quotes)
+
+
+def _normalised(text: str) -> str:
+    return normalised(_TEMPLATE_LINK.sub("]()", text))
 
 
 def _stated(blocks: t.Tree, number: int) -> t.Tree:

@@ -99,7 +99,7 @@ def _stated(units: Sequence[Unit], apart: Mapping[int, tuple[t.Cite, ...]]) -> l
 def _with_question(unit: Unit, question: str) -> Unit:
     from knowledge.cut.spans import is_short  # late: it brings markdown-it
 
-    return replace(unit, claim=f"{question} {unit.claim}".lstrip()) if is_short(unit.claim) else unit
+    return replace(unit, claim=f"{question.rstrip('?')}? {unit.claim}") if question and is_short(unit.claim) else unit
 
 
 class _Cutter:

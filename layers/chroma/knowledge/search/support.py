@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 WEIGHTS: Mapping[str, float] = {"together": 3.2, "weakest": 1.6, "names": 0.6, "differences": 0.8}
 INTERCEPT = -2.7
 
-SUPPORTED, PARTIAL = 0.6, 0.25
+SUPPORTED, PARTIAL = 0.5, 0.2
 """Chances from which a claim counts as supported, or as supported in part."""
 
 ABOUT = 0.1

@@ -27,8 +27,8 @@ _CLAUSE_END = re.compile(r"[,;:.!?()|\n\u2013\u2014\u3001\u3002]")
 _SENTENCE_END = re.compile(r"[.!?:\n]")
 _LABEL = re.compile(r"[^.!?:\n]+:")
 _ORDER = re.compile(r"(?:^|(?<=[.:!?]\s))\d{1,2}\\?[.)](?=\s|$)|\[\d{1,3}\]")
-"""The number of a step within a paragraph, and of a reference within code: no claim. Of MTRAG's faithful answers 7 % have
-one that stands nowhere in the passages."""
+"""The number of a step within a paragraph, and of a reference within code: no claim. Of MTRAG's faithful answers 7 %
+have one that stands nowhere in the passages."""
 _ISO_DATE = re.compile(r"\b\d{4}-(\d\d)-\d\d\b")
 _MONTHS = [name.lower() for name in calendar.month_name]
 _SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",

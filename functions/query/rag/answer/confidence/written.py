@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rag.values.answer import Level, Statement
 
-WEIGHT, INTERCEPT = 12.54, -3.93
+WEIGHT, INTERCEPT = 12.55, -3.93
 HIGH, MEDIUM = 0.8, 0.6
 """Chances from which the confidence in what a model wrote is High, or Medium.
 
