@@ -51,15 +51,17 @@ def cap_confidence(
         statement, or if the answer broke off or was not checked as a whole.
     """
     unsupported = sum(one.support == "unsupported" for one in statements)
-    reasons = [confidence.reason]
-    reasons += [f"{removed} of {cited + removed} citations named nothing that was found"] if cited and removed else []
-    if not cited or nothing_supported(statements):
-        reasons.append(UNSUPPORTED if cited else UNCITED)
-    elif unsupported:
-        reasons.append(f"{unsupported} of {len(statements)} statements not found in the sources")
-    reasons += [UNCHECKED] if unchecked is None else left_note(unchecked)
-    reasons += [BROKEN_OFF] if partial else []
-    reasons += [OUTDATED] if outdated else []
+    flaws = {
+        f"{removed} of {cited + removed} citations named nothing that was found": cited and removed,
+        UNCITED: not cited,
+        UNSUPPORTED: cited and nothing_supported(statements),
+        f"{unsupported} of {len(statements)} statements not found in the sources": cited
+        and 0 < unsupported < len(statements),
+        UNCHECKED: unchecked is None,
+        BROKEN_OFF: partial,
+        OUTDATED: outdated,
+    }
+    reasons = [confidence.reason, *(reason for reason, is_so in flaws.items() if is_so), *left_note(unchecked or 0)]
     level, score = confidence.level, confidence.score
     if not cited or removed >= max(1, cited) or unsupported >= MOST_MARKED * max(1, len(statements)):
         level, score = "Low", min(score, UNCITED_SCORE)
