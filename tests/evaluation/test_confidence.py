@@ -5,17 +5,25 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
 from faults.drawing import by_night
 from research.doubles import Doubles, Problem, public_problems, sample_problems
+from research.faithfulness import FAITHFUL, held_out, rated_answers
+from research.faithfulness import figures as faithfulness_figures
 from research.oracle import TRUE, WRITTEN, ask_altered, figures
 
+from evaluate.intervals import above
+from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
+from rag.answer.judge import Judge
+from rag.values.chat import Completion, Message
 from rag.wiring import build_application
 from ragctl.options import read_settings
 
@@ -23,19 +31,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 QUESTIONS = by_night(20, 200)
 SAMPLES: Mapping[str, Mapping[str, float]] = {
-    "waypoint": {"right": 0.8, "right High": 0.45, "right returned": 0.85, "no last": 0.9, "AUROC": 0.72},
-    "gacounts": {"right": 0.77, "right High": 0.5, "right returned": 0.84, "no last": 0.9, "AUROC": 0.77},
-    "clockify": {"right": 0.8, "right High": 0.35, "right returned": 0.86, "no last": 0.9, "AUROC": 0.75},
+    "waypoint": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
+    "gacounts": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
+    "clockify": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
 }
 PUBLIC: Mapping[str, Mapping[str, float]] = {
-    "squad_v11_dev": {"right": 0.85, "no last": 0.9, "no second": 0.6, "AUROC": 0.84},
-    "clapnq_dev": {"right": 0.9, "no last": 0.9, "no second": 0.8, "AUROC": 0.85},
+    "squad_v11_dev": {"right": 0.95, "right High": 0.8},
+    "clapnq_dev": {"right": 0.95, "right High": 0.8},
 }
-"""Floors of ``research.oracle``'s figures; those of an error are of its rest to 1, and begin with "no"."""
+"""Floors of ``research.oracle``'s figures. Whether a true sentence answers the question is not told: ADR 37."""
 ALTERED_QUESTIONS = by_night(25, 200)
-HIGH = {TRUE: 0.7, WRITTEN: 0.2}
-NOT_HIGH, EACH, WORST = 0.95, 0.85, {"a condition left out": 0.6}
-"""Of the answers with one thing changed so many are not High, of all together and of each kind."""
+HIGH = {TRUE: 0.85, WRITTEN: 0.6}
+LOW = {"a number changed": 0.8}
+"""Of the answers with a number that no passage has so many are Low."""
+RATED = {"faithful High": 0.6, "AUROC": 0.87, "unfaithful Low": 0.48}
+AT_MOST = {"faithful Low": 0.12, "faithful marked": 0.15, "unfaithful High": 0.1}
+"""Floors and ceilings of ``research.faithfulness``, for answers of real models that people rated."""
+
+
+LEVELS = ("Low", "Medium", "High")
 
 
 @pytest.fixture(autouse=True)
@@ -62,23 +76,80 @@ def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) ->
     hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", problems, PUBLIC[name])
 
 
-def test_of_false_statements_that_are_cited_rightly(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_of_statements_with_one_thing_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data("clapnq_dev")
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
     problems = public_problems(data, ALTERED_QUESTIONS, there.__contains__)
     index = real_model.public_index(data, tmp_path_factory)
-    service = build_application(read_settings(index=str(index), profile="waypoint"))
+    service = build_application(read_settings(index=str(index), profile="house"))
     levels: dict[str, list[str]] = defaultdict(list)
-    for told in ask_altered(service, problems):
-        levels[told.double].append(told.answer.confidence.level)
+    for outcome in ask_altered(service, problems):
+        levels[outcome.double].append(outcome.answer.confidence.level)
     service.index.handle.close()
-    for kind, floor in HIGH.items():
-        own = levels.pop(kind)
-        report(f"High: {kind}", own.count("High"), len(own), floor)
-    for kind, own in levels.items():
-        report(f"not High: {kind}", len(own) - own.count("High"), len(own), WORST.get(kind, EACH))
-    every = [level for own in levels.values() for level in own]
-    report("not High: all that is altered", len(every) - every.count("High"), len(every), NOT_HIGH)
+    for level, floors in (("High", HIGH), ("Low", LOW)):
+        for kind, floor in floors.items():
+            report(f"{level}: {kind}", levels[kind].count(level), len(levels[kind]), floor)
+
+
+def test_of_answers_of_real_models(tmp_path: Path) -> None:
+    data = public_data("mtrag_rated")
+    ingest(read([data / "corpus.jsonl"]).documents, target=tmp_path / "index", embedder=real_model.model())
+    service = build_application(read_settings(index=str(tmp_path / "index"), profile="house"))
+    rated = list(rated_answers(data, service.pipeline))
+    service.index.handle.close()
+    found = faithfulness_figures(rated, held_out(rated))
+    for figure, floor in RATED.items():
+        report_score(f"rated answers: {figure}", found[figure], floor)
+    for figure, most in AT_MOST.items():
+        report_score(f"rated answers, the others of: {figure}", 1 - found[figure], 1 - most)
+
+
+@pytest.mark.parametrize(("judge", "lowest_true", "highest_false"), [(None, 1, 2), ("honest", 1, 0), ("lying", 1, 2)])
+def test_of_true_and_false_statements_in_own_words(
+    judge: str | None, lowest_true: int, highest_false: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    data = public_data("own_words")
+    index = real_model.sample_index("house", tmp_path_factory)
+    service = build_application(read_settings(index=str(index), profile="house"))
+    pipeline = service.pipeline
+    chat = TruthfulJudge(is_lying=judge == "lying")
+    if judge:
+        asked = Judge(chat=chat, template="{passages} {statements}", budget_s=60.0, selective=True)
+        pipeline = replace(pipeline, answering=replace(pipeline.answering, judge=asked))
+    rated = list(rated_answers(data, pipeline, chat.rating_of))
+    service.index.handle.close()
+    true, false = (
+        [one.answer.confidence for one in rated if (one.rating == FAITHFUL) is is_true] for is_true in (True, False)
+    )
+    assert min(LEVELS.index(one.level) for one in true) >= lowest_true
+    assert max(LEVELS.index(one.level) for one in false) <= highest_false
+    auroc = above(*(np.array([one.score for one in some]) for some in (true, false)))
+    report_score(f"own words, AUROC with judge {judge}", auroc, 1.0 if judge == "honest" else 0.58)
+
+
+class TruthfulJudge:
+    """A judge that knows the truth of the answer that it is asked about, or calls everything supported."""
+
+    model = "judge"
+    last_error = None
+
+    def __init__(self, *, is_lying: bool) -> None:
+        self._is_lying, self._is_true = is_lying, True
+
+    def rating_of(self, rating: float) -> None:
+        """Learn how people rated the answer that comes next."""
+        self._is_true = rating >= FAITHFUL
+
+    def complete(self, messages: Sequence[Message], **_: object) -> Completion:
+        """Call its one statement supported, or not."""
+        word = "supported" if self._is_true or self._is_lying else "unsupported"
+        return Completion(text=f"1: {word}", model=self.model)
+
+    def warm(self) -> None:
+        """Nothing to make."""
+
+    def renew(self) -> None:
+        """Nothing to renew."""
 
 
 def hold(name: str, index: Path, profile: str, problems: Iterator[Problem], floors: Mapping[str, float]) -> None:
@@ -86,7 +157,6 @@ def hold(name: str, index: Path, profile: str, problems: Iterator[Problem], floo
     service = build_application(read_settings(index=str(index), profile=profile))
     doubles = Doubles(service.pipeline)
     found = figures(told for problem in problems for told in doubles.answers(problem))
-    found |= {f"no {figure}": 1 - value for figure, value in found.items()}
     service.index.handle.close()
     for figure, floor in floors.items():
         report_score(f"{name}: {figure}", found[figure], floor)

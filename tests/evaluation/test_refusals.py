@@ -8,7 +8,7 @@ import re
 
 from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
-from rag.answer.confidence.held_to_sources import held_to_sources
+from rag.answer.confidence.caps import cap_confidence
 from rag.contract.decline import begins_with_decline
 from rag.profiles import clockify, waypoint
 from rag.values.answer import Confidence
@@ -27,7 +27,7 @@ def _refused(text: str) -> bool:
 def _confident(text: str) -> bool:
     """Whether ``text``, its citations taken for valid, could come back as anything but Low."""
     marks = len(_CITES.findall(text))
-    return held_to_sources(Confidence("High", 100.0, ""), cited=marks, removed=0).level != "Low"
+    return cap_confidence(Confidence("High", 100.0, ""), cited=marks, removed=0).level != "Low"
 
 
 def test_no_answer_is_taken_for_a_refusal() -> None:

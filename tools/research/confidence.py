@@ -1,13 +1,8 @@
 """Fit the weights of ``rag.answer.confidence.calibrated``.
 
 ``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
-folder ``CACHE`` keeps the indexes. Of what passes the gate three regressions are fitted:
-
-- known: whether the context holds an answer, of a double's right answers against its best units for near misses
-- chosen: whether what was stated is the answer, of the right answers against a double's other ones
-- quoted: whether the extractive engine's quotes are right
-
-A set counts as much as another, and the kinds within it have the shares of ``MIXES``. Some three minutes.
+folder ``CACHE`` keeps the indexes. The regression tells whether the extractive engine's quotes are right, of what
+passes the gate. A set counts as much as another, and the kinds within it have the shares of ``MIX``. Some three minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.answer.confidence.calibrated import CHOSEN, KNOWN, QUOTED, signals
+from rag.answer.confidence.calibrated import QUOTED, signals
 from rag.values.answer import Confidence, Proceed
 from rag.values.draft import ConfidenceInput
 from rag.wiring import build_application
@@ -34,23 +29,16 @@ from research.logistic import Floats, logistic
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
 QUESTIONS, FAR = 150, 60
 RIGHT, OTHER, NEAR, FAR_OFF = "right", "other", "near", "far"
-MIXES: Mapping[str, Mapping[str, float]] = {
-    "known": {RIGHT: 0.93, NEAR: 0.05, FAR_OFF: 0.02},
-    "chosen": {RIGHT: 0.7, OTHER: 0.3},
-    "quoted": {RIGHT: 0.7, OTHER: 0.2, NEAR: 0.08, FAR_OFF: 0.02},
-}
+MIX: Mapping[str, float] = {RIGHT: 0.7, OTHER: 0.2, NEAR: 0.08, FAR_OFF: 0.02}
 """Of 199 quotes for people's questions to four samples .71 are right and .17 are not; .13 are for near misses, some of
-them Low already by what the documents do not mention. A model is asked as many near misses as the engine that quotes,
-and declines most of them: its prompt says so."""
-WEIGHTS = {"known": KNOWN, "chosen": CHOSEN, "quoted": QUOTED}
+them Low already by what the documents do not mention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The signals of an answer of a ``kind``, which ``MIXES`` knows; ``quoted`` says that no model wrote it."""
+    """The signals of a quote of a ``kind``, which ``MIX`` knows."""
 
     kind: str
-    quoted: bool
     values: Mapping[str, float]
 
 
@@ -84,45 +72,34 @@ def cases_of(data: Path, cache: Path, name: str) -> Iterator[Case]:
         recorder.values = None
         for outcome in doubles.answers(problem):
             kind = RIGHT if outcome.right else OTHER if problem.kind == "asked" else problem.kind
-            if recorder.values is not None and _tells(name, problem, outcome.double):
-                yield Case(kind, outcome.double == QUOTES, recorder.values)
+            # COVID FAQ's entries repeat each other: which question is a near miss nobody knows.
+            is_known = not (name.startswith("covid") and problem.kind == "near")
+            if recorder.values is not None and outcome.double == QUOTES and is_known:
+                yield Case(kind, recorder.values)
             recorder.values = None
 
 
-def _tells(name: str, problem: Problem, double: str) -> bool:
-    """COVID FAQ's entries repeat each other: what is no right unit of it, or no near miss, nobody knows."""
-    return not name.startswith("covid") or (double == QUOTES and problem.kind != "near")
-
-
-def table(cases: Sequence[Case], model: str) -> tuple[Floats, Floats, Floats]:
-    """Signals, whether each is right, and what each counts: all of a set together 1."""
-    mix = MIXES[model]
-    own = [case for case in cases if case.kind in mix and case.quoted is (model == "quoted")]
-    names = [name for name in WEIGHTS[model] if name != "intercept"]
-    rows = np.array([[case.values[name] for name in names] for case in own if names[0] in case.values])
-    own = [case for case in own if names[0] in case.values]
-    sizes = {kind: sum(case.kind == kind for case in own) for kind in mix}
-    counts = np.array([mix[case.kind] / sizes[case.kind] for case in own])
+def table(cases: Sequence[Case]) -> tuple[Floats, Floats, Floats]:
+    """Return signals, whether each is right, and what each counts: all of a set together 1."""
+    own = [case for case in cases if case.kind in MIX]
+    rows = np.array([[case.values[name] for name in QUOTED if name != "intercept"] for case in own])
+    sizes = {kind: sum(case.kind == kind for case in own) for kind in MIX}
+    counts = np.array([MIX[case.kind] / sizes[case.kind] for case in own])
     return rows, np.array([float(case.kind == RIGHT) for case in own]), counts / counts.sum()
 
 
-def fit(sets: Sequence[Sequence[Case]], model: str) -> Floats:
-    """The weights of the signals and the intercept."""
-    rows, right, counts = (
-        np.concatenate(column) for column in zip(*[table(cases, model) for cases in sets], strict=True)
-    )
+def fit(sets: Sequence[Sequence[Case]]) -> Floats:
+    """Return the weights of the signals and the intercept."""
+    rows, right, counts = (np.concatenate(column) for column in zip(*map(table, sets), strict=True))
     scale = rows.std(axis=0)
     found = logistic(rows / scale, right, counts * len(rows) / counts.sum())
     return np.append(found[:-1] / scale, found[-1])
 
 
 def main(data: Path, cache: Path) -> None:
-    """Fit and print the weights of each model."""
-    sets = {name: list(cases_of(data, cache, name)) for name in SETS}
-    for model, shipped in WEIGHTS.items():
-        used = [name for name in SETS if model == "quoted" or not name.startswith("covid")]
-        weights = fit([sets[name] for name in used], model)
-        print(model, dict(zip(shipped, weights.round(2).tolist(), strict=True)))
+    """Fit and print the weights."""
+    weights = fit([list(cases_of(data, cache, name)) for name in SETS])
+    print(dict(zip(QUOTED, weights.round(2).tolist(), strict=True)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -58,17 +58,24 @@ class RatedAnswer:
         return min(1.0, max(0.0, (self.rating - PARTLY + 1) / 2)) if self.rating >= PARTLY else 0.0
 
 
-def rated_answers(folder: Path, pipeline: Pipeline, every: int = 1) -> Iterator[RatedAnswer]:
-    """Put one in ``every`` answer through ``pipeline``, which has the folder's corpus; refusals are left out."""
-    for line in (folder / "rated.jsonl").read_text(encoding="utf-8").splitlines()[::every]:
+def rated_answers(
+    folder: Path, pipeline: Pipeline, announce: Callable[[float], None] = lambda _: None
+) -> Iterator[RatedAnswer]:
+    """Put each answer through ``pipeline``, which has the folder's corpus; refusals are left out.
+
+    ``announce`` is told the rating of each answer before.
+    """
+    for line in (folder / "rated.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
+        rating = median(row["faithfulness"])
+        announce(rating)
         ledger = Ledger(time.perf_counter, Deadline.after(600.0, time.perf_counter))
         draft = pipeline.prepare(_question(row["turns"]), ledger)
         if draft.context is not None:
             text = _cited(row["answer"], draft.context.used)
             answer = pipeline.finish(draft, Completion(text=text, model="recorded", finish_reason="stop"), ledger)
             if not answer.refused:
-                yield RatedAnswer(row["task"].partition("<")[0], median(row["faithfulness"]), answer)
+                yield RatedAnswer(row["task"].partition("<")[0], rating, answer)
 
 
 def _question(turns: Sequence[Mapping[str, Any]]) -> Question:

@@ -1,10 +1,9 @@
-"""Confidence as a chance: how likely it is that what was said answers the question.
+"""Confidence as a chance: how likely it is that quotes answer the question, or that a model was faithful.
 
-Logistic regressions over what the search knows, chance = 1 / (1 + exp(-(intercept + sum_i weight_i x signal_i))):
-one for quotes; for what a model wrote the product of two, that the context holds an answer, and that what was stated
-is it. ``python -m research.confidence`` fitted them on public corpora; docs/retrieval.md has their figures on each of
-them when fitted on the others. The exponent of quotes is stretched and shifted where the index's owner has labelled
-questions (``Evidence.odds``, ``ragctl calibrate``): whoever changes a number here raises ``manifest.FORMAT``.
+A logistic regression over what the search knows of quotes, chance = 1 / (1 + exp(-(intercept + sum_i weight_i x
+signal_i))); ``rag.answer.confidence.written`` has that of what a model wrote. ``python -m research.confidence`` fitted
+it on public corpora. The exponent is stretched and shifted where the index's owner has labelled questions
+(``Evidence.odds``, ``ragctl calibrate``): whoever changes a number here raises ``manifest.FORMAT``.
 """
 
 from __future__ import annotations
@@ -37,9 +36,7 @@ HIGH, MEDIUM = 0.75, 0.5
 """Chances from which a confidence is High, or Medium."""
 
 QUOTED: Mapping[str, float] = {"coverage": 5.55, "lead": 6.35, "cosine": 3.75, "intercept": -5.19}
-KNOWN: Mapping[str, float] = {"above": 0.58, "intercept": 0.82}
-CHOSEN: Mapping[str, float] = {"regret": -10.45, "standing": 18.03, "intercept": -15.12}
-MOST_LEAD, MOST_COSINE, MOST_ABOVE = 0.2, 0.6, 6.0
+MOST_LEAD, MOST_COSINE = 0.2, 0.6
 """Beyond these a signal says no more: how far apart unrelated passages are differs between corpora."""
 
 
