@@ -1,8 +1,8 @@
 """Fit the weights of ``rag.answer.confidence.calibrated``.
 
 ``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
-folder ``CACHE`` keeps the indexes. The regression tells whether the extractive engine's quotes are right, of what
-passes the gate. A set counts as much as another, and the kinds within it have the shares of ``MIX``. Some three minutes.
+folder ``CACHE`` keeps the indexes. The regression tells whether the quotes of the extractive engine are right, of
+what passes the gate. A set counts as much as another, and the kinds within it have the shares of ``MIX``.
 """
 
 from __future__ import annotations

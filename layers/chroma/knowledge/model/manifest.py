@@ -16,7 +16,7 @@ from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.model.strict import Object, WrongValue
 
 MANIFEST_NAME = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 """Raise it when anything changes that an index stores or that is measured on it: how documents are cut, the text that
 is embedded, terms, arrays, signals and their weights (those of the service's confidence too), background questions. An
 index of another format is refused, and the next ingest builds it anew."""
