@@ -172,6 +172,22 @@ def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, index: Path, asked
     assert {**done, "written": False, "dryRun": True} == told
 
 
+@pytest.mark.parametrize(("faithful", "sign"), [(1.0, "+"), (0.0, "-")])
+def test_labelled_completions_give_the_shift_of_the_confidence_in_a_model(
+    run: Run, index: Path, tmp_path: Path, faithful: float, sign: str
+) -> None:
+    lines: list[dict[str, Any]] = [
+        {"question": text, "expected": title, "completion": PAGES[title], "faithful": faithful}
+        for title, texts in ANSWERED.items()
+        for text in texts
+    ]
+    told = run("calibrate", "--questions", questions(tmp_path / "a.jsonl", lines), "--index", index, "--json")
+    [note] = [note for note in told["notes"] if "CONFIDENCE_SHIFT=" in note]
+    assert f"shift {sign}" in note
+    few = run("calibrate", "--questions", questions(tmp_path / "b.jsonl", lines[:5]), "--index", index, "--json")
+    assert any("14 more labelled completions are needed" in note for note in few["notes"])
+
+
 def test_too_few_labels_say_how_many_are_missing(run: Run, index: Path, tmp_path: Path) -> None:
     few = [{"question": texts[0], "expected": title} for title, texts in list(ANSWERED.items())[:5]]
     asked = questions(tmp_path / "few.jsonl", [*few, {"question": "thanks!"}, {"question": "why?"}])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from knowledge.model.values import Chunk
 
 SHAPE = (
-    '{"question": text, "expected"?: [document], "answer"?: text, "answerable"?: true or false}; '
-    "one that is not answerable has neither expected documents nor an answer"
+    '{"question": text, "expected"?: [document], "answer"?: text, "answerable"?: true or false, "completion"?: text, '
+    '"faithful"?: 0 to 1}; one that is not answerable has neither expected documents nor an answer'
 )
 
 
@@ -26,7 +26,8 @@ class LabelledQuestion:
     ``expected`` names what answers it, each by one of the names that ``names`` gives, ``()`` where that is not known.
     ``answer`` is what a right answer says, ``""`` where that is not known. ``answerable`` is whether the documents hold
     the answer, None where neither the line nor ``expected`` nor ``answer`` says so. ``draft`` is whether nobody has
-    corrected it yet.
+    corrected it yet. ``completion`` is what a model wrote to it, and ``faithful`` (0..1) how faithful that is to the
+    documents, None where that is not known.
     """
 
     question: str
@@ -34,6 +35,8 @@ class LabelledQuestion:
     answer: str = ""
     answerable: bool | None = None
     draft: bool = False
+    completion: str = ""
+    faithful: float | None = None
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
@@ -81,6 +84,9 @@ def _checked(raw: dict[str, object]) -> LabelledQuestion:
         raise TypeError
     if answerable is False and (expected or answer):
         raise ValueError("an unanswerable question has no answer")
+    completion, faithful = raw.get("completion") or "", raw.get("faithful")
+    if not isinstance(completion, str) or not isinstance(faithful, int | float | None) or not 0 <= (faithful or 0) <= 1:
+        raise TypeError
     if answerable is None:
         answerable = False if raw.get("expected") == [] else True if expected or answer else None
     return LabelledQuestion(
@@ -89,6 +95,8 @@ def _checked(raw: dict[str, object]) -> LabelledQuestion:
         answer=answer,
         answerable=answerable,
         draft=raw.get("draft") is True,
+        completion=completion,
+        faithful=None if faithful is None else float(faithful),
     )
 
 

@@ -123,6 +123,7 @@ def _calibrate(
     import numpy as np
 
     from evaluate.fitting import fitted
+    from evaluate.written import fit_shift
     from knowledge.build.labels import labelled as with_labels
     from knowledge.build.labels import labels_of
     from knowledge.build.recalibrate import background_scores, recalibrate
@@ -140,6 +141,8 @@ def _calibrate(
     labels = labels_of(manifest)
     wanted: Mapping[str, object] | None = None if reset else labels
     if labelled:
+        shift = fit_shift(service.pipeline, labelled)
+        notes += [str(shift)] if shift else []
         cases, unjudged = _ask(service, labelled)
         found = fitted(cases, far, known, labels or {}, goal)
         wanted = found.labels
