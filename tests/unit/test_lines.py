@@ -5,7 +5,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 MOST_LINES = {
-    "docs": 4000,
+    "docs": 3940,
     "docs/adr": 880,
     "documents": 60,
     "documents/documents": 580,
@@ -51,14 +51,14 @@ MOST_LINES = {
     "tests/faults": 500,
     "tests/functional": 7030,
     "tests/infra": 3320,
-    "tests/integration": 11520,
+    "tests/integration": 11540,
     "tests/unit": 16510,
     "tools/bench": 780,
     "tools/corpora": 620,
     "tools/emulator": 630,
-    "tools/evaluate": 2590,
+    "tools/evaluate": 2660,
     "tools/publish": 870,
-    "tools/ragctl": 4340,
+    "tools/ragctl": 4350,
     "tools/research": 1380,
     "tools/serve": 570,
     "tools/smoke": 930,
