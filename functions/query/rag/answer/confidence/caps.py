@@ -17,9 +17,9 @@ BROKEN_OFF = "the answer broke off"
 OUTDATED = "a newer edition differs"
 UNCITED = "no statement cites a source that was found"
 UNSUPPORTED = "the sources cited support no statement"
-MOST_MARKED = 1 / 3
-"""From this share of statements without support on an answer is Low. Of MTRAG's rated answers 22 are so: 16 are
-unfaithful, 3 faithful."""
+MOST_MARKED = 1 / 2
+"""From this share of statements without support on an answer is Low. Of MTRAG's rated answers 20 are so: 15 are
+unfaithful, 2 faithful."""
 
 _LEVELS: Sequence[Level] = ("Low", "Medium", "High")
 

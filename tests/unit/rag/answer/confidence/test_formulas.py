@@ -122,8 +122,8 @@ def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> N
     assert capped("supported", "partial") == HIGH
     one = capped("supported", "supported", "unsupported", "supported")
     assert one == Confidence("High", 80.0, f"{HIGH.reason}, 1 of 4 statements not found in the sources")
-    third = capped("supported", "unsupported", "supported")
-    assert third == Confidence("Low", 35.0, f"{HIGH.reason}, 1 of 3 statements not found in the sources")
+    half = capped("supported", "unsupported")
+    assert half == Confidence("Low", 35.0, f"{HIGH.reason}, 1 of 2 statements not found in the sources")
     nothing = capped("unsupported", "unsupported")
     assert nothing == Confidence("Low", 35.0, f"{HIGH.reason}, the sources cited support no statement")
 
