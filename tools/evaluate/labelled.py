@@ -84,9 +84,7 @@ def _checked(raw: dict[str, object]) -> LabelledQuestion:
         raise TypeError
     if answerable is False and (expected or answer):
         raise ValueError("an unanswerable question has no answer")
-    completion, faithful = raw.get("completion") or "", raw.get("faithful")
-    if not isinstance(completion, str) or not isinstance(faithful, int | float | None) or not 0 <= (faithful or 0) <= 1:
-        raise TypeError
+    completion, faithful = _completion(raw)
     if answerable is None:
         answerable = False if raw.get("expected") == [] else True if expected or answer else None
     return LabelledQuestion(
@@ -96,8 +94,17 @@ def _checked(raw: dict[str, object]) -> LabelledQuestion:
         answerable=answerable,
         draft=raw.get("draft") is True,
         completion=completion,
-        faithful=None if faithful is None else float(faithful),
+        faithful=faithful,
     )
+
+
+def _completion(raw: dict[str, object]) -> tuple[str, float | None]:
+    completion, faithful = raw.get("completion") or "", raw.get("faithful")
+    if not isinstance(completion, str) or not isinstance(faithful, int | float | None):
+        raise TypeError
+    if not 0 <= (faithful or 0) <= 1:
+        raise ValueError("faithful is between 0 and 1")
+    return completion, None if faithful is None else float(faithful)
 
 
 def _texts(values: object) -> Iterator[str]:
