@@ -88,11 +88,7 @@ def best_supports(verdicts: Sequence[Verdict]) -> Mapping[int, ChunkSupport]:
 
 def best_chunk(cite: t.Cite, support: ClaimSupport) -> int:
     """Return the chunk that a citation means, unless another that it may mean supports the claim better."""
-    among = {one.number: (one.verbatim, one.chance >= SUPPORTED) for one in support.each if one.number in cite.among}
-    best = max(among, key=lambda number: (among[number], support_of(number, support)), default=cite.chunk)
-    return cite.chunk if among.get(cite.chunk) == among.get(best) else best
-
-
-def support_of(chunk: int, support: ClaimSupport) -> float:
-    """Return the chance that ``chunk`` alone supports the claim."""
-    return max((one.chance for one in support.each if one.number == chunk), default=0.0)
+    among = {one.number: one for one in support.each if one.number in cite.among}
+    grades = {number: (one.verbatim, one.chance >= SUPPORTED) for number, one in among.items()}
+    best = max(among, key=lambda number: (grades[number], among[number].chance), default=cite.chunk)
+    return cite.chunk if grades.get(cite.chunk) == grades.get(best) else best
