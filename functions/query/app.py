@@ -72,6 +72,7 @@ ROUTES = (
 settings = load(Settings)
 metrics.set_default_dimensions(profile=settings.profile)
 service = build_application(settings)
+settings = service.settings
 register_hooks(service)
 
 

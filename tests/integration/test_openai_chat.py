@@ -1,6 +1,7 @@
 """The LLM adapter against a misbehaving server on a real socket."""
 
 import gzip
+import json
 import socket
 import threading
 import traceback
@@ -36,7 +37,7 @@ from fakes_llm import (
     trickle,
 )
 
-from rag.errors import LlmFailed, LlmUnavailable
+from rag.errors import ContextTooLong, LlmFailed, LlmUnavailable, RequestRefused
 from rag.values.chat import Completion, Deadline, Message, Usage
 
 KEY = "sk-test-0123456789"
@@ -376,7 +377,7 @@ def test_nothing_is_sent_where_a_server_points_to(
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("refusal", [error(400, code="context_length_exceeded"), error(413)], ids=["400", "413"])
+@pytest.mark.parametrize("refusal", [error(400), error(413)], ids=["400", "413"])
 def test_a_refused_request_fails_at_once(
     connect: Connect, refusal: Step, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -389,6 +390,59 @@ def test_a_refused_request_fails_at_once(
     assert isinstance(refused, LlmFailed)
     assert str(refused.__cause__).startswith("status 4")
     assert str(refused.__cause__).endswith("type some_error")
+
+
+def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
+    connect: Connect, deadline: Deadline
+) -> None:
+    """As OpenAI's GPT-5 and o-models answer."""
+    tokens = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    heat = "Unsupported value: 'temperature' does not support 0.3 with this model. Only the default (1) value is supported."
+    refusals = [
+        raw(400, json.dumps({"error": {"message": tokens, "code": "unsupported_parameter", "param": None}}).encode()),
+        raw(400, json.dumps({"error": {"message": heat, "code": "unsupported_value", "param": "temperature"}}).encode()),
+    ]
+    with LlmServer([*refusals, reply("Yes.")]) as server:
+        model = connect(server)
+        first = model.complete(MESSAGES, deadline=deadline)
+        model.complete(MESSAGES, deadline=deadline)
+        told: list[str] = []
+        model.complete(MESSAGES, deadline=deadline, on_text=told.append)
+
+    assert (first.text, first.calls, "".join(told)) == ("Yes.", 3, "Yes.")
+    assert len(server.requests) == 5
+    for request in server.requests[2:]:
+        assert (request.json["max_completion_tokens"], request.json.keys() & {"max_tokens", "temperature"}) == (500, set())
+
+
+def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, deadline: Deadline) -> None:
+    refusal = raw(400, json.dumps({"error": {"message": "max_completion_tokens and max_tokens are wrong"}}).encode())
+    with LlmServer([refusal]) as server, pytest.raises(LlmUnavailable):
+        connect(server).complete(MESSAGES, deadline=deadline)
+    assert len(server.requests) <= 4
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(400, code="context_length_exceeded"),
+        raw(400, b'{"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 512}}'),
+        raw(400, b'{"error": {"message": "max_tokens is too large. This model\'s maximum context length is 512 tokens."}}'),
+    ],
+    ids=["OpenAI", "llama.cpp", "vLLM"],
+)
+def test_a_prompt_that_exceeds_the_context_window_is_said_to_do_so(
+    connect: Connect, refusal: Step, deadline: Deadline
+) -> None:
+    with LlmServer([refusal]) as server, pytest.raises(ContextTooLong):
+        connect(server, fallback_models=("another",)).complete(MESSAGES, deadline=deadline)
+    assert len(server.requests) == 1
+
+
+def test_a_strict_model_s_refusal_asks_no_other(connect: Connect, deadline: Deadline) -> None:
+    with LlmServer([error(400)]) as server, pytest.raises(RequestRefused):
+        connect(server, fallback_models=("another",), is_strict=True).complete(MESSAGES, deadline=deadline)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,22 @@ class LlmFailed(LlmError):
     """
 
 
+class RequestRefused(LlmFailed):
+    """The server answered that the request is wrong."""
+
+
+class ParameterRefused(RequestRefused):
+    """The model does not take ``parameter``, an optional one of the request, or not with its value."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class ContextTooLong(RequestRefused):
+    """The request holds more tokens than the model's context window."""
+
+
 class LlmUnavailable(LlmError):
     """No model gives a completion now. ``retry_after`` is in seconds, None when nobody said."""
 

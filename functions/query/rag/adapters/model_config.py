@@ -16,7 +16,8 @@ class ChatConfig:
     ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
     be read must not stop it.
     ``fallback_models`` are asked in order: for good when a model is not found, for one request when it gives no
-    completion. ``max_tokens`` None leaves it to the server.
+    completion. ``max_tokens`` None leaves it to the server. With ``is_strict`` a request that
+    the first model refuses fails at once, as the seeds have it.
     """
 
     base_url: str
@@ -25,6 +26,7 @@ class ChatConfig:
     fallback_models: tuple[str, ...] = ()
     temperature: float
     max_tokens: int | None
+    is_strict: bool = False
     connect_timeout_s: float
     read_timeout_s: float
     retries: int

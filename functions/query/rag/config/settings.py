@@ -63,9 +63,10 @@ class Settings(EnvironmentSettings):
         "none", "LLM_FALLBACK", "Who answers when the LLM stays unreachable: nobody (503) or the extractive engine."
     )
     llm_fallback_models: tuple[str, ...] = knob(
-        ("openai/gpt-oss-20b",),
+        (),
         "LLM_FALLBACK_MODELS",
-        "Models to ask, in order, when the configured one is not found or gives no completion (comma-separated).",
+        "Models to ask, in order, when the configured one is not found or gives no completion (comma-separated). "
+        "Empty: at Groq's address openai/gpt-oss-20b, elsewhere none.",
     )
     embed_model: str = knob(
         "", "EMBED_MODEL", "Embedding model behind an API, for an index made with it. Empty: the local MiniLM."
@@ -109,7 +110,8 @@ class Settings(EnvironmentSettings):
         27.0,
         "REQUEST_DEADLINE_S",
         "A request is answered, or fails, within this time (API Gateway gives up after 29 s). "
-        "A streamed answer must have begun by then.",
+        "A streamed answer must have begun by then. Where it is not set and the LLM is on this machine or a private "
+        "network: 120.",
         unit="s",
         gt=0,
         le=900,

@@ -31,7 +31,7 @@ from rag.profiles.shared.optional_stages import OptionalStages
 from rag.values.question import Question, SearchQuery
 from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
-from rag.wiring.llm import Chats, build_writer
+from rag.wiring.llm import Chats, allow_local_time, build_writer
 from rag.wiring.remarks import utterances
 from rag.wiring.seed_notes import seed_note_of
 from rag.wiring.stores import OpenStores, build_stores
@@ -178,6 +178,7 @@ def build_application(settings: Settings) -> Application:
     """
     profile = profile_named(settings.profile)
     knobs: EvidenceKnobs = load(profile.knobs)
+    settings = allow_local_time(settings, knobs)
     prompts, stores = Prompts(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
     index = live_index(settings, local=local, remote=remote)

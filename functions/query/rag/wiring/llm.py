@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from rag.adapters.bedrock_token import endpoint
@@ -13,11 +14,16 @@ from rag.config.settings import Settings
 from rag.contract.decider import new_mark
 from rag.errors import ConfigurationError
 from rag.ports.models import ChatModel, Writer
-from rag.profiles.shared.service_knobs import ServiceKnobs
+from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")
 """Ends of the hosts that get a token of the role; the last is for tests."""
+GROQ_URL = "https://api.groq.com/openai/v1"
+GROQ_FALLBACK = ("openai/gpt-oss-20b",)
+LOCAL_DEADLINE_S = 120.0
+"""How long a model on one's own machine may take to begin: it reads a prompt of 2,000 tokens in 20 to 70 s on a CPU."""
+LOCAL_NAMES = ("localhost", "host.docker.internal")
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
 
@@ -25,7 +31,7 @@ DECIDING = {"temperature": 0.0, "max_tokens": 500}
 class Chats:
     """The chat models of one service, all at the endpoint that the settings and the profile name."""
 
-    def __init__(self, settings: Settings, knobs: ServiceKnobs) -> None:
+    def __init__(self, settings: Settings, knobs: EvidenceKnobs) -> None:
         self._settings = settings
         self._knobs = knobs
         self._made: list[ChatModel] = []
@@ -55,13 +61,13 @@ class Chats:
         for chat in self._made:
             chat.renew()
 
-    def _add(self, knobs: ServiceKnobs, model: str) -> ChatModel:
+    def _add(self, knobs: EvidenceKnobs, model: str) -> ChatModel:
         self._made.append(_chat(self._settings, knobs, model))
         return self._made[-1]
 
 
 def build_writer(
-    settings: Settings, knobs: ServiceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
+    settings: Settings, knobs: EvidenceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
 ) -> Writer:
     """``chat`` with the profile's system prompt, and ``extractive`` where there is none or as the last resort.
 
@@ -76,17 +82,38 @@ def build_writer(
     return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 
-def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> ChatModel:
+def allow_local_time(settings: Settings, knobs: EvidenceKnobs) -> Settings:
+    """Return ``settings`` with more time for each request where the model is local and no deadline was set."""
+    chosen = settings.llm_base_url or knobs.llm_chosen
+    if chosen and "request_deadline_s" not in settings.model_fields_set and is_local(_base_url(settings, knobs)):
+        return settings.model_copy(update={"request_deadline_s": LOCAL_DEADLINE_S})
+    return settings
+
+
+def is_local(url: str) -> bool:
+    """Return whether ``url`` is on this machine or on a private network, by its name or number alone."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return host in LOCAL_NAMES or host.endswith((".localhost", ".local", ".internal"))
+
+
+def _chat(settings: Settings, knobs: EvidenceKnobs, model: str) -> ChatModel:
+    base_url = _base_url(settings, knobs)
+    is_patient = is_local(base_url) and "read_timeout_s" not in knobs.model_fields_set
+    default_fallback = GROQ_FALLBACK if base_url.rstrip("/") == GROQ_URL else ()
     return chat_model(
         ChatConfig(
-            base_url=_base_url(settings, knobs),
+            base_url=base_url,
             api_key=llm_key(settings),
             model=model,
-            fallback_models=settings.llm_fallback_models,
+            fallback_models=settings.llm_fallback_models or default_fallback,
             temperature=knobs.temperature,
             max_tokens=knobs.max_tokens,
             connect_timeout_s=knobs.connect_timeout_s,
-            read_timeout_s=knobs.read_timeout_s,
+            is_strict=knobs.seed_rules,
+            read_timeout_s=max(knobs.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else knobs.read_timeout_s,
             retries=knobs.retries,
             backoff_base_s=knobs.backoff_base_s,
             backoff_cap_s=knobs.backoff_cap_s,
@@ -95,7 +122,7 @@ def _chat(settings: Settings, knobs: ServiceKnobs, model: str) -> ChatModel:
     )
 
 
-def _base_url(settings: Settings, knobs: ServiceKnobs) -> str:
+def _base_url(settings: Settings, knobs: EvidenceKnobs) -> str:
     if settings.llm_auth == "key":
         return settings.llm_base_url or knobs.llm_base_url
     host = urlsplit(settings.llm_base_url).hostname or ""

@@ -22,7 +22,7 @@ def test_without_a_variable_everything_has_a_default() -> None:
         ".index/house",
     )
     assert (settings.llm_enabled, settings.llm_fallback) == (False, "none")
-    assert settings.llm_fallback_models == ("openai/gpt-oss-20b",)
+    assert settings.llm_fallback_models == ()
     assert (settings.request_deadline_s, settings.stream_idle_s, settings.stream_deadline_s) == (27.0, 20.0, 600.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import OpenAiServer, Transient
@@ -21,6 +22,23 @@ TOKEN_BYTES = 1024
 """A body of more bytes than the first, and the second for each token that was asked for, is no completion.
 
 A streamed token is an event of 200 to 500 bytes. Reading on would only fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestParameters:
+    """The optional parameters that a model takes. ``limit`` is the name of the one that ends a completion.
+
+    OpenAI's GPT-5 and o-models answer 400 to ``max_tokens`` and to any temperature but their own.
+    """
+
+    limit: str = "max_tokens"
+    refused: frozenset[str] = frozenset()
+
+    def without(self, parameter: str) -> RequestParameters:
+        """Return the parameters for a model that has refused ``parameter``."""
+        if parameter == self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        return replace(self, refused=self.refused | {parameter})
 
 
 class ChatEndpoint(OpenAiServer):
@@ -42,6 +60,17 @@ class ChatEndpoint(OpenAiServer):
         self._temperature = config.temperature
         self._max_tokens = config.max_tokens
         self._most = most_chars(config.max_tokens)
+        self._parameters: dict[str, RequestParameters] = {}  # by model
+
+    def parameters(self, model: str) -> RequestParameters:
+        """Return how ``model`` is asked from now on."""
+        return self._parameters.get(model, RequestParameters())
+
+    def leave_out(self, model: str, parameter: str) -> bool:
+        """Ask ``model`` without ``parameter``, or with its newer name, from now on; return whether that is a change."""
+        before = self.parameters(model)
+        self._parameters[model] = after = before.without(parameter)
+        return after != before
 
     def complete(
         self, model: str, messages: Sequence[Message], *, limit_s: float, listener: Listener | None = None
@@ -54,22 +83,25 @@ class ChatEndpoint(OpenAiServer):
 
         Raises:
             BrokeOff: some text had been heard; it is not lost.
-            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``; ClientGone: as the listener did.
+            Transient, ModelNotFound, LlmDenied, LlmFailed and its kinds: see ``OpenAiServer.call``; ClientGone: as the listener did.
         """
+        asked = self.parameters(model)
 
         def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
-            from openai import omit
-
+            values = {
+                "temperature": self._temperature,
+                asked.limit: self._max_tokens,
+                "reasoning_effort": "low" if spends_tokens_on_reasoning(model) else None,
+                "stream": listener and True,
+                "stream_options": listener and {"include_usage": True},
+            }
+            sent = {name: value for name, value in values.items() if value is not None and name not in asked.refused}
             create: Any = client.chat.completions.with_streaming_response.create  # its overloads want a constant stream
             response: AbstractContextManager[APIResponse[Any]] = create(
                 model=model,
                 messages=[{"role": message.role, "content": message.content} for message in messages],
-                temperature=self._temperature,
-                max_tokens=omit if self._max_tokens is None else self._max_tokens,
-                reasoning_effort="low" if spends_tokens_on_reasoning(model) else omit,
-                stream=omit if listener is None else True,
-                stream_options=omit if listener is None else {"include_usage": True},
                 timeout=timeout,
+                **sent,
             )
             return response
 

@@ -17,7 +17,7 @@ from rag.adapters.llm.openai_call import ChatEndpoint
 from rag.adapters.llm.openai_client import ModelNotFound, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, Listener
 from rag.adapters.model_config import ChatConfig
-from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
+from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused, RequestRefused
 from rag.values.chat import STOPPED, Completion, Deadline, LlmUse, Message, OnText
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ class OpenAiChat:
         """Complete ``messages``; every call and every wait fits into ``deadline``.
 
         Retries what may pass (429, 5xx, 408, 409, connection errors, timeouts) after the server's retry-after or
-        ``backoff_s``, and gives up as soon as the next wait does not fit. A model that is not found, refuses the
-        request or answers with no completion gives way to the next one. With ``on_text`` the model is asked to
+        ``backoff_s``, and gives up as soon as the next wait does not fit. A model that refuses an optional parameter is
+        asked without it, in this and later requests. One that is not found, refuses the request for another reason or
+        answers with no completion gives way to the next one. With ``on_text`` the model is asked to
         stream, and nothing is retried once that got some text.
 
         Nor is anything lost from then on: what broke off is returned as far as it came, without usage. Its finish
@@ -108,6 +109,8 @@ class OpenAiChat:
 
         Raises:
             LlmUnavailable: no model gave a completion, or not in time; LlmDenied: none will to this account.
+            ContextTooLong: the messages exceed the model's context window.
+            RequestRefused: the model refused the request, and the configuration ``is_strict``.
             ClientGone: ``on_text`` raised it, and had got no text.
         """
         from tenacity import Retrying, retry_if_exception_type
@@ -138,6 +141,9 @@ class OpenAiChat:
             completion = broken.completion
             self._last_error = None if completion.finish_reason == STOPPED else str(broken)
             logger.warning("%s; it was used as far as it came", broken)
+        except LlmFailed as exc:
+            self._last_error = str(exc)
+            raise
         except LlmUnavailable as exc:
             self._last_error = str(exc)
             denied = 1 if isinstance(exc, LlmDenied) else 0
@@ -164,7 +170,14 @@ class OpenAiChat:
                 if asking.models and self._model == model:
                     logger.warning("LLM model is not available (%s); using %r from now on", exc, asking.models[0])
                     self._model = asking.models[0]
+            except ContextTooLong:
+                raise  # shorter passages may fit: who wrote the prompt decides
             except LlmFailed as exc:
+                if isinstance(exc, ParameterRefused) and self._endpoint.leave_out(model, exc.parameter):
+                    logger.warning("%s; it is asked in another way from now on", exc)
+                    continue
+                if self._config.is_strict and isinstance(exc, RequestRefused):
+                    raise
                 asking.failed = exc
                 del asking.models[0]
                 logger.warning("LLM model %r gave no completion (%s)", model, exc)

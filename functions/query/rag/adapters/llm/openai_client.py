@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
-from rag.adapters.llm.openai_wire import Verdict, judge
+from rag.adapters.llm.openai_wire import Verdict, judge, names_context_window, refused_parameter
 from rag.adapters.time_limit import pieces_within
-from rag.errors import LlmDenied, LlmFailed, LlmUnavailable
+from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused, RequestRefused
 
 if TYPE_CHECKING:
     from openai import APIResponse, APIStatusError, OpenAI, Timeout
@@ -99,7 +99,7 @@ class OpenAiServer:
             Transient: a retry may help; ``retry_after`` is what the server asked for.
             ModelNotFound: the model does not exist here.
             LlmDenied: no retry helps (key, account, address).
-            LlmFailed: the request was refused, or the body is unreadable.
+            RequestRefused, or a kind of it: the request was refused. LlmFailed: the body is unreadable.
         """
         body = bytearray()
         self.stream(request, body.extend, limit_s=limit_s)
@@ -197,8 +197,12 @@ class OpenAiServer:
                 return ModelNotFound(message)
             case Verdict.UNAVAILABLE:
                 return LlmDenied(message, retry_after=retry_after)
+            case Verdict.FAILED if names_context_window(exc.body):
+                return ContextTooLong(f"{message}: the prompt exceeds its context window")
+            case Verdict.FAILED if (parameter := refused_parameter(exc.body)):
+                return ParameterRefused(f"{message}: it does not take {parameter} as it was sent", parameter)
             case Verdict.FAILED:
-                return LlmFailed(message)
+                return RequestRefused(message)
 
     def _current_key(self) -> str:
         key = self._read_key().strip()  # a secret read from a file often ends in a newline

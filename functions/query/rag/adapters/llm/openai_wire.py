@@ -17,6 +17,14 @@ MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
 QUOTA_CODES = frozenset({"insufficient_quota"})
 """Error codes of a 429 that waiting does not cure: the account has run dry."""
 
+OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "reasoning_effort", "stream_options")
+"""What a request can do without, or say in another way."""
+
+_OPTIONAL_PARAMETER = re.compile(rf"(?<![a-z_])(?:{'|'.join(OPTIONAL_PARAMETERS)})(?![a-z_])")
+_CONTEXT_WINDOW = re.compile(r"context[ _]*(?:length|size|window)", re.IGNORECASE)
+"""In the errors of OpenAI and Groq (code context_length_exceeded), llama.cpp (type exceed_context_size_error), vLLM
+("maximum context length is"), Ollama and LM Studio ("context length")."""
+
 _PASSING_STATUSES = frozenset({408, 409, 429})
 _OPERATOR_STATUSES = frozenset({401, 402, 403})
 
@@ -65,6 +73,25 @@ def judge(status: int, error: object, *, told_to_wait: bool) -> Verdict:
     if status in _PASSING_STATUSES or status >= 500 or (status == 413 and told_to_wait):
         return Verdict.RETRY
     return Verdict.FAILED
+
+
+def names_context_window(error: object) -> bool:
+    """Return whether the ``error`` of a 400 or 413 says that the request exceeds the model's context window."""
+    return _CONTEXT_WINDOW.search(_error_text(error)) is not None
+
+
+def refused_parameter(error: object) -> str | None:
+    """Return the optional parameter that the ``error`` of a 400 or 422 names; the first one where it names more."""
+    named = error.get("param") if isinstance(error, Mapping) else None
+    if named in OPTIONAL_PARAMETERS:
+        return str(named)
+    found = _OPTIONAL_PARAMETER.search(_error_text(error))
+    return found[0] if found else None
+
+
+def _error_text(error: object) -> str:
+    fields = error if isinstance(error, Mapping) else {}
+    return " ".join(str(fields[name]) for name in ("code", "type", "message") if name in fields) or str(error)
 
 
 def spends_tokens_on_reasoning(model: str) -> bool:

@@ -1,0 +1,67 @@
+"""Where the chat model is decides how long it is awaited, and which models may stand in for it."""
+
+from typing import Any
+
+import pytest
+
+from rag.config.settings import Settings, load
+from rag.profiles import profile_named
+from rag.wiring.llm import Chats, allow_local_time, is_local
+
+LOCAL = [
+    "http://localhost:11434/v1",
+    "http://127.0.0.1:8080",
+    "http://[::1]:8080/v1",
+    "http://192.168.1.20:1234/v1",
+    "http://host.docker.internal:11434/v1",
+    "http://gpu.local/v1",
+]
+REMOTE = ["https://api.openai.com/v1", "https://api.groq.com/openai/v1", "https://8.8.8.8/v1", "", "nonsense"]
+
+
+@pytest.mark.parametrize("url", LOCAL)
+def test_an_address_here_or_on_a_private_network_is_local(url: str) -> None:
+    assert is_local(url)
+
+
+@pytest.mark.parametrize("url", REMOTE)
+def test_any_other_address_is_not(url: str) -> None:
+    assert not is_local(url)
+
+
+@pytest.mark.parametrize(
+    ("profile", "given", "deadline_s"),
+    [
+        ("house", {"LLM_BASE_URL": LOCAL[0]}, 120),
+        ("clockify", {"RAG_OLLAMA_URL": "http://localhost:11434"}, 120),
+        ("house", {"LLM_BASE_URL": LOCAL[0], "REQUEST_DEADLINE_S": "9"}, 9),
+        ("house", {"LLM_BASE_URL": REMOTE[0]}, 27),
+        ("clockify", {}, 27),
+    ],
+    ids=["local", "local by the seed's variable", "set", "remote", "no model"],
+)
+def test_a_local_model_may_take_longer_unless_a_deadline_is_set(
+    profile: str, given: dict[str, str], deadline_s: float
+) -> None:
+    knobs = load(profile_named(profile).knobs, given)
+    settings = load(Settings, {"RAG_PROFILE": profile, **given})
+    assert allow_local_time(settings, knobs).request_deadline_s == deadline_s
+
+
+@pytest.mark.parametrize(
+    ("given", "fallback"),
+    [
+        ({"LLM_API_KEY": "k"}, ("openai/gpt-oss-20b",)),
+        ({"LLM_BASE_URL": REMOTE[0]}, ()),
+        ({"LLM_BASE_URL": LOCAL[0]}, ()),
+        ({"LLM_BASE_URL": REMOTE[0], "LLM_FALLBACK_MODELS": "gpt-4o-mini"}, ("gpt-4o-mini",)),
+    ],
+    ids=["Groq", "OpenAI", "local", "set"],
+)
+def test_no_model_of_another_vendor_stands_in(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], fallback: tuple[str, ...]
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("rag.wiring.llm.chat_model", made.append)
+    Chats(load(Settings, given), load(profile_named("house").knobs, given)).answering()
+    assert [config.fallback_models for config in made] == [fallback]
