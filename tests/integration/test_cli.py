@@ -303,21 +303,20 @@ def test_doctor_passes_where_everything_is_there(run: Run, index: Path) -> None:
 
 
 def test_doctor_names_what_is_wrong_and_what_to_do(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, LlmServer([reply("never asked")]) as server:
+    with socket.create_server(("127.0.0.1", 0)) as taken, LlmServer([error(404)]) as server:
         port = taken.getsockname()[1]
         monkeypatch.setenv("LLM_BASE_URL", server.url.replace("/v1", "/nothing-here"))
         monkeypatch.setenv("LLM_API_KEY", "sk-never-shown")
         result = run("doctor", "--index", tmp_path, "--port", str(port), "--json")
-        asked = len(server.requests)
 
     told = json_of(result, status=1)
     checks = {check["name"]: check for check in told["checks"]}
     assert told["ok"] is False
-    assert [name for name, check in checks.items() if not check["ok"]] == ["index", "manifest", "port"]
+    assert [name for name, check in checks.items() if not check["ok"]] == ["index", "manifest", "llm", "port"]
     assert "Run: ragctl ingest PATH" in checks["index"]["detail"]
     assert f"PORT={port + 1} make run" in checks["port"]["detail"]
-    assert "has no list of models (404)" in checks["llm"]["detail"]
-    assert asked == 0
+    assert "gives no answer" in checks["llm"]["detail"]
+    assert "Check LLM_MODEL and LLM_BASE_URL" in checks["llm"]["detail"]
     assert "sk-never-shown" not in result[1] + result[2]
 
 
@@ -330,6 +329,20 @@ def test_doctor_notices_an_llm_that_cannot_be_reached(run: Run, index: Path, mon
     llm = next(check for check in told["checks"] if check["name"] == "llm")
     assert llm["ok"] is False
     assert "cannot be reached (ConnectError)" in llm["detail"]
+
+
+def test_doctor_asks_the_model_for_a_word_as_it_accepts_it(
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = error(400, code="unsupported_parameter", message="Unsupported parameter: 'max_tokens'")
+    with LlmServer([refusal, reply("Yes.")]) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            free = taken.getsockname()[1]
+        told = json_of(run("doctor", "--index", index, "--port", str(free), "--json"))
+    llm = next(check for check in told["checks"] if check["name"] == "llm")
+    assert "gave a word in" in llm["detail"]
+    assert server.requests[-1].json["max_completion_tokens"] == 16
 
 
 def test_doctor_notices_a_model_that_was_altered(

@@ -396,11 +396,15 @@ def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
     connect: Connect, deadline: Deadline
 ) -> None:
     """As OpenAI's GPT-5 and o-models answer."""
-    tokens = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    tokens = (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    )
     heat = "Unsupported value: 'temperature' does not support 0.3 with this model. Only the default (1) value is supported."
     refusals = [
         raw(400, json.dumps({"error": {"message": tokens, "code": "unsupported_parameter", "param": None}}).encode()),
-        raw(400, json.dumps({"error": {"message": heat, "code": "unsupported_value", "param": "temperature"}}).encode()),
+        raw(
+            400, json.dumps({"error": {"message": heat, "code": "unsupported_value", "param": "temperature"}}).encode()
+        ),
     ]
     with LlmServer([*refusals, reply("Yes.")]) as server:
         model = connect(server)
@@ -412,7 +416,10 @@ def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
     assert (first.text, first.calls, "".join(told)) == ("Yes.", 3, "Yes.")
     assert len(server.requests) == 5
     for request in server.requests[2:]:
-        assert (request.json["max_completion_tokens"], request.json.keys() & {"max_tokens", "temperature"}) == (500, set())
+        assert (request.json["max_completion_tokens"], request.json.keys() & {"max_tokens", "temperature"}) == (
+            500,
+            set(),
+        )
 
 
 def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, deadline: Deadline) -> None:
@@ -427,7 +434,10 @@ def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, dead
     [
         error(400, code="context_length_exceeded"),
         raw(400, b'{"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 512}}'),
-        raw(400, b'{"error": {"message": "max_tokens is too large. This model\'s maximum context length is 512 tokens."}}'),
+        raw(
+            400,
+            b'{"error": {"message": "max_tokens is too large. This model\'s maximum context length is 512 tokens."}}',
+        ),
     ],
     ids=["OpenAI", "llama.cpp", "vLLM"],
 )

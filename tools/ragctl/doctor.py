@@ -23,6 +23,7 @@ from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
+    from rag.profiles.shared.evidence import EvidenceKnobs
 
 
 MIN_PYTHON = (3, 12)
@@ -146,17 +147,24 @@ def check_manifest(settings: Settings) -> str:
 
 
 def check_llm(settings: Settings) -> str:
-    """The LLM, where one is configured, lists its models. Never shows the key, nor what the server says."""
-    if not settings.llm_enabled:
-        return "not configured: the extractive engine answers"
-    import httpx
+    """Where an LLM is configured: list its server's models and ask it for a word.
 
+    The result shows neither the key nor what the server says.
+    """
     from rag.config.settings import load
     from rag.profiles import PROFILES
 
     knobs = load(PROFILES[settings.profile].knobs)
+    if not (settings.llm_enabled or knobs.llm_chosen):
+        return "not configured: the extractive engine answers"
     base_url = settings.llm_base_url or knobs.llm_base_url
-    key = settings.llm_api_key.get_secret_value()
+    listed = _check_models(base_url, settings.llm_api_key.get_secret_value(), knobs.llm_model)
+    return f"{base_url} answers; {listed}; {_ask_a_word(settings, knobs)}"
+
+
+def _check_models(base_url: str, key: str, model: str) -> str:
+    import httpx
+
     try:
         reply = httpx.get(
             f"{base_url.rstrip('/')}/models",
@@ -170,13 +178,35 @@ def check_llm(settings: Settings) -> str:
     if reply.status_code >= 500:
         raise CheckFailed(f"{base_url} answers {reply.status_code}. Try again later, or set LLM_FALLBACK=extractive")
     if not reply.is_success:
-        return f"{base_url} answers, but has no list of models ({reply.status_code})"
+        return f"it has no list of models ({reply.status_code})"
     try:
         models = {str(model["id"]) for model in reply.json()["data"]}
     except (ValueError, KeyError, TypeError):
         models = set()
-    listed = "listed" if knobs.llm_model in models else "not listed"
-    return f"{base_url} answers; {knobs.llm_model} is {listed}"
+    return f"{model} is {'listed' if model in models else 'not listed'}"
+
+
+def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
+    """Ask the model that answers for a word, as a question would be asked; a refused parameter is seen here."""
+    import time
+
+    from rag.errors import LlmUnavailable, RequestRefused
+    from rag.values.chat import Deadline, Message
+    from rag.wiring.llm import Chats, allow_local_time
+
+    settings = allow_local_time(settings, knobs)
+    chat = Chats(settings, knobs.model_copy(update={"max_tokens": 16, "retries": 0})).answering()
+    if chat is None:
+        return ""
+    began = time.monotonic()
+    deadline = Deadline.after(settings.request_deadline_s, time.monotonic)
+    try:
+        chat.complete((Message("user", "Answer with one word: yes."),), deadline=deadline)
+    except LlmUnavailable as exc:
+        if exc.__cause__ is None or isinstance(exc.__cause__, RequestRefused) or "no text" not in str(exc):
+            raise CheckFailed(f"{chat.model} gives no answer: {exc}. Check LLM_MODEL and LLM_BASE_URL") from exc
+        return f"{chat.model} spends its first words on reasoning"
+    return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s"
 
 
 def check_seed_rules(settings: Settings) -> str:

@@ -199,7 +199,7 @@ class OpenAiServer:
                 return LlmDenied(message, retry_after=retry_after)
             case Verdict.FAILED if names_context_window(exc.body):
                 return ContextTooLong(f"{message}: the prompt exceeds its context window")
-            case Verdict.FAILED if (parameter := refused_parameter(exc.body)):
+            case Verdict.FAILED if parameter := refused_parameter(exc.body):
                 return ParameterRefused(f"{message}: it does not take {parameter} as it was sent", parameter)
             case Verdict.FAILED:
                 return RequestRefused(message)
