@@ -20,6 +20,7 @@ KIND = {
     "What is it?": NOT_ASKED,
 }
 QUESTION = "How much is a telex release?"
+SAME = ("answer", "citations", "refused", "sources")
 SESSION = "remarks-on-an-answer-0123456789"
 
 
@@ -39,11 +40,22 @@ def test_it_is_answered_in_kind_and_costs_no_model(start: Start, profile: str) -
 
 def test_without_a_model_the_passage_is_offered_again(start: Start, tmp_path: Path) -> None:
     api = start(STORE_PATH=str(tmp_path / "store.sqlite"))
-    answer, again, simpler, wrong = (
-        api.ask(text, sessionId=SESSION).json["answer"]
-        for text in (QUESTION, "Can you repeat that?", "Can you explain that further please?", "That is wrong.")
-    )
-    assert (again, simpler, wrong) == (answer, ONLY_QUOTES + answer, REPLIES["dissent"] + VOTE)
+    said = (QUESTION, "Can you repeat that?", "Can you explain that further please?", "That is wrong.", "Until when?")
+    first, again, simpler, wrong, asked = (api.ask(text, sessionId=SESSION).json for text in said)
+    assert {name: again[name] for name in SAME} == {name: first[name] for name in SAME}
+    assert simpler["answer"] == f"{ONLY_QUOTES}\n\n{first['answer']}"
+    assert len(simpler["references"]) == len(first["references"]) > 0
+    assert wrong["answer"] == REPLIES["dissent"] + VOTE
+    assert asked["references"] != []
+    told = api.ask("What did I ask before?", sessionId=SESSION, rendered=True).json["rendered"]
+    assert told[1]["tag"] == "ul"
+    assert QUESTION in json.dumps(told)
+
+
+def test_help_says_what_can_be_asked(start: Start) -> None:
+    said, _, *topics = start().ask("help").json["answer"].splitlines()
+    assert said == "I answer from 28 documents. Ask in your own words, for example about:"
+    assert [topic[:2] for topic in topics] == ["- "] * 3
 
 
 @pytest.mark.parametrize("profile", PROFILES)

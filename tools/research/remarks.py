@@ -24,10 +24,18 @@ from rag.wiring.remarks import PLACE
 REMARKS = {
     "thank_you": "thanks", "general_praise": "thanks", "yes": "assent", "general_affirm": "assent", "no": "dissent",
     "general_negate": "dissent", "are_you_a_bot": "identity", "what_is_your_name": "identity",
-    "who_made_you": "identity", "what_can_i_ask_you": "identity", "greeting": "greeting", "goodbye": "goodbye",
+    "who_made_you": "identity", "what_can_i_ask_you": "help", "greeting": "greeting", "goodbye": "goodbye",
     "repeat": "repeat", "general_repeat": "repeat", "general_explain": "simpler",
 }  # fmt: skip
 """What an intent is here; every other one is a question."""
+OURS = {
+    "thanks": ("thx", "ty", "merci", "danke", "danke schön", "vielen dank"),
+    "greeting": ("hallo", "guten tag", "guten morgen", "moin", "bonjour", "hola"),
+    "goodbye": ("tschüss", "auf wiedersehen", "ciao", "au revoir"),
+    "help": ("help", "help me", "i need help"),
+    "recall": ("what did i ask before", "what was my last question", "what have i asked so far"),
+}
+"""Utterances of ours, by what they are: no intent of the two sets has them."""
 _NEITHER = """
 cancel change_ai_name change_user_name do_you_have_pets flip_coin fun_fact general_commandstop general_confirm
 general_dontcare general_joke general_quirky how_old_are_you maybe meaning_of_life roll_dice tell_joke user_name
@@ -76,7 +84,8 @@ def vectors_of(model: MiniLM, training: Labelled) -> NDArray[np.int8]:
     """The remarks that differ, and the questions that are near to one: a row is a kind's number and a direction."""
     rows: list[tuple[int, NDArray[np.float32]]] = []
     for number, kind in enumerate(KINDS[1:], start=1):
-        vectors = model.embed([text for text, intent in training if REMARKS.get(intent) == kind])
+        texts = [text for text, intent in training if REMARKS.get(intent) == kind]
+        vectors = model.embed([*texts, *OURS.get(kind, ())])
         rows += [(number, vectors[row]) for row in different(vectors, SAME_REMARK)]
     asked = model.embed([text for text, intent in training if intent not in REMARKS and intent not in NEITHER])
     nearest = (asked @ np.stack([vector for _, vector in rows]).T).max(axis=1)

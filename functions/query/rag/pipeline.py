@@ -27,7 +27,7 @@ from rag.ledger import Ledger
 from rag.ports.index import Retriever
 from rag.ports.models import Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
-from rag.values.answer import Answer, Context, Decline, Proceed, RefinedHits
+from rag.values.answer import Answer, AskedAgain, Context, Decline, Proceed, RefinedHits
 from rag.values.chat import STOPPED, Completion, Deadline
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status
@@ -99,24 +99,22 @@ class Pipeline:
         question = ledger.time("admit", self.admit, question)
         ledger.tell(Status("searching"))
         talk = self.conversation
-        alone = talk is None or talk.begins_with(question)
+        earlier = talk if talk and not talk.begins_with(question) else None
         question = talk.identified(question) if talk else question
         query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
-        earlier = None if alone else talk  # of a session that begins here there is nothing to recall
-        before = partial(earlier.recalled, question, ledger) if earlier else tuple
-        remark = ledger.time("remark", self.remarks, question, before, alone=alone) if self.remarks else None
+        remark = self._remark(query, question, earlier, ledger)
         if isinstance(remark, Decline):
             ledger.events.append("small_talk")
             return Draft(question=question, query=query, decision=remark)
         if remark:
-            query, history = asked_again(query, remark), (remark,)
+            query, history = asked_again(query, remark.turns, self.decline_text), remark.turns[-1:]
         elif earlier:
             query, history = earlier.resolve(query, question, ledger)
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
-        draft = Draft(question=question, query=query, history=history)
+        draft = Draft(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
         return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
@@ -145,6 +143,8 @@ class Pipeline:
         self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ReadAnswer | None = None
     ) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
+        if completion and completion.quotes and draft.note:
+            completion = replace(completion, note=draft.note)
         if completion and not completion.text:
             draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
         if draft.cached:
@@ -212,6 +212,21 @@ class Pipeline:
             trail=(*draft.query.trail, *removed_note(done.removed - done.unused), *done.notes),
         )
 
+    def _remark(
+        self, query: SearchQuery, question: Question, earlier: Conversation | None, ledger: Ledger
+    ) -> Decline | AskedAgain | None:
+        """What ``question`` is as a remark; ``earlier`` is the conversation, None where nothing came before."""
+
+        def is_answerable() -> bool:
+            decision = self.gate(self.retrieve(query), question)
+            return isinstance(decision, Proceed) and not decision.doubt
+
+        if self.remarks is None:
+            return None
+        before = partial(earlier.recalled, question, ledger) if earlier else tuple
+        told = partial(self.remarks, question, before, alone=earlier is None, is_answerable=is_answerable)
+        return ledger.time("remark", told)
+
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question
         found = ledger.time("retrieval", self.retrieve, draft.query)
@@ -246,7 +261,7 @@ class Pipeline:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:
-            ledger.optional("memory", partial(talk.remember, answer), None)
+            ledger.optional("memory", partial(talk.remember, answer, draft.query.text), None)
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
         if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in draft.decision.hits)

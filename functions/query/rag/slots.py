@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from knowledge.model.values import Hit, SearchResult
-from rag.values.answer import Answer, Confidence, Context, Decline, Proceed, RefinedHits, Routing
+from rag.values.answer import Answer, AskedAgain, Confidence, Context, Decline, Proceed, RefinedHits, Routing
 from rag.values.draft import ConfidenceInput
 from rag.values.question import Question, SearchQuery, Turn
 
@@ -23,7 +23,12 @@ class Remarks(Protocol):
     """Answers in kind what asks about nothing: see ``rag.ask.admit.remarks``."""
 
     def __call__(
-        self, question: Question, history: Callable[[], Sequence[Turn]], *, alone: bool
-    ) -> Decline | Turn | None:
-        """The reply, the turn whose question a model is asked again, or None where something is asked."""
+        self,
+        question: Question,
+        history: Callable[[], Sequence[Turn]],
+        *,
+        alone: bool,
+        is_answerable: Callable[[], bool],
+    ) -> Decline | AskedAgain | None:
+        """The reply, the question that is to be answered again, or None where something is asked."""
         ...

@@ -15,7 +15,7 @@ from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, waypoint
-from rag.values.answer import Answer, Confidence, Decline, Proceed, Routing
+from rag.values.answer import Answer, AskedAgain, Confidence, Decline, Proceed, Routing
 from rag.values.chat import Completion, Deadline, Usage
 from rag.values.events import Delta, Event, Patch, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
@@ -148,12 +148,10 @@ def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
     assert line.finish(draft, Completion(text="x", model="m"), watch).trail == ("searched otherwise",)
 
 
-def spoken(text: str, remark: Decline | Turn | None) -> tuple[Answer, FakeIndex]:
+def spoken(text: str, remark: Decline | AskedAgain | None) -> tuple[Answer, FakeIndex]:
     """The answer where ``remark`` is made of every question, with the help desk's routing."""
     index = FakeIndex(HITS)
-    line = replace(
-        pipeline(FakeChat("x"), index), remarks=lambda question, history, *, alone: remark, route=ConfidenceRouter()
-    )
+    line = replace(pipeline(FakeChat("x"), index), remarks=lambda *_, **__: remark, route=ConfidenceRouter())
     return line.run(Question(text=text), deadline=deadline()), index
 
 
@@ -166,7 +164,7 @@ def test_a_remark_is_answered_in_kind_without_a_search() -> None:
 
 
 def test_a_question_that_is_asked_again_is_looked_up_as_it_was_and_answered_in_the_light_of_the_remark() -> None:
-    answer, index = spoken("More simply?", Turn(question="Which permit?", answer="Form A.", at=0.0))
+    answer, index = spoken("More simply?", AskedAgain((Turn(question="Which permit?", answer="Form A.", at=0.0),)))
     assert (answer.refused, answer.text, len(index.searches)) == (False, "x", 1)
     assert (answer.question.understood, answer.trail[0]) == (
         "Which permit?\nMore simply?",

@@ -12,7 +12,7 @@ def declined(draft: Draft, *, profile: str, text: str, response_id: str) -> Answ
     """``text``, or what the decision of ``draft`` has to say in its place; the trail says why."""
     no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
     reason = (no.reason,) if no.reason else ()
-    said, nodes = plain_answer(no.reply or text)
+    said, nodes = plain_answer(no.reply or text, no.items)
     return Answer(
         text=said,
         nodes=nodes,

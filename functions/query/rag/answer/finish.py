@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
@@ -170,10 +170,12 @@ class AnswerFinisher:
         return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
 
 
-def plain_answer(text: str) -> tuple[str, tuple[Node, ...]]:
-    """Words of ours as Markdown and as nodes."""
-    tree: t.Tree = (t.Paragraph((t.Text(text),)),)
-    return text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
+def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[Node, ...]]:
+    """Words of ours, with a list of ``items`` behind them, as Markdown and as nodes."""
+    said = t.Paragraph((t.Text(text),))
+    listed = tuple(t.Item((t.Paragraph((t.Text(" ".join(item.split())),)),)) for item in items)
+    tree: t.Tree = (said, t.Listing(listed)) if listed else (said,)
+    return markdown(tree).text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
 
 
 def removed_note(removed: int) -> tuple[str, ...]:

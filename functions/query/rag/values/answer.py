@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from knowledge.model.values import Evidence, Hit
 from rag.values.chat import Completion, LlmUse
-from rag.values.question import Question
+from rag.values.question import Question, Turn
 
 type Level = Literal["High", "Medium", "Low"]
 
@@ -35,12 +35,22 @@ class Proceed:
 class Decline:
     """The gate's no: a value, never an exception. ``reason`` is for the log and the trail.
 
-    ``reply`` is what is answered in place of the profile's decline, ``""`` for that, and ``why`` says why in words.
+    ``reply`` is what is answered in place of the profile's decline, ``""`` for that, with the list of ``items`` behind
+    it, and ``why`` says why in words.
     """
 
     reason: str
     reply: str = ""
     why: str = "Nothing was asked"
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgain:
+    """The question of the last of ``turns`` (oldest first) is to be answered again; ``note`` stands before quotes."""
+
+    turns: tuple[Turn, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

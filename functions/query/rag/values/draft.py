@@ -20,7 +20,7 @@ class Draft:
     ``history`` is what of the conversation goes into the answer. ``key`` is the question's key in the cache, None
     where a conversation goes into the answer: it is for that conversation alone. ``version`` is that of the index's
     content when the cache was asked. ``closest`` are the best of what was
-    found, whatever the gate says.
+    found, whatever the gate says. ``note`` stands before quotes.
     """
 
     question: Question
@@ -32,6 +32,7 @@ class Draft:
     decision: Proceed | Decline | None = None
     context: Context | None = None
     closest: tuple[Hit, ...] = ()
+    note: str = ""
 
     @property
     def reply(self) -> str:

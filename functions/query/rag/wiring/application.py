@@ -28,11 +28,12 @@ from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.optional_stages import OptionalStages
+from rag.values.answer import Decline
 from rag.values.question import Question, SearchQuery
 from rag.version import VERSION
 from rag.wiring.live_index import LiveIndex, live_index
 from rag.wiring.llm import Chats, allow_local_time, build_writer
-from rag.wiring.remarks import utterances
+from rag.wiring.remarks import guide, utterances
 from rag.wiring.seed_notes import seed_note_of
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.suggestions import Suggestions
@@ -195,6 +196,13 @@ def build_application(settings: Settings) -> Application:
         embed=index.embed,
         embed_ahead=index.embed_ahead if remote else None,
     )
+    suggestions = Suggestions(index.lease)
+
+    def guide_now() -> Decline:
+        headings = suggestions()
+        with index.lease() as opened:
+            return guide(opened, headings)
+
     dependencies = StageDependencies(
         index=index,
         writer=build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter()),
@@ -208,6 +216,7 @@ def build_application(settings: Settings) -> Application:
             embed=lambda text: local.read(question_text(text)).vector,  # as the search reads it: once
             votes=stores is not None,
             writes=chat is not None,
+            guide=guide_now,
         ),
     )
     pipeline = profile.build(knobs, dependencies)
@@ -215,7 +224,7 @@ def build_application(settings: Settings) -> Application:
         logger.warning("%s", seed_note_of(settings.profile, profile.seed, index))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)
-    return Application(settings, knobs, pipeline, index, chat, chats, stores, remote, Suggestions(index.lease))
+    return Application(settings, knobs, pipeline, index, chat, chats, stores, remote, suggestions)
 
 
 def chunk_number(chunk_id: str) -> int:

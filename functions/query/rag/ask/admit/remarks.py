@@ -1,8 +1,9 @@
 """Remarks: what adds no content to a conversation is no question. It is answered in kind, without a search.
 
-A text is a remark where its nearest labelled utterance is one, and near enough. The utterances are those of CLINC-150
-(Larson et al., 2019) and of HWU64 (Liu et al., 2019); what ships are their vectors, which ``tools/research/remarks.py``
-makes and judges. docs/retrieval.md has the figures.
+A text is a remark where its nearest labelled utterance is one, and near enough. One that is less near is a remark only
+where the documents do not answer it. The utterances are those of CLINC-150 (Larson et al., 2019) and of HWU64 (Liu et
+al., 2019), and a few of ours; what ships are their vectors, which ``tools/research/remarks.py`` makes.
+docs/retrieval.md has the figures.
 """
 
 from __future__ import annotations
@@ -15,20 +16,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.text.stems import content_stems
-from rag.values.answer import Decline
+from rag.values.answer import AskedAgain, Decline
 from rag.values.question import Question, SearchQuery, Turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KINDS = ("question", "thanks", "assent", "dissent", "identity", "greeting", "goodbye", "repeat", "simpler")
+KINDS = (
+    "question", "thanks", "assent", "dissent", "identity", "greeting", "goodbye", "repeat", "simpler", "help", "recall",
+)  # fmt: skip
 """A row of the vectors begins with the number of its kind here."""
-REPEAT, SIMPLER = KINDS[-2:]
+REPEAT, SIMPLER, HELP, RECALL = KINDS[-4:]
+ON_EARLIER = frozenset({REPEAT, SIMPLER, RECALL})
 COURTESIES = frozenset({"thanks", "assent", "dissent", "greeting", "goodbye"})
 """What stands before and behind questions. "What," and "how are they made?" are clauses of theirs."""
 NEAR = 0.55
 """The cosine from which an utterance is near enough. At .5 one of a hundred questions of ClapNQ is a remark."""
+SURE = 0.75
+"""The cosine from which nothing else is looked at: none of 2,041 questions of people reaches it."""
+ASKING = re.compile(r"[?\uff1f\u061f]|\b(?:how|wh(?:at|en|ere|ich|om?|ose|y))\b", re.IGNORECASE)
+"""What asks: a mark, or a question word. "Until when?" is near to a goodbye."""
 
+NO_QUESTION = "nothing was asked"
 NOT_ASKED = "What would you like to know?"
 REPLIES = {
     "thanks": "You're welcome. What else would you like to know?",
@@ -40,7 +49,8 @@ REPLIES = {
     "goodbye": "Goodbye!",
 }
 VOTE = " A vote against it helps too: what it rests on then comes later."
-ONLY_QUOTES = "Without a language model I can only quote the documents. This is what I found:\n\n"
+YOU_ASKED = "You asked:"
+ONLY_QUOTES = "Without a language model I can only quote the documents. This is what I found:"
 
 _CLAUSE_ENDS = re.compile(r"(?<=[.!?:,])\s+")
 
@@ -58,36 +68,57 @@ class Utterances:
         vectors = stored[:, 1:].astype(np.float32)
         return cls(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), stored[:, 0])
 
-    def kind(self, vector: NDArray[np.float32], near: float = NEAR) -> str:
-        """The kind of the utterance nearest to the unit ``vector``, "question" where none has a cosine of ``near``."""
+    def nearest(self, vector: NDArray[np.float32]) -> tuple[str, float]:
+        """The kind of the utterance nearest to the unit ``vector``, and its cosine."""
         cosines = self.vectors @ vector
         nearest = int(np.argmax(cosines))
-        return KINDS[self.kinds[nearest]] if cosines[nearest] >= near else KINDS[0]
+        return KINDS[self.kinds[nearest]], float(cosines[nearest])
+
+    def kind(self, vector: NDArray[np.float32], near: float = NEAR) -> str:
+        """The kind of the nearest utterance, "question" where none has a cosine of ``near``."""
+        kind, cosine = self.nearest(vector)
+        return kind if cosine >= near else KINDS[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remarks:
     """``embed`` gives a text's unit vector in the space of ``utterances``.
 
-    ``votes`` says whether answers can be voted on, ``writes`` whether a language model writes them.
+    ``votes`` says whether answers can be voted on, ``writes`` whether a language model writes them. ``guide`` says
+    what can be asked.
     """
 
     utterances: Utterances
     embed: Callable[[str], NDArray[np.float32]]
     votes: bool
     writes: bool
+    guide: Callable[[], Decline]
 
     def __call__(
-        self, question: Question, history: Callable[[], Sequence[Turn]], *, alone: bool
-    ) -> Decline | Turn | None:
-        """What to reply to a remark, or the turn whose question is asked again, for the model to say it more simply.
+        self,
+        question: Question,
+        history: Callable[[], Sequence[Turn]],
+        *,
+        alone: bool,
+        is_answerable: Callable[[], bool],
+    ) -> Decline | AskedAgain | None:
+        """What to reply to a remark, or the last question, which is to be answered again.
 
         None where something is asked. ``alone`` says that no turns came before: "And why?" asks about nothing only
-        then. ``history`` gives these turns, oldest first.
+        then. ``history`` gives these turns, oldest first. ``is_answerable`` searches for the question as it stands, and
+        says whether the documents answer it without a doubt.
         """
-        kind = self.kind(question.text)
-        if kind in (REPEAT, SIMPLER):
-            return self._again(kind, history())
+        kind, cosine = self.utterances.nearest(self.embed(question.text))
+        if cosine < NEAR:
+            kind = KINDS[0]
+        elif kind != KINDS[0] and cosine < SURE:
+            may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
+            asks = may_ask and ASKING.search(question.text)
+            kind = KINDS[0] if asks or is_answerable() else kind
+        if kind in ON_EARLIER:
+            return self._of_earlier(kind, tuple(history()))
+        if kind == HELP:
+            return self.guide()
         if kind == KINDS[0]:
             return _said(NOT_ASKED) if alone and not content_stems(question.text) else None
         return _said(REPLIES[kind] + (VOTE if kind == "dissent" and self.votes else ""))
@@ -111,14 +142,13 @@ class Remarks:
         text = " ".join(clauses)
         return query if len(text) == len(query.text) else replace(query, text=text)
 
-    def _again(self, kind: str, history: Sequence[Turn]) -> Decline | Turn:
-        if not history:
+    def _of_earlier(self, kind: str, turns: tuple[Turn, ...]) -> Decline | AskedAgain:
+        if not turns:
             return _said(NOT_ASKED)
-        last = history[-1]
-        if kind == SIMPLER:
-            return last if self.writes else _said(ONLY_QUOTES + last.answer)
-        return _said(last.answer)
+        if kind == RECALL:
+            return replace(_said(YOU_ASKED), items=tuple(turn.asked for turn in turns))
+        return AskedAgain(turns, "" if self.writes or kind == REPEAT else ONLY_QUOTES)
 
 
 def _said(reply: str) -> Decline:
-    return Decline("nothing was asked", reply)
+    return Decline(NO_QUESTION, reply)

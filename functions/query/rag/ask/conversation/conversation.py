@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.ask.conversation.joined import with_turns
@@ -53,8 +53,7 @@ class Conversation:
         if reframe := self.reframe:
             rewritten = ledger.optional("reframe", lambda: reframe(query, history, ledger), query)
         if rewritten.text == query.text:
-            last = history[-1].answer
-            return with_turns(query, history, answer="" if begins_with_decline(last, self.decline) else last), history
+            return _joined(query, history, self.decline), history
         ledger.events.append("reframed")
         return rewritten, history
 
@@ -66,8 +65,8 @@ class Conversation:
             return question.turns
         return ledger.optional("recall", lambda: memory.recall(session, limit=self.turns), nothing)
 
-    def remember(self, answer: Answer) -> None:
-        """Add the turn to its session, if it has one, as it was asked and as it was understood.
+    def remember(self, answer: Answer, searched: str) -> None:
+        """Add the turn to its session, if it has one, as it was asked and as it was ``searched`` for.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -76,7 +75,7 @@ class Conversation:
         if self.memory is None or question.session_id is None:
             return
         turn = Turn(
-            question=question.understood,
+            question=searched,
             answer=answer.text,
             at=self.now(),
             sources=tuple(source.url for source in answer.sources),
@@ -85,6 +84,17 @@ class Conversation:
         self.memory.remember(question.session_id, turn)
 
 
-def asked_again(query: SearchQuery, turn: Turn) -> SearchQuery:
-    """The question of ``turn`` in place of a remark on its answer."""
-    return replace(query, text=turn.question, trail=(*query.trail, f"looked up again: {turn.question}"))
+def asked_again(query: SearchQuery, turns: Sequence[Turn], decline: str) -> SearchQuery:
+    """The question of the last of ``turns`` in place of a remark on its answer, searched for as it was.
+
+    One that no model rewrote may lean on the turns before it. ``decline`` is the profile's decline text.
+    """
+    *before, last = turns
+    query = replace(query, text=last.question, trail=(*query.trail, f"looked up again: {last.question}"))
+    return _joined(query, before, decline) if before and last.question == last.asked else query
+
+
+def _joined(query: SearchQuery, history: Sequence[Turn], decline: str) -> SearchQuery:
+    """``query`` with ``history``; an answer that declined says nothing of the topic."""
+    last = history[-1].answer
+    return with_turns(query, history, answer="" if begins_with_decline(last, decline) else last)

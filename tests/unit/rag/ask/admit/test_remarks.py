@@ -3,19 +3,41 @@
 import numpy as np
 import pytest
 
-from rag.ask.admit.remarks import KINDS, NEAR, NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE, Remarks, Utterances
-from rag.values.answer import Decline
+from rag.ask.admit.remarks import (
+    KINDS,
+    NEAR,
+    NOT_ASKED,
+    ONLY_QUOTES,
+    REPLIES,
+    SURE,
+    VOTE,
+    YOU_ASKED,
+    Remarks,
+    Utterances,
+)
+from rag.values.answer import AskedAgain, Decline
 from rag.values.question import Question, SearchQuery, Turn
 
 AXIS = {kind: np.eye(len(KINDS) + 1, dtype=np.float32)[number] for number, kind in enumerate(KINDS)}
 ELSEWHERE = np.eye(len(KINDS) + 1, dtype=np.float32)[-1]
 """Where no utterance lies."""
-SAID = {"Thanks!": "thanks", "No.": "dissent", "Hi,": "greeting", "Again?": "repeat", "Too hard.": "simpler"}
+SAID = {
+    "Thanks!": "thanks", "No.": "dissent", "Hi,": "greeting", "Again?": "repeat", "Too hard.": "simpler",
+    "Help": "help", "What did I ask?": "recall",
+}  # fmt: skip
+UNSURE = {"Cheers": "thanks", "Until when?": "goodbye", "Which later": "greeting", "Who pays?": "identity"}
+GUIDE = Decline("nothing was asked", "I answer from 2 documents.", items=("Fees",))
 TURN = Turn(question="What is a telex release?", answer="It replaces the paper.", at=0.0)
 
 
 def embed(text: str) -> np.ndarray:
+    if text in UNSURE:
+        return between(UNSURE[text], SURE - 0.01)
     return AXIS[SAID[text]] if text in SAID else ELSEWHERE  # type: ignore[no-any-return]
+
+
+def between(kind: str, share: float) -> np.ndarray:
+    return share * AXIS[kind] + np.sqrt(1 - share**2) * ELSEWHERE  # type: ignore[no-any-return]
 
 
 def known() -> Utterances:
@@ -24,18 +46,17 @@ def known() -> Utterances:
 
 
 def remarks(*, votes: bool = False, writes: bool = False) -> Remarks:
-    return Remarks(utterances=known(), embed=embed, votes=votes, writes=writes)
+    return Remarks(utterances=known(), embed=embed, votes=votes, writes=writes, guide=lambda: GUIDE)
 
 
-def said(text: str, *turns: Turn, alone: bool = False, **about: bool) -> str | Turn | None:
-    remark = remarks(**about)(Question(text=text), lambda: turns, alone=alone)
+def said(
+    text: str, *turns: Turn, alone: bool = False, answerable: bool = False, **about: bool
+) -> str | AskedAgain | None:
+    remark = remarks(**about)(Question(text=text), lambda: turns, alone=alone, is_answerable=lambda: answerable)
     return remark.reply if isinstance(remark, Decline) else remark
 
 
 def test_the_nearest_utterance_says_what_a_text_is_where_it_is_near_enough() -> None:
-    def between(kind: str, share: float) -> np.ndarray:
-        return share * AXIS[kind] + np.sqrt(1 - share**2) * ELSEWHERE  # type: ignore[no-any-return]
-
     assert [known().kind(between("thanks", share)) for share in (NEAR + 0.01, NEAR - 0.01)] == ["thanks", "question"]
     assert known().kind(0.8 * AXIS["question"] + 0.6 * AXIS["thanks"]) == "question"
 
@@ -50,15 +71,28 @@ def test_dissent_points_to_the_vote_where_there_is_one() -> None:
     assert said("No.", votes=True) == REPLIES["dissent"] + VOTE
 
 
-def test_again_is_the_answer_before() -> None:
-    assert said("Again?", TURN) == TURN.answer
-    assert said("Again?") == NOT_ASKED
+def test_what_is_less_near_to_a_remark_is_one_where_it_asks_nothing_and_the_documents_do_not_answer_it() -> None:
+    assert said("Cheers") == said("Cheers", TURN) == REPLIES["thanks"]
+    assert said("Cheers", answerable=True) is None
+    assert [said(text, alone=alone) for text in ("Until when?", "Which later") for alone in (False, True)] == [None] * 4
+    assert said("Thanks!", answerable=True) == REPLIES["thanks"]
 
 
-def test_more_simply_is_for_a_model_and_else_the_passage_is_offered() -> None:
-    assert said("Too hard.", TURN, writes=True) is TURN
-    assert said("Too hard.", TURN) == ONLY_QUOTES + TURN.answer
-    assert said("Too hard.", writes=True) == NOT_ASKED
+def test_who_is_asked_may_lean_on_the_turns_before() -> None:
+    assert (said("Who pays?", alone=True), said("Who pays?", TURN)) == (REPLIES["identity"], None)
+
+
+def test_again_and_more_simply_answer_the_last_question_again() -> None:
+    assert said("Again?", TURN) == said("Too hard.", TURN, writes=True) == AskedAgain((TURN,))
+    assert said("Too hard.", TURN) == AskedAgain((TURN,), ONLY_QUOTES)
+    assert said("Again?") == said("Too hard.", writes=True) == said("What did I ask?") == NOT_ASKED
+
+
+def test_help_says_what_can_be_asked_and_the_questions_so_far_are_told() -> None:
+    ask = remarks()
+    assert ask(Question(text="Help"), tuple, alone=True, is_answerable=lambda: True) is GUIDE
+    told = ask(Question(text="What did I ask?"), lambda: (TURN,), alone=False, is_answerable=lambda: True)
+    assert told == Decline("nothing was asked", YOU_ASKED, items=(TURN.asked,))
 
 
 def test_a_question_without_a_word_of_content_may_lean_on_the_turns_before() -> None:

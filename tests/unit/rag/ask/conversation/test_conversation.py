@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import View
 from rag.ask.conversation import joined
-from rag.ask.conversation.conversation import Conversation
+from rag.ask.conversation.conversation import Conversation, asked_again
 from rag.ask.conversation.history import format_history
 from rag.ask.conversation.joined import ANSWER_CHARS, with_turns
 from rag.ask.conversation.reframe import ASKED_WEIGHT, MAX_CHARS, Reframe
@@ -238,6 +238,10 @@ def resolve(
     )
 
 
+def remember(this: Conversation, answered: Answer) -> None:
+    this.remember(answered, answered.question.understood)
+
+
 def test_a_session_is_issued_only_where_there_is_none() -> None:
     this = conversation()
     assert this.identified(Question(text="x", session_id=SESSION)).session_id == SESSION
@@ -247,8 +251,8 @@ def test_a_session_is_issued_only_where_there_is_none() -> None:
 
 def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None:
     this = conversation()
-    this.remember(answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
-    this.remember(answer("Indeed.", SESSION))
+    remember(this, answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
+    remember(this, answer("Indeed.", SESSION))
     turn = Turn(question=MEANT, asked=FOLLOW_UP, answer="The tenth.", at=1e9, sources=("https://a.example",))
     alone = replace(turn, question=TOPIC, asked=TOPIC, answer="Indeed.")
     assert this.memory.recall(SESSION, limit=5) == (turn, alone)  # type: ignore[union-attr]
@@ -256,7 +260,7 @@ def test_a_turn_is_remembered_as_it_was_asked_and_as_it_was_understood() -> None
 
 def test_without_a_model_every_question_is_searched_for_with_what_the_turns_before_meant() -> None:
     this = conversation()
-    this.remember(answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
+    remember(this, answer("The tenth.", SESSION, asked=FOLLOW_UP, understood=MEANT))
     gathered = make_ledger()
     query, history = resolve(this, "And for volunteers?", SESSION, gathered)
     assert query.text == "And for volunteers?"
@@ -268,7 +272,7 @@ def test_without_a_model_every_question_is_searched_for_with_what_the_turns_befo
 def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
     chat = FakeChat(MEANT)
     this = conversation(chat)
-    this.remember(answer("So.", SESSION))
+    remember(this, answer("So.", SESSION))
     gathered = make_ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [turn.question for turn in history]) == (MEANT, [TOPIC])
@@ -283,7 +287,7 @@ def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
 @pytest.mark.parametrize("said", ["SAME", "I don't know that.", LlmUnavailable("down")])
 def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(said: str | Exception) -> None:
     this = conversation(FakeChat(said))
-    this.remember(answer("So.", SESSION))
+    remember(this, answer("So.", SESSION))
     gathered = make_ledger()
     query, history = resolve(this, FOLLOW_UP, SESSION, gathered)
     assert (query.text, [view.text for view in query.views]) == (
@@ -296,7 +300,7 @@ def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(sa
 
 def test_a_decline_says_nothing_of_the_topic() -> None:
     this = conversation()
-    this.remember(answer("I don't know. Please ask a specialist.", SESSION))
+    remember(this, answer("I don't know. Please ask a specialist.", SESSION))
     query, _ = resolve(this, FOLLOW_UP, SESSION)
     assert [view.text for view in query.views] == [f"{FOLLOW_UP} {TOPIC}"]
 
@@ -304,7 +308,7 @@ def test_a_decline_says_nothing_of_the_topic() -> None:
 def test_no_more_than_the_last_turns_are_recalled() -> None:
     this = conversation(turns=2)
     for number in range(4):
-        this.remember(answer("So.", SESSION, asked=f"{TOPIC} {number}"))
+        remember(this, answer("So.", SESSION, asked=f"{TOPIC} {number}"))
     _, history = resolve(this, FOLLOW_UP, SESSION)
     assert [turn.question for turn in history] == [f"{TOPIC} 2", f"{TOPIC} 3"]
 
@@ -315,4 +319,19 @@ def test_a_memory_that_is_down_is_skipped() -> None:
     assert resolve(this, FOLLOW_UP, SESSION, gathered) == (SearchQuery(text=FOLLOW_UP, top_k=8), ())
     assert gathered.skipped == ["recall"]
     with pytest.raises(StoreUnavailable):
-        this.remember(answer("So.", SESSION))
+        remember(this, answer("So.", SESSION))
+
+
+def test_what_is_asked_again_is_searched_for_as_it_was() -> None:
+    first, second = (Turn(question=text, answer="So.", at=0.0) for text in (TOPIC, FOLLOW_UP))
+    query = SearchQuery(text="Say that again", top_k=8)
+    alone, leaning, rewritten = (
+        asked_again(query, turns, "I don't know.")
+        for turns in ([first], [first, second], [first, replace(second, question=MEANT)])
+    )
+    assert [(one.text, len(one.views)) for one in (alone, leaning, rewritten)] == [
+        (TOPIC, 0),
+        (FOLLOW_UP, 2),
+        (MEANT, 0),
+    ]
+    assert leaning.trail[0] == f"looked up again: {FOLLOW_UP}"
