@@ -35,8 +35,8 @@ HOW_TO_GET_IT = (
 )
 """A clone builds the model; an installed package came with it, or was built without."""
 
-READINGS = 4
-"""A question and what of it is read apart."""
+READINGS = 16
+"""A question, what of it is read apart, and the sentences of its answer, while others ask too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knowledge.cut.embedding_text import question_text
+from knowledge.model.values import TokenEmbedder
 from knowledge.open.anywhere import AnyIndex, open_anywhere
 from knowledge.open.handle import IndexHandle, watch
 from rag.adapters.embedding.caching import CachingEmbedder
@@ -40,7 +41,10 @@ class LiveIndex:
     def embed(self, text: str) -> Vector:
         """The unit vector of the question ``text`` in the current index's own space, shape (dimensions,)."""
         with self.lease() as index:
-            vector: Vector = index.embedder.embed([question_text(text)])[0]
+            embedder, asked = index.embedder, question_text(text)
+            if isinstance(embedder, TokenEmbedder):
+                return embedder.read(asked).vector  # which the search has read
+            vector: Vector = embedder.embed([asked])[0]
             return vector
 
     def embed_ahead(self, text: str) -> None:
