@@ -97,14 +97,23 @@ class Server:
 
 
 def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-    """``ragctl serve`` with ``arguments``, in an environment without settings of this machine but ``variables``."""
+    """``ragctl serve`` with ``arguments``, in an environment without settings of this machine but ``variables``.
+
+    Without a store: tests share an index.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.Popen(
         [str(PROGRAM), "serve", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**clean, "RAG_PROFILE": "waypoint", "STORE_WAIT_S": "60", **variables},  # as in functional/harness.py
+        env={
+            **clean,
+            "RAG_PROFILE": "waypoint",
+            "STORE_WAIT_S": "60",
+            "STORE_PATH": "none",
+            **variables,
+        },  # as in functional/harness.py
         start_new_session=True,
     )
 

@@ -18,9 +18,10 @@ def test_the_whole_of_it(api: Api) -> None:
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"
     assert reply.headers["x-content-type-options"] == "nosniff"
-    assert set(body) == {"status", "version", "profile", "index", "llm"}
+    assert set(body) == {"status", "version", "profile", "index", "llm", "store"}
     assert (body["status"], body["version"], body["profile"]) == ("ok", VERSION, "waypoint")
     assert body["llm"] == {"engine": "extractive", "model": "extractive", "lastError": None}
+    assert body["store"] is None
     index = body["index"]
     assert set(index) == {"documents", "chunks", "embeddingModel", "builtAt", "version", "manifest"}
     assert index["documents"] == len(list((REPOSITORY / "samples" / "waypoint").rglob("*.md")))

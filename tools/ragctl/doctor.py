@@ -19,7 +19,7 @@ import typer
 
 from ragctl.console import emit_json, show
 from ragctl.failures import DONE, FAILED
-from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
+from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings, with_store
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
@@ -60,6 +60,7 @@ def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
         "index": lambda: check_index(settings),
         "manifest": lambda: check_manifest(settings),
         "llm": lambda: check_llm(settings),
+        "store": lambda: check_store(settings),
         "seed rules": lambda: check_seed_rules(settings),
         "port": lambda: check_port(port),
     }
@@ -207,6 +208,15 @@ def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
             raise CheckFailed(f"{chat.model} gives no answer: {exc}. Check LLM_MODEL and LLM_BASE_URL") from exc
         return f"{chat.model} spends its first words on reasoning"
     return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s"
+
+
+def check_store(settings: Settings) -> str:
+    """Where the server keeps turns and votes, which others must not read."""
+    from rag.adapters.vendors import open_store
+
+    settings, said = with_store(settings)
+    open_store(settings)
+    return said
 
 
 def check_seed_rules(settings: Settings) -> str:

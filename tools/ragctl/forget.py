@@ -9,7 +9,7 @@ import typer
 
 from ragctl.console import emit_json, note, show
 from ragctl.failures import CommandFailed
-from ragctl.options import Json
+from ragctl.options import IndexDir, Json, Profile, read_settings, with_store
 
 STAYS = (
     "a process that answers may give a kept answer from its own memory for up to a minute",
@@ -24,18 +24,23 @@ STAYS = (
 def forget(
     session: Annotated[str, typer.Argument(metavar="SESSION", help="The sessionId of the conversation.")],
     *,
+    profile: Profile = None,
+    index: IndexDir = None,
     as_json: Json = False,
 ) -> None:
-    """Erase what the store (TABLE_NAME, else STORE_PATH) holds of a session: turns, questions, votes, kept answers."""
+    """Erase what the store holds of a session: turns, questions, votes, kept answers.
+
+    The store is that of TABLE_NAME, else of STORE_PATH, else the one beside the index.
+    """
     from rag.adapters.vendors import open_store
-    from rag.config.settings import Settings, load
     from rag.http.requests import parse_session
 
     session = parse_session(session)
-    store = open_store(load(Settings))
+    settings, _ = with_store(read_settings(index=index, profile=profile))
+    store = open_store(settings)
     forgotten = store.forget(session) if store else None
     if forgotten is None:
-        sentence = "There is no store: STORE_PATH must name the SQLite file of the server, or TABLE_NAME the table"
+        sentence = "There is no store: name the index (--index), its SQLite file (STORE_PATH) or the table (TABLE_NAME)"
         raise CommandFailed(sentence, code="no_store")
     if as_json:
         emit_json({"sessionId": session, **asdict(forgotten), "notes": list(STAYS)})

@@ -54,6 +54,30 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
     return settings
 
 
+def with_store(settings: Settings) -> tuple[Settings, str]:
+    """The settings of a server, whose store is beside the index where nobody names another, and a sentence on it."""
+    from knowledge.engines.server.address import is_server
+    from knowledge.open.place import folder_of
+    from rag.adapters.vendors import NO_STORE
+    from rag.config.settings import Settings, load
+
+    if settings.table_name:
+        return settings, f"Turns and votes are kept in the table {settings.table_name}"
+    if settings.store_path == NO_STORE:
+        return settings, f"Nothing is remembered: STORE_PATH={NO_STORE}"
+    if not settings.store_path:
+        if is_server(settings.index_place):
+            return settings, "Nothing is remembered: an index on a server has no place for it. Set STORE_PATH"
+        folder = folder_of(settings.index_place).absolute()
+        place = folder.with_name(f"{folder.name}.store.sqlite")
+        there = next(path for path in (place, *place.parents) if path.exists())
+        if not os.access(there, os.W_OK):
+            return settings, f"Nothing is remembered: {there} cannot be written. Set STORE_PATH"
+        os.environ["STORE_PATH"] = str(place)
+        settings = load(Settings)
+    return settings, f"Turns and votes are kept in {settings.store_path}"
+
+
 def _follow_index(*, making: bool) -> None:
     """Without a profile take the one of the index; with another one say so."""
     from knowledge.open.place import made_of

@@ -14,7 +14,7 @@ import typer
 
 from ragctl.console import emit_json, note
 from ragctl.failures import CommandFailed
-from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings
+from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings, with_store
 
 ANY_QUESTION = "What can you tell me?"
 _SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -33,12 +33,14 @@ def serve(
 ) -> None:
     """Serve the HTTP API as Lambda and API Gateway would; Ctrl-C ends it.
 
-    The function's logs and metrics go to stdout as they are, one line about each request to stderr.
+    Turns and votes are kept in INDEX.store.sqlite, or where STORE_PATH says; STORE_PATH=none keeps nothing. The
+    function's logs and metrics go to stdout as they are, one line about each request to stderr.
     """
-    settings = read_settings(index=index, profile=profile)
+    settings, store = with_store(read_settings(index=index, profile=profile))
     listener = listen(host, port)
     url = f"http://{host}:{listener.getsockname()[1]}"
     note(f"Starting {settings.profile} (index {settings.index_place}) ...")
+    note(store)
     from knowledge.open.scratch import Scratch
     from ragctl.doctor import SEED_RULES_OFF, check_seed_rules
 

@@ -19,6 +19,8 @@ from rag.ports.stores import Store
 CHAT_MODELS: Mapping[str, str] = {"openai": "rag.adapters.llm.openai_chat"}
 EMBEDDERS: Mapping[str, str] = {"openai": "rag.adapters.embedding.openai_embed"}
 STORES: Mapping[str, str] = {"dynamodb": "rag.adapters.dynamodb.store", "sqlite": "rag.adapters.sqlite.store"}
+NO_STORE = "none"
+"""The STORE_PATH of somebody who wants none."""
 
 
 def chat_model(config: ChatConfig) -> ChatModel:
@@ -44,11 +46,18 @@ def open_store(settings: Settings) -> Store | None:
     Raises:
         ConfigurationError: it must not be used.
     """
-    if not (settings.table_name or settings.store_path):
+    vendor = store_vendor(settings)
+    if vendor is None:
         return None
-    vendor = "dynamodb" if settings.table_name else _vendor(settings.store_path, STORES, "sqlite")
     store: Store = import_module(STORES[vendor]).build(settings)
     return store
+
+
+def store_vendor(settings: Settings) -> str | None:
+    """Whose store ``settings`` name: a row's name, None where they name none."""
+    if settings.table_name:
+        return "dynamodb"
+    return None if settings.store_path in ("", NO_STORE) else _vendor(settings.store_path, STORES, "sqlite")
 
 
 def _vendor(address: str, rows: Iterable[str], otherwise: str) -> str:

@@ -86,7 +86,12 @@ class Settings(EnvironmentSettings):
     )
     table_name: str = knob("", "TABLE_NAME", "DynamoDB table of answer cache, memory and feedback. Empty: STORE_PATH.")
     table_endpoint: str = knob("", "TABLE_ENDPOINT", "Another address of DynamoDB, for tests against a local one.")
-    store_path: str = knob("", "STORE_PATH", "SQLite file of the same, for one machine. Empty too: nothing is kept.")
+    store_path: str = knob(
+        "",
+        "STORE_PATH",
+        "SQLite file of the same, for one machine; none: nothing is kept. Empty: ragctl serve keeps it beside the "
+        "index, as INDEX.store.sqlite, and nothing else keeps any.",
+    )
     store_wait_s: float = knob(
         0.1,
         "STORE_WAIT_S",

@@ -30,10 +30,14 @@ class LlmHealth(Reply):
 
 
 class HealthReply(Reply):
-    """The service is ready. version is the program's, index.version a hash of the index's content."""
+    """The service is ready. version is the program's, index.version a hash of the index's content.
+
+    store is where turns, votes and kept answers are: sqlite or dynamodb, null where nothing is kept.
+    """
 
     status: Literal["ok"] = "ok"
     version: str
     profile: str
     index: IndexHealth
     llm: LlmHealth
+    store: str | None

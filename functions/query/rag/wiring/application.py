@@ -14,6 +14,7 @@ from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
+from rag.adapters.vendors import store_vendor
 from rag.answer.read import warm as warm_reading
 from rag.ask.admit.remarks import Remarks
 from rag.ask.cache.frozen_answer import RECIPE
@@ -81,7 +82,8 @@ class Application:
         llm = LlmHealth(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
             llm = LlmHealth(engine=self.chats.vendor, model=self.chat.model, last_error=self.chat.last_error)
-        return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm)
+        store = store_vendor(self.settings)
+        return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm, store=store)
 
     def welcome(self) -> SuggestionsReply:
         """What a page begins with.
