@@ -22,7 +22,7 @@ from rag.answer.forms import CitationForm
 from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
 from rag.answer.unused_citations import CitationPruning, drop_unused_citations, explicit_citations
-from rag.answer.walk import all_nodes, joined, leaves, mapped
+from rag.answer.walk import all_nodes, joined, leaves, mapped, trimmed
 from rag.ports.index import Index
 from rag.values import answer as values
 from rag.values.answer import Context, Support
@@ -136,7 +136,8 @@ class _Changes:
         return gone | {unit.lead for unit in units if unit.number in gone and unit.lead is not None} - kept
 
     def run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        return joined(made for node in run for made in self._node(node))
+        made = joined(made for node in run for made in self._node(node))
+        return trimmed(made) if self._gone else made
 
     def _node(self, node: t.Inline) -> Iterator[t.Inline]:
         if not isinstance(node, t.Statement):
@@ -156,7 +157,8 @@ class _Changes:
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
             children = cited_to(children, cite if last else None, instead=verdict.wrong)
-        support = verdict.statement.support if verdict.cited else "uncited"
+        support = verdict.statement.support
+        support = support if verdict.cited or support == "unsupported" else "uncited"
         note = mark_of(verdict) if last and self._check.unsupported == "mark" else ""
         return replace(node, children=children, support=support, note=note)
 
