@@ -74,6 +74,20 @@ def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(wit
     assert len({one["id"] for one in (first, *texts, cited, last, usage)}) == 1
 
 
+def test_quotes_follow_a_streamed_text_that_no_document_supports(with_llm: Start) -> None:
+    sung = "Purple whales sing for nine days."
+    with LlmServer([drip(sung), drip(sung), reply(sung)]) as server:
+        api = with_llm(server)
+        _, *texts, _, last = chunks(chat(api, ("user", IN_SCOPE), stream=True))
+        read = events(respond(api, IN_SCOPE, stream=True))
+        plain = chat(api, ("user", IN_SCOPE)).json["choices"][0]["message"]["content"]
+    streamed = f"{sung}\n\nNothing of this is in the documents.\n\n{plain}"
+    assert plain == last["answer"] == read[-1].response.output_text
+    assert plain.startswith("This may not be what you asked for:")
+    assert "".join(one["choices"][0]["delta"].get("content", "") for one in texts) == streamed
+    assert "".join(one.delta for one in read if one.type == "response.output_text.delta") == streamed
+
+
 def test_the_model_with_sources_ends_with_them(api: Api) -> None:
     body = chat(api, ("user", IN_SCOPE), model="waypoint-sources").json
     assert body["model"] == "waypoint-sources"

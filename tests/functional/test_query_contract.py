@@ -15,8 +15,8 @@ SESSION = "abcdefghijklmnopqrstuv"
 OPENAPI = json.loads((REPOSITORY / "docs" / "openapi.json").read_text(encoding="utf-8"))
 # CONTRACTS.md, by hand: the schema in the code must not be the only witness.
 ANSWER_KEYS = {
-    "answer", "sources", "relatedDocs", "citations", "references", "citationsMarkdown", "confidence", "refused",
-    "partial", "routing", "responseId", "sessionId", "metadata",
+    "answer", "modelText", "sources", "relatedDocs", "citations", "references", "citationsMarkdown", "confidence",
+    "refused", "partial", "routing", "responseId", "sessionId", "metadata",
 }  # fmt: skip
 CITATION_KEYS = {
     "raw", "title", "section", "position", "fullTitle", "docId", "sourceUrls", "score", "matched", "id", "chunkId",

@@ -3,7 +3,7 @@
 import pytest
 import real_model
 from fakes_llm import USAGE, LlmServer, Step, drip, error, hang, reply
-from functional.harness import IN_SCOPE, QUOTED, SAID, Json, Reply, Start
+from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start
 from functional.test_streams import Stream, asked, events, streamed
 
 from knowledge.embedding import MiniLM
@@ -64,10 +64,29 @@ def test_a_true_statement_that_cites_nothing_is_cited(with_llm: Start) -> None:
 
 
 def test_what_the_sources_do_not_support_at_all_goes_to_a_person_in_every_profile(with_llm: Start) -> None:
-    body = said(with_llm, f"{INVENTED[:-1]} {DOCUMENTS}.")
+    body = said(with_llm, f"{INVENTED[:-1]} {DOCUMENTS}.", LLM_WEAK="text")
     assert (body["confidence"]["level"], body["routing"]["action"]) == ("Low", "escalate")
     assert body["confidence"]["score"] <= 35
     assert [citation["support"] for citation in body["citations"]] == ["unsupported"]
+
+
+@pytest.mark.parametrize("unsupported", ["mark", "remove"])
+def test_quotes_stand_in_place_of_an_answer_without_any_support(with_llm: Start, unsupported: str) -> None:
+    body = said(with_llm, f"{INVENTED} {DOCUMENTS}\n\nPurple whales sing.", UNSUPPORTED=unsupported)
+    assert body["answer"].startswith("This may not be what you asked for:\n\n")
+    assert body["modelText"] == f"{INVENTED}\n\nPurple whales sing."
+    assert set(verdicts(body)) == {"supported"}
+    assert (body["refused"], body["confidence"]["level"]) == (False, "Low")
+    metadata = body["metadata"]
+    assert (metadata["model"], metadata["degraded"], metadata["finishReason"]) == ("extractive", True, "stop")
+    assert metadata["usage"]["totalTokens"] == USAGE["total_tokens"]
+    assert metadata["trail"] == ["nothing of the model's answer is in the documents; quotes are shown"]
+
+
+def test_an_answer_with_some_support_a_decline_and_one_that_a_judge_acquits_stay(with_llm: Start) -> None:
+    acquitted, _ = judged(with_llm, REWORDED, reply("1: supported"))
+    bodies = [acquitted.json, said(with_llm, f"{INVENTED} {QUOTED}"), said(with_llm, f"{DECLINE} {INVENTED}")]
+    assert [(body["modelText"], body["refused"]) for body in bodies] == [(None, False), (None, False), (None, True)]
 
 
 def test_a_number_that_the_source_does_not_have_is_seen(with_llm: Start) -> None:
@@ -76,7 +95,7 @@ def test_a_number_that_the_source_does_not_have_is_seen(with_llm: Start) -> None
         ("41 papers", "unsupported"),
         ("three weeks", "partial"),
     ):
-        assert verdicts(said(with_llm, QUOTED.replace("three papers", papers))) == [support]
+        assert verdicts(said(with_llm, QUOTED.replace("three papers", papers), LLM_WEAK="text")) == [support]
 
 
 def test_what_is_said_in_other_words_may_be_high(with_llm: Start) -> None:

@@ -181,7 +181,7 @@ def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
 def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, unsupported: str) -> None:
     """The text, and the nodes of each block; what the check says of the last statement comes behind the text."""
     with LlmServer([drip(*re.findall(r"\S+\s*", written))]) as server:
-        api = with_llm(server, UNSUPPORTED=unsupported)
+        api = with_llm(server, UNSUPPORTED=unsupported, LLM_WEAK="text")
         told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
         plain = events(api.call(asked(IN_SCOPE)).text)
     answer = told[-1][1]
@@ -195,6 +195,15 @@ def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, u
     assert [node for place in blocks for node in blocks[place]] == without_statements(answer["rendered"])
     assert "patch" not in {name for name, _ in plain}
     assert [one for one in told if one[0] == "delta"] == [one for one in plain if one[0] == "delta"]
+
+
+def test_quotes_that_stand_in_place_of_what_was_shown_come_with_the_answer(with_llm: Start) -> None:
+    with LlmServer([drip("Purple whales ", "sing for nine days.")]) as server:
+        told = events(with_llm(server).call(asked(IN_SCOPE)).text)
+    shown = "".join(data["text"] for name, data in told if name == "delta")
+    answer = told[-1][1]
+    assert shown == answer["modelText"] == "Purple whales sing for nine days."
+    assert answer["answer"].startswith("This may not be what you asked for:\n\n")
 
 
 def test_no_patch_takes_back_what_was_shown(with_llm: Start) -> None:

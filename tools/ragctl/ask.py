@@ -78,6 +78,9 @@ def _for_people(reply: dict[str, Any], *, too_far: str, explain: bool) -> list[R
         f"{metadata['latencyMs']:.0f} ms",
     ]
     if metadata["degraded"]:
-        facts.append("degraded: the LLM could not be reached")
+        is_weak = reply["modelText"] is not None
+        facts.append(
+            "quoted: the LLM's answer is not in the documents" if is_weak else "degraded: the LLM could not be reached"
+        )
     trail = [Text(f"  {step}", style="dim") for step in metadata["trail"]] if explain else []
     return [*lines, Text(", ".join(facts), style="dim"), *trail]

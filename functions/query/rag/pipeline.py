@@ -14,7 +14,7 @@ from rag.answer.confidence.caps import cap_confidence
 from rag.answer.confidence.formulas import NOT_ANSWERED
 from rag.answer.declined import declined
 from rag.answer.feedback_log import FeedbackLog, grounds
-from rag.answer.finish import AnswerFinisher, removed_note
+from rag.answer.finish import AnswerFinisher, model_text, removed_note
 from rag.answer.growing import ReadAnswer, read_answer
 from rag.answer.read import MAX_CHARS
 from rag.answer.route import routed
@@ -33,6 +33,8 @@ from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
 
+UNFOUNDED = "nothing of the model's answer is in the documents; quotes are shown"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
@@ -42,9 +44,10 @@ class Pipeline:
     none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
     ``new_id`` makes response ids. ``remarks`` answers what needs no search. ``refine`` chooses of what is found, by
     what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
-    in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``conversation``, ``cache``,
-    ``learn``, ``rerank``, its check and judge of statements, and ``feedback`` may fail: see ``Answer.skipped``. In a
-    block of ``store_budget`` stores keep nobody waiting for long.
+    in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``quote`` writes in place of a
+    model where no statement of its answer has support. ``conversation``, ``cache``, ``learn``, ``rerank``, its check
+    and judge of statements, and ``feedback`` may fail: see ``Answer.skipped``. In a block of ``store_budget`` stores
+    keep nobody waiting for long.
     """
 
     profile: str
@@ -63,6 +66,7 @@ class Pipeline:
     gate: Gate
     pack: Pack
     write: Writer
+    quote: Writer | None = None
     answering: AnswerFinisher
     score: Score
     route: Route | None = None
@@ -154,6 +158,7 @@ class Pipeline:
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
+            ledger.tell(Status("checking"))
             answer = self._answered(draft, draft.context, draft.decision, completion, ledger, read)
         return routed(answer, self.route)
 
@@ -166,7 +171,6 @@ class Pipeline:
         ledger: Ledger,
         read: ReadAnswer | None,
     ) -> Answer:
-        ledger.tell(Status("checking"))
         if len(made.text) > MAX_CHARS:
             made = replace(made, finish_reason="length")
         if made.quotes:
@@ -174,6 +178,8 @@ class Pipeline:
         else:
             read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
             done = ledger.time("citation", self.answering, read, context, ledger)
+            if done.is_unfounded and (instead := self._quoted_instead(draft, context, evidence, made, ledger)):
+                return replace(instead, model_text=model_text(read))
         confidence = NOT_ANSWERED
         if not done.refused:
             said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
@@ -226,6 +232,22 @@ class Pipeline:
         before = partial(earlier.recalled, question, ledger) if earlier else tuple
         told = partial(self.remarks, question, before, alone=earlier is None, is_answerable=is_answerable)
         return ledger.time("remark", told)
+
+    def _quoted_instead(
+        self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger
+    ) -> Answer | None:
+        """Return quotes of ``context``, as doubtful ones are given, in place of ``made``; None if there are none."""
+        if self.quote is None or made.finish_reason == STOPPED:
+            return None
+        context, evidence = replace(context, doubtful=True), replace(evidence, doubt=evidence.doubt or UNFOUNDED)
+        quotes = self.quote(draft.question, context, deadline=ledger.deadline)
+        if not quotes.quotes:
+            return None
+        quotes = replace(
+            quotes, degraded=True, asked=made.asked, usage=made.usage, calls=made.calls, retries=made.retries
+        )
+        answer = self._answered(draft, context, evidence, quotes, ledger, None)
+        return None if answer.refused else replace(answer, trail=(*answer.trail, UNFOUNDED))
 
     def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
         question = draft.question

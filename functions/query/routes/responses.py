@@ -31,8 +31,8 @@ def post_response(call: Call) -> Response:
         return json_response(HTTPStatus.OK, ResponseForm(asked=asked, key=answer.response_id).whole(answer))
     form = ResponseForm(asked=asked, key=secrets.token_urlsafe(16))
 
-    def end(answer: Answer, _: str) -> bytes:
-        return _worded(form.end(answer))
+    def end(answer: Answer, streamed: str) -> bytes:
+        return _worded(form.end(answer, streamed))
 
     events = Events(
         begin=_worded(form.begin()),

@@ -157,8 +157,8 @@ class _Changes:
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
             children = cited_to(children, cite if last else None, instead=verdict.wrong)
-        support = verdict.statement.support
-        support = support if verdict.cited or support == "unsupported" else "uncited"
+        is_uncited = not verdict.cited and verdict.statement.support != "unsupported"
+        support = "uncited" if is_uncited else verdict.statement.support
         note = mark_of(verdict) if last and self._check.unsupported == "mark" else ""
         return replace(node, children=children, support=support, note=note)
 

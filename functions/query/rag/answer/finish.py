@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from rag.answer import tree as t
 from rag.answer.check import CheckedAnswer, SupportCheck
@@ -34,6 +35,12 @@ S_PER_CHAR = 0.0002
 No more than ``ROOM`` characters count: a word piece is one at least.
 """
 UNCHECKED = "the statements were not checked"
+LEAST_MEAN = 0.15
+"""Least mean chance of statements of which none has a citation and support, so that they are the answer.
+
+Of MTRAG's rated answers 1 of 141 faithful ones and 4 of 36 unfaithful ones have less; with all their citations taken
+out 2 and 20, as have 12 of 24 answers of a model of 135 million parameters, none of which is right.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,7 @@ class FinishedAnswer:
     """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
 
     ``unused`` of the removed were known and supported nothing. ``unchecked`` counts the statements that there was no
-    room for, None where the check failed.
+    room for, None where the check failed. ``is_unfounded`` says that its statements lack support (``lacks_support``).
     """
 
     text: str
@@ -55,6 +62,7 @@ class FinishedAnswer:
     removed: int = 0
     unused: int = 0
     unchecked: int | None = 0
+    is_unfounded: bool = False
     notes: tuple[str, ...] = ()
 
     def verdicts(self) -> Iterator[StatementChecked]:
@@ -107,14 +115,17 @@ class AnswerFinisher:
             is_courtesy=courtesies(context, self.remarks),
         )
         checked = self._checked(made.tree, made.units, context, ledger)
+        is_foreign = context.evidence is not None and context.evidence.foreign  # the check reads one language
+        is_unfounded = lacks_support(checked.statements) and not (checked.left or is_foreign)
         cited, removed = read.valid - checked.pruned.removed, read.removed + checked.pruned.removed
         if says_nothing(plain_text(checked.tree)):
-            return self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
+            refusal = self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
+            return replace(refusal, is_unfounded=not is_foreign)
         restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
         notes = (*checked.notes, *_links_note(read.links + restricted.removed))
         checked = replace(checked, tree=restricted.tree, notes=notes)
         quotes = quotes_of(checked.supports, {hit.chunk.number: hit for hit in hits})
-        return self._printed(checked, context, quotes, cited=cited, removed=removed)
+        return replace(self._printed(checked, context, quotes, cited=cited, removed=removed), is_unfounded=is_unfounded)
 
     def _names(self, context: Context) -> Callable[[str], bool]:
         urls = (url for passage in context.used for url in self.form.urls(passage.hit))
@@ -168,6 +179,18 @@ class AnswerFinisher:
         """The profile's own words, where nothing is left of the answer's."""
         text, nodes = plain_answer(self.decline)
         return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
+
+
+def lacks_support(statements: Sequence[Statement]) -> bool:
+    """Return whether there are ``statements``, none has support and a citation, and their mean chance is too low."""
+    if not statements or any(one.chunks and one.support != "unsupported" for one in statements):
+        return False
+    return fmean(one.chance * (one.support != "unsupported") for one in statements) < LEAST_MEAN
+
+
+def model_text(read: ReadAnswer) -> str:
+    """Return what a model wrote as Markdown, without citations."""
+    return markdown(mapped(read.tree, _without_cites)).text
 
 
 def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[Node, ...]]:

@@ -21,6 +21,7 @@ from rag.http.openai_requests import (
     model_named,
     read_request,
     sources_below,
+    text_after_stream,
 )
 from rag.http.url_citations import url_citations
 from rag.values.answer import Answer
@@ -131,12 +132,12 @@ class Chunks:
         return self._chunk({"content": text})
 
     def end(self, answer: Answer, said: str) -> list[dict[str, Any]]:
-        """What follows all text: the sources, the end with the fields of a plain reply, and what was used.
+        """What follows the streamed text: ``text_after_stream``, the end with a plain reply's fields, what was used.
 
         ``said`` is the text that was streamed; where the checked answer is another one, the end holds it, and the
         annotations count in that.
         """
-        chunks = [self.text(sources)] if (sources := sources_below(answer, self.chat)) else []
+        chunks = [self.text(rest)] if (rest := text_after_stream(answer, self.chat, said)) else []
         if cited := url_citations(answer, page=self.chat.page):
             chunks.append(self._chunk({"annotations": cited}))
         checked = {} if answer.text == said else {"answer": answer.text}

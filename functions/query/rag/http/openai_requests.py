@@ -27,6 +27,8 @@ MAX_TURNS, MAX_TURN_CHARS = 10, 4000
 """So much of a conversation is looked at: the last turns, and the beginning of each text."""
 WITH_SOURCES = "-sources"
 """A model of this ending writes the sources as links below the answer, for programs that show nothing else."""
+UNFOUNDED = "Nothing of this is in the documents."
+"""Stands between a streamed text, which cannot be taken back, and the quotes that are the answer."""
 _EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 
 type Refused = Mapping[str, Callable[[Any], bool]]
@@ -122,6 +124,12 @@ def conversation(messages: Sequence[ChatMessage], *, param: str) -> Question:
         raise InvalidParameter(f"{param} must hold a message of the user", param=param)
     text = replace_surrogates(said[-1].text)
     return Question(text=text, turns=_turns(said[:-1]), max_chars=MAX_QUESTION_CHARS)
+
+
+def text_after_stream(answer: Answer, asked: Asked, streamed: str) -> str:
+    """Return what follows the ``streamed`` text: the answer where that is none, and the sources."""
+    instead = f"\n\n{UNFOUNDED}\n\n{answer.text}" if answer.model_text and streamed != answer.text else ""
+    return instead + sources_below(answer, asked)
 
 
 def sources_below(answer: Answer, asked: Asked) -> str:

@@ -22,6 +22,7 @@ from rag.http.openai_requests import (
     model_named,
     read_request,
     sources_below,
+    text_after_stream,
 )
 from rag.http.url_citations import url_citations
 from rag.values.answer import Answer
@@ -136,13 +137,13 @@ class ResponseForm:
         """Some text."""
         return self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
 
-    def end(self, answer: Answer) -> list[Json]:
+    def end(self, answer: Answer, streamed: str) -> list[Json]:
         """What follows all text: where the checked text is another than was streamed, this says it."""
         whole = self.whole(answer)
         [item] = whole["output"]
         [part] = item["content"]
-        below, added = sources_below(answer, self.asked), "response.output_text.annotation.added"
-        events = [self.text(below)] if below else []
+        rest, added = text_after_stream(answer, self.asked, streamed), "response.output_text.annotation.added"
+        events = [self.text(rest)] if rest else []
         for number, annotation in enumerate(part["annotations"]):
             events.append(self._event(added, **self._place, annotation_index=number, annotation=annotation))
         return [

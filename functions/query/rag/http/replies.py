@@ -54,6 +54,7 @@ def query_reply(answer: Answer) -> dict[str, Any]:
     """The body of ``POST /api/query``."""
     fields = {
         "answer": answer.text,
+        "model_text": answer.model_text,
         "sources": answer.sources,
         "related_docs": answer.related_docs,
         "citations": [_citation(citation) for citation in answer.citations],

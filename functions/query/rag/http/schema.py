@@ -208,6 +208,12 @@ class QueryReply(Reply):
     """The answer to a question, or a decline (``refused``)."""
 
     answer: str
+    model_text: Annotated[
+        OrNull,
+        Field(
+            description="What the language model wrote, where quotes are the answer: no statement of it has support."
+        ),
+    ]
     sources: list[SourceReply]
     related_docs: list[RelatedDocReply]
     citations: list[CitationReply]

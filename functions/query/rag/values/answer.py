@@ -206,6 +206,7 @@ class Answer:
     ``statements`` are those that the citation check found in it, none where it could not look. ``found`` are the chunks
     that it may rest on, best first, ``read`` the numbers of those that its writer was handed, ``closest`` the best of a
     refusal. ``chunks_retrieved`` counts those that passed the threshold, 0 on a decline. ``timings`` are milliseconds.
+    ``model_text`` is what a model wrote where quotes are the answer, else ``""``.
     ``llm`` is what the whole request used, ``skipped`` names optional stages that failed, ``events`` what is counted.
     """
 
@@ -219,6 +220,7 @@ class Answer:
     references: tuple[Reference, ...] = ()
     marks: tuple[ReferenceMark, ...] = ()
     nodes: tuple[Any, ...] = ()
+    model_text: str = ""
     statements: tuple[Statement, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()

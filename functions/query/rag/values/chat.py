@@ -52,7 +52,7 @@ class Completion:
 
     ``quotes`` are what the extractive engine quotes, in their order, and ``note`` what it says before; a model's
     text has none. ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the
-    first. ``degraded`` says that a last resort answered in place of the configured model, ``denied`` (0 or 1)
+    first. ``degraded`` says that quotes stand in place of what the configured model writes, ``denied`` (0 or 1)
     whether only the operator can mend that. ``asked`` is the model as it was asked for, where the server may have
     said ``model``.
     """

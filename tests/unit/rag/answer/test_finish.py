@@ -1,9 +1,11 @@
 """rag.answer.finish and quoted: what a model wrote, or what an engine quotes, as an answer in all its forms."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from fakes import FakeClock, FakeIndex, deadline, make_hit
+from fakes_evidence import make_evidence
 
 from rag.answer.check import SupportCheck
 from rag.answer.finish import UNCHECKED, AnswerFinisher, FinishedAnswer
@@ -102,6 +104,27 @@ def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out()
     assert [(one.n, one.support) for one in made.references] == [(1, "supported"), (2, "unsupported")]
     assert made.text.endswith("phone calls [id_1]. *(not found in the sources)*")
     assert (made.cited, made.removed, made.notes, len(made.statements)) == (2, 0, (), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unfounded"),
+    [
+        ("Officers never answer phone calls on Sundays [id_1]. Whales sing in the harbour.", True),
+        ("Officers never answer phone calls on Sundays [id_1]. More of it [id_3].", False),
+        ("Officers never answer more of the calls of it.", False),
+    ],
+    ids=["no support", "one statement has", "cites nothing, but a third of it is there"],
+)
+def test_an_answer_is_unfounded_where_no_statement_has_support(text: str, is_unfounded: bool) -> None:
+    assert finished(text, FakeIndex(HITS)).is_unfounded is is_unfounded
+
+
+def test_an_answer_in_another_language_or_not_checked_as_a_whole_is_not_unfounded() -> None:
+    text = "Officers never answer phone calls on Sundays. Whales sing in the harbour."
+    assert not finished(text, FakeIndex(HITS), left_s=0.0).is_unfounded
+    foreign = replace(CONTEXT, evidence=replace(make_evidence("Wann?"), foreign=True))
+    read, ledger = read_answer(text, IdForm(), foreign), Ledger(FakeClock(), deadline())
+    assert not finish(IdForm(), FakeIndex(HITS))(read, foreign, ledger).is_unfounded
 
 
 def test_an_answer_that_could_not_be_checked_says_so() -> None:

@@ -75,6 +75,7 @@ def test_a_whole_answer() -> None:
     )
     assert query_reply(answer) == {
         "answer": "Five dollars [Import permits > Fees].",
+        "modelText": None,
         "sources": [
             {
                 "title": "Import permits",

@@ -10,6 +10,7 @@ from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, RetrievalPolicy, answering, retrieval_policy, writing
 from rag.profiles.shared.service_knobs import answer_cache, conversation
 from rag.slots import Pack, QueryStage
+from rag.write.extractive import ExtractiveWriter
 
 
 def base(
@@ -49,6 +50,7 @@ def base(
         gate=rules.gate,
         pack=pack,
         write=writing(knobs, dependencies),
+        quote=ExtractiveWriter() if knobs.weak == "quotes" else None,
         answering=answering(knobs, dependencies, form, decline),
         score=rules.score,
         feedback=dependencies.stages.feedback_log(),

@@ -82,6 +82,13 @@ class EvidenceKnobs(ServiceKnobs):
         "it is. Under SEED_RULES=on nothing is checked.",
     )
 
+    weak: Literal["quotes", "text"] = OURS.knob(
+        "quotes",
+        "LLM_WEAK",
+        "What is given where no statement of a model's answer has any support: quotes of the documents, with the "
+        "model's text beside them, or its text. Under SEED_RULES=on nothing is checked, and it is the text.",
+    )
+
     check: Literal["off", "llm", "auto"] = OURS.knob(
         "off",
         "CHECK",
