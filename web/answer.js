@@ -107,6 +107,7 @@ export class Answer {
   /** It is there: say what there is to say about `reply`; `again` asks once more. */
   finish(reply, heading, again) {
     const came = this.spoken;
+    if (reply.modelText) this.spoken = 0; // quotes took its place
     this.chips.answer = reply.answer;
     this.chips.references = reply.references || [];
     const nodes = reply.rendered || [{ tag: "p", children: [reply.answer] }];
@@ -123,7 +124,7 @@ export class Answer {
     if (isQuoted(reply)) highlight(this.body, this.chips.references);
     takeable(this.body);
     reachable(this.body);
-    this.section.append(...[broke(reply, again), legend(this.body)].filter(Boolean));
+    this.section.append(...[broke(reply, again), legend(this.body), behind(reply)].filter(Boolean));
   }
 }
 
@@ -178,6 +179,11 @@ export function brokeOff({ partial, brokeOff: said, metadata }) {
 function broke(reply, again) {
   const said = brokeOff(reply);
   return said ? element("div", { class: "broke" }, element("span", { text: said }), button(say("again"), again)) : null;
+}
+
+/** What a model wrote, where quotes are the answer. */
+function behind({ modelText }) {
+  return modelText ? element("details", {}, element("summary", { text: say("modelWrote") }), element("p", { class: "as-written", text: modelText })) : null;
 }
 
 function legend(body) {

@@ -22,7 +22,7 @@ export function trust(reply) {
   const of = (one, several) => say(documents === 1 ? one : several, { n: documents });
   if (partial) return say("part");
   if (!references.length) return say("unsourced");
-  if (isQuoted(reply)) return (metadata.degraded ? say("degraded") : "") + (level(reply) === "Low" ? say("quotedLow") : of("quoted", "quotedOf"));
+  if (isQuoted(reply)) return (reply.modelText ? say("weak") : metadata.degraded ? say("degraded") : "") + (level(reply) === "Low" ? say("quotedLow") : of("quoted", "quotedOf"));
   const found = supports(reply.rendered || []);
   if (found.has("unsupported")) return say("unsupportedOnes");
   if (level(reply) === "Low") return say("noWords");

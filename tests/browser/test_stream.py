@@ -8,7 +8,7 @@ import permits
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.stand_in import ANSWER, CHUNK, StandIn, event
-from browser.streams import PATCHES, REFERENCES, WHOLE, begun, cite, patched, patches, shown, stated, tag, text
+from browser.streams import LONG, PATCHES, REFERENCES, WHOLE, begun, cite, patched, patches, shown, stated, tag, text
 from fakes_llm import LlmServer
 from local_server import Server
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -159,6 +159,22 @@ def test_a_mark_behind_its_statement_looks_as_that(page: Page, stand_in: StandIn
     stand_in.replies["/api/query"] = (200, {**WHOLE, "rendered": [said]})
     chips = ask(page, stand_in).locator(".answer .chip")
     expect(chips).to_have_class(["chip unsupported", "chip unsupported", "chip supported"])
+
+
+def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_fold(
+    page: Page, stand_in: StandIn
+) -> None:
+    metadata = {**WHOLE["metadata"], "model": "extractive", "degraded": True}
+    reply = {**ANSWER, "modelText": LONG, "metadata": metadata}
+    stand_in.stream = [patches(4), event("answer", reply)]
+    card = ask(page, stand_in)
+    expect(card.locator(".answer")).to_have_text("Twenty-five dollars. 1")
+    expect(card.locator(".trust")).to_contain_text("Nothing that the model wrote is in the documents.")
+    fold = card.get_by_text("What the language model wrote")
+    expect(card.get_by_text(LONG)).to_be_hidden()
+    fold.click()
+    expect(card.get_by_text(LONG)).to_be_visible()
+    assert page.locator("#spoken").inner_text().strip().endswith("Twenty-five dollars.")
 
 
 def test_sources_are_passages_by_document(page: Page, stand_in: StandIn) -> None:
