@@ -43,7 +43,7 @@ def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api
         LlmServer(answer=lambda asked: f"You asked: {asked['messages'][-1]['content']}") as server,
         starting(waypoint_index) as start,
     ):
-        settings = {"ENABLE_LLM_RERANKING": "false", "UNSUPPORTED": "keep"}
+        settings = {"ENABLE_LLM_RERANKING": "false", "UNSUPPORTED": "keep", "LLM_WEAK": "text"}
         yield start(RAG_PROFILE=request.param, LLM_BASE_URL=server.url, **settings)
 
 

@@ -149,7 +149,8 @@ def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
 def test_full_width_brackets_cite_and_other_forms_stay_words(open_desk: Start) -> None:
     text = writing(lambda ids: f"Ten days \u3010{ids[0]}\u2020L1-L3\u3011, (id_99999) \uff3b{ids[1]}\uff3d.")
     with LlmServer(answer=text) as server:
-        body = ask(open_desk(LLM_BASE_URL=server.url, UNSUPPORTED="keep"), QUESTION, debug=True)
+        desk = open_desk(LLM_BASE_URL=server.url, UNSUPPORTED="keep", LLM_WEAK="text")
+        body = ask(desk, QUESTION, debug=True)
     first, second = body["sources"]
     assert body["answer"] == f"Ten days \u3010{first}\u2020L1-L3\u3011, (id_99999) \uff3b{second}\uff3d."
 
@@ -185,7 +186,7 @@ def test_an_answer_of_invented_ids_alone_is_a_refusal(open_desk: Start, text: st
 )
 def test_an_answer_without_a_valid_citation_is_escalated_whatever_it_says(open_desk: Start, text: str) -> None:
     with LlmServer([reply(text)]) as server:
-        body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
+        body = ask(open_desk(LLM_BASE_URL=server.url, LLM_WEAK="text"), QUESTION)
     assert (body["refused"], body["confidence"] <= 35, body["sources"]) == (False, True, [])
     assert body["routing"] == {
         "action": "escalate",

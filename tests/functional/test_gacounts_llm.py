@@ -297,7 +297,7 @@ def gossip(request: Json) -> str:
 
 
 def test_a_secret_of_one_session_is_in_no_other(serve: Serve) -> None:
-    api, server = serve(**NO_RERANKING, write=model(answer=gossip, reframe=lambda _: MEANT))
+    api, server = serve(**NO_RERANKING, LLM_WEAK="text", write=model(answer=gossip, reframe=lambda _: MEANT))
     session = api.ask(PLANTED).json["sessionId"]
     there = api.ask(FOLLOW_UP, sessionId=session)
     assert SECRET in there.json["answer"], "the session itself knows it"
