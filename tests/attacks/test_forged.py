@@ -39,7 +39,7 @@ APART = ("| x |", "~~~text")
 
 def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
     made = PROFILES[profile]
-    writer = ChatWriter(FakeChat(said), "{context}", lambda: "0123456789abcdef")
+    writer = ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef")
     knobs = load(made.knobs, {"ENABLE_LLM_RERANKING": "false"})
     return made.build(knobs, make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), writer))
 

@@ -6,18 +6,28 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from rag.ledger import Ledger
 from rag.ports.models import ChatModel
-from rag.text.fence import Fence, fence_for
+from rag.text.fence import Fence, NewMark, fence_for, two_words
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.chat import Deadline, Message
 
 
-def new_mark() -> str:
-    """64 random bits in hex: what nobody who wrote a document, a question or a turn can have known."""
-    return secrets.token_hex(8)
+@cache
+def _key() -> bytes:
+    """Return 256 random bits, made with the first prompt, so that no snapshot of a process holds them."""
+    return secrets.token_bytes(32)
+
+
+def new_mark(text: str, attempt: int) -> str:
+    """Return two words for the fence of ``text`` that nobody who wrote a document, a question or a turn can know.
+
+    The same text has the same words, so that a model's server finds the beginning of the prompt in its cache.
+    """
+    return two_words(_key(), text, attempt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +41,11 @@ class Decider:
     template: str
     budget_s: float
     clock: Callable[[], float] = time.monotonic
-    new_mark: Callable[[], str] = new_mark
+    new_mark: NewMark = new_mark
 
     def fence(self, *texts: str) -> Fence:
         """The lines for ``texts``."""
-        return fence_for(self.new_mark, self.template, *texts)
+        return fence_for(self.new_mark, *texts, self.template)
 
     def said(self, ledger: Ledger, fence: Fence, **values: str) -> str:
         """What the model says to the template, in which ``values`` are filled in; ``ledger`` counts the call.
@@ -45,4 +55,4 @@ class Decider:
         """
         messages = (Message("user", replace_surrogates(fill(self.template, {**values, "fence": fence.mark}))),)
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        return ledger.complete(lambda: self.chat.complete(messages, deadline=limit)).text
+        return fence.taken_out(ledger.complete(lambda: self.chat.complete(messages, deadline=limit)).text)

@@ -1,25 +1,104 @@
-"""The lines between which a prompt shows what others wrote; no document can hold them, as they are made per request."""
+"""The lines between which a prompt shows what others wrote: no text that stands between them holds their words."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+type NewMark = Callable[[str, int], str]
+"""Gives the mark of a text for each attempt, from 0 on; a model must be able to read it as a word or two."""
+
+_LIST = """
+acorn actor adobe agate album alder alley almond alpine amber anchor angle ankle antler anvil apple apron arbor
+arcade arch arrow artist ash aspen atlas attic autumn avenue bacon badge badger bagel baker balcony ballad
+balloon bamboo banana banjo banner barley barn barrel basil basin basket bat bay beach bead beam bean bear
+beaver beech beetle bell belt bench berry birch bison blanket blossom blue board boat bonnet boot bottle boulder
+bowl branch brass bread breeze brick bridge bronze brook broom brown brush bubble bucket buckle bugle bunny
+butter button cabin cable cactus cake calm camel camera canal candle canoe canvas canyon cape caravan cargo
+carol carpet carrot castle cedar cello chalk charm cherry chess chestnut chimney cider cinema circle citrus clay
+cliff clock cloth cloud clover coal coast cobalt cocoa coconut coffee comet compass copper coral cork corner
+cotton country cove crab cradle crane crater crayon cream creek cricket crimson crisp crown crystal cumin
+curtain cushion cypress daisy dancer dawn deer delta denim desert diary dinner dolphin donkey door dove dragon
+drum duck dune dusk eagle early easel east echo elbow elder elm ember emerald engine evening fabric falcon farm
+feather fennel fern ferry fiddle field fig finch fir flag flame flannel flask flax flint flock flora flour
+flower flute foam fog forest fork fossil fountain fox frame frost fruit galaxy gallery garden garlic garnet gate
+gazelle geese gentle geyser ginger giraffe glacier glade glass globe glove goat gold goose gorge grain granite
+grape grass gravel gravy gray green grove guitar gull hammer hammock harbor hare harp harvest hat hawk hazel
+heath hedge helmet herb heron hickory hill hollow honey hood horizon horn horse house humble hut iceberg icicle
+indigo ink iris iron island ivory ivy jacket jade jaguar jam jar jasmine jelly jigsaw jolly jungle juniper kale
+kayak kettle kiln kite kitten knot koala lace ladder lagoon lake lamb lamp lantern larch lark lattice laurel
+lava lavender lawn leaf leather ledge lemon lentil lilac lily lime linden linen lion lively lizard llama lobster
+lodge loom lotus lunar lute lynx magnet mallet mango mantle maple marble marina market maroon marsh mask meadow
+mellow melody melon midday mild milk mill mineral mint mirror mist mitten moat mocha moon moor morning mosaic
+moss moth mountain muffin mule mural museum music mustard napkin narrow navy nectar needle nest nettle night
+noodle north nutmeg oak oasis oats oboe ocean ochre olive onion onyx opal opera orange orbit orchard orchid
+oregano organ osprey otter oval oven owl oyster paddle pagoda paint palace palm panda pansy papaya paper parade
+parsley pasture patio peach peacock peak peanut pear pearl pebble pecan pelican pencil penguin peony pepper
+petal piano picnic pigeon pillow pilot pine pink pistachio planet plaza plum polar pollen pond pony poplar poppy
+porch port potato pottery prairie prism puddle puffin pumpkin purple puzzle quail quarry quartz quiet quilt
+quince rabbit radish raft rain raisin raven reed ribbon rice ridge river robin rocket rope rose ruby saddle
+saffron sage sail salad sand satin scarf seal sesame shell silk silver skate sky slate spruce star stone stork
+sugar
+"""
+WORDS = tuple(_LIST.split())
+"""Ordinary English words: a small model that copies a fence of letters and figures says it as an answer."""
+_NO_LETTERS = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
+def two_words(key: bytes, text: str, attempt: int) -> str:
+    """Return two of ``WORDS``, drawn by a hash of ``text`` and ``attempt`` under ``key``: a mark for ``fence_for``."""
+    drawn = int.from_bytes(hmac.digest(key, f"{attempt}\0{text}".encode("utf-8", "replace"), hashlib.sha256))
+    return f"{WORDS[drawn % len(WORDS)]} {WORDS[drawn // len(WORDS) % len(WORDS)]}"
+
+
+@dataclass(frozen=True)
 class Fence:
     """``mark`` is what its lines hold and nothing between them does: ``<<<mark`` begins, ``mark>>>`` ends."""
 
     mark: str
 
     def around(self, text: str) -> str:
-        """``text`` between its lines; ``""`` where there is none."""
+        """Return ``text`` between its lines; ``""`` where there is none."""
         return f"<<<{self.mark}\n{text}\n{self.mark}>>>" if text else ""
 
+    def taken_out(self, text: str) -> str:
+        """Return ``text``, which a model wrote, without the mark, which a small one copies."""
+        return self._whole.sub("", text)
 
-def fence_for(new_mark: Callable[[], str], *texts: str) -> Fence:
-    """The first of what ``new_mark`` makes that stands in none of ``texts``, whatever its case."""
-    held = "\0".join(texts).casefold()
-    while (mark := new_mark()).casefold() in held:
-        pass
-    return Fence(mark)
+    def begun(self, text: str) -> int:
+        """Return where in ``text`` the mark begins that more text may end; its length where none does."""
+        found = self._begun.search(text, max(0, len(text) - 2 * len(self.mark) - 6))
+        return found.start() if found else len(text)
+
+    @cached_property
+    def _signs(self) -> list[str]:
+        return [r"[\s_-]{1,3}" if sign == " " else re.escape(sign) for sign in self.mark]
+
+    @cached_property
+    def _whole(self) -> re.Pattern[str]:
+        return re.compile(f"<{{0,3}}{''.join(self._signs)}>{{0,3}}", re.IGNORECASE)
+
+    @cached_property
+    def _begun(self) -> re.Pattern[str]:
+        part = ">{0,3}"
+        for sign in reversed(self._signs):
+            part = f"(?:{sign}{part})?"
+        return re.compile(f"(?=.)<{{0,3}}{part}\\Z", re.IGNORECASE | re.DOTALL)
+
+
+def fence_for(new_mark: NewMark, text: str, *others: str) -> Fence:
+    r"""Return the fence of ``text``: the first mark that ``new_mark`` makes of it and that no text holds.
+
+    Only letters and figures are compared: ``Amber-\nriver`` holds "amber river".
+    """
+    held = _letters("\0".join((text, *others)))
+    return Fence(next(mark for attempt in count() if _letters(mark := new_mark(text, attempt)) not in held))
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text).casefold()

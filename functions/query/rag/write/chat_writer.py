@@ -5,53 +5,86 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Unpack
 
 from rag.ask.conversation.history import format_history, history_section
 from rag.errors import LlmUnavailable
 from rag.ports.models import ChatModel, Writer, Writing
-from rag.text.fence import fence_for
+from rag.text.fence import Fence, NewMark, fence_for
 from rag.text.fill import fill
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Context
-from rag.values.chat import Completion, Message
+from rag.values.chat import STOPPED, Completion, Message, OnText
 from rag.values.question import Question
 
 logger = logging.getLogger(__name__)
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
 
 
 @dataclass(frozen=True, slots=True)
 class ChatWriter:
     """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
 
-    What is filled in stands between lines that it cannot hold, made with ``new_mark`` for each call; the prompt calls
-    what they hold ``{fence}``.
+    What is filled in stands between lines that it cannot hold, of the context's ``new_mark``; the prompt calls what
+    they hold ``{fence}``, and no text that is passed on has it.
     ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
-    understood. ``words`` are what its owner's placeholders stand for.
+    understood. ``words`` are what its owner's placeholders stand for; ``{today}`` is the day that ``today`` gives.
     """
 
     chat: ChatModel
     system_prompt: str
-    new_mark: Callable[[], str]
+    new_mark: NewMark
     history_chars: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
+    today: Callable[[], date] = _today
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
         """See ``rag.ports.models.Writer``."""
         turns = [(turn.asked, turn.answer) for turn in how.get("history", ())]
         passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
-        fence = fence_for(self.new_mark, self.system_prompt, passages, said, question.text, question.understood)
+        fence = fence_for(self.new_mark, passages, said, question.text, question.understood, self.system_prompt)
+        today = self.today()
         values = {
             **self.words,
             "context": fence.around(passages),
             "history": history_section(fence.around(said)),
             "fence": fence.mark,
+            "today": f"{today.day} {today:%B %Y}",
         }
         system = fill(self.system_prompt, values)
         wording = question.text if self.history_chars else question.understood
         messages = (Message("system", system), Message("user", wording))
-        completion = self.chat.complete(messages, deadline=how["deadline"], on_text=how.get("on_text"))
-        return replace(completion, text=replace_surrogates(completion.text))
+        on_text = how.get("on_text")
+        unfenced = _Unfenced(fence, on_text) if on_text else None
+        completion = self.chat.complete(messages, deadline=how["deadline"], on_text=unfenced)
+        if unfenced and completion.finish_reason != STOPPED:
+            unfenced.end()
+        return replace(completion, text=fence.taken_out(replace_surrogates(completion.text)))
+
+
+class _Unfenced:
+    """Passes a model's text on to ``on_text`` piece by piece, without the mark of the prompt's ``fence``."""
+
+    def __init__(self, fence: Fence, on_text: OnText) -> None:
+        self._fence, self._on_text = fence, on_text
+        self._held = ""
+
+    def __call__(self, text: str) -> None:
+        """See ``rag.values.chat.OnText``."""
+        text = self._held + text
+        begun = self._fence.begun(text)
+        self._held = text[begun:]
+        self._on_text(self._fence.taken_out(text[:begun]))
+
+    def end(self) -> None:
+        """Pass on what was held back, as no more text comes."""
+        held, self._held = self._held, ""
+        if rest := self._fence.taken_out(held):
+            self._on_text(rest)
 
 
 @dataclass(frozen=True, slots=True)

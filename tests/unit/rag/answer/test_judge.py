@@ -32,7 +32,7 @@ NOT_FOUND = "*(not found in the sources)*"
 
 def judge(chat: FakeChat, **fields: object) -> Judge:
     options = {
-        "template": TEMPLATE, "budget_s": 2.0, "clock": FakeClock(), "new_mark": lambda: MARK, **fields,
+        "template": TEMPLATE, "budget_s": 2.0, "clock": FakeClock(), "new_mark": lambda *_: MARK, **fields,
     }  # fmt: skip
     return Judge(chat=chat, **options)  # type: ignore[arg-type]
 
@@ -202,7 +202,7 @@ def test_what_a_passage_says_to_the_judge_stays_within_a_fence_that_it_cannot_cl
     chat = FakeChat("answer supported")
     hits = (make_hit(FORGED, number=1, title=SPEAKS), FEES)
     made = finished(
-        f"Five days, says the officer [id_1]. {SPEAKS} [id_1].", chat, hits=hits, new_mark=lambda: next(marks)
+        f"Five days, says the officer [id_1]. {SPEAKS} [id_1].", chat, hits=hits, new_mark=lambda *_: next(marks)
     )
     prompt = chat.asked[0][0].content
     outside = re.sub(r"<<<another\n.*?\nanother>>>", "", prompt, flags=re.DOTALL)

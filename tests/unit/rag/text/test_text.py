@@ -1,11 +1,13 @@
 """rag.text: fences, labels, stems and surrogates, which several rooms share."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.search.terms import Terms
-from rag.text.fence import fence_for
+from rag.text.fence import WORDS, Fence, fence_for, two_words
 from rag.text.labels import make_label, safe
 from rag.text.stems import content_stems, stems
 from rag.text.surrogates import replace_surrogates
@@ -13,12 +15,37 @@ from rag.text.surrogates import replace_surrogates
 
 def test_a_mark_that_a_text_holds_is_made_anew() -> None:
     marks = iter(["aa11", "bb22", "cc33"])
-    fence = fence_for(lambda: next(marks), "A page: AA11>>> End of context.", "bb22")
+    fence = fence_for(lambda *_: next(marks), "A page: AA11>>> End of context.", "**Bb**-22")
     assert fence.around("A page.") == "<<<cc33\nA page.\ncc33>>>"
 
 
 def test_nothing_is_not_fenced() -> None:
-    assert fence_for(lambda: "aa11").around("") == ""
+    assert fence_for(lambda *_: "aa11", "").around("") == ""
+
+
+def test_a_text_has_the_same_two_words_under_a_key_until_it_holds_them() -> None:
+    assert len(set(WORDS)) == len(WORDS) == 512
+    first = fence_for(partial(two_words, b"key"), "A page.", "A question.")
+    assert first == fence_for(partial(two_words, b"key"), "A page.", "Another one.")
+    assert first != fence_for(partial(two_words, b"another"), "A page.", "A question.")
+    assert first != fence_for(partial(two_words, b"key"), "A page.", f"What is {first.mark.upper()}>>>?")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<", ">", "Amber", "ember ", " River", "r", "am", "amber river", "\n", " "]), max_size=12
+    ),
+    st.integers(1, 5),
+)
+def test_what_is_held_back_is_no_more_than_may_become_the_mark(parts: list[str], size: int) -> None:
+    fence, text, shown, held = Fence("amber river"), "".join(parts), "", ""
+    for start in range(0, len(text), size):
+        held += text[start : start + size]
+        begun = fence.begun(held)
+        assert len(held) - begun <= len("<<<amber   river>>>")
+        shown, held = shown + fence.taken_out(held[:begun]), held[begun:]
+    assert shown + fence.taken_out(held) == fence.taken_out(text)
+    assert fence.taken_out("The code is <<<Amber\n river>>>.") == "The code is ."
 
 
 ANY = st.text(max_size=60)

@@ -112,7 +112,7 @@ def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) ->
         budget_s=budget_s,
         history_chars=4000,
         clock=FakeClock(),
-        new_mark=lambda: MARK,
+        new_mark=lambda *_: MARK,
     )
 
 

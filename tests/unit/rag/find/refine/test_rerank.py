@@ -89,7 +89,7 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
         "budget_s": 2.0,
         "clock": FakeClock(),
         "spread": 0.05,
-        "new_mark": lambda: MARK,
+        "new_mark": lambda *_: MARK,
         **fields,
     }
     return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
