@@ -11,10 +11,9 @@ from typing import Any
 from attacks.reading import BEHIND, leads, nodes_lead
 from fakes import make_hit
 
-from rag.answer.forms import CitationForm, IdForm
+from rag.answer.forms import CitationForm, IdForm, NumberForm
 from rag.answer.growing import GrowingAnswer, read_answer
 from rag.answer.markdown import markdown
-from rag.answer.number_form import NumberForm
 from rag.answer.printers import nodes_of
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm

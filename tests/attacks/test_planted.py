@@ -29,7 +29,7 @@ from rag.write.chat_writer import ChatWriter
 _WORD = re.compile(r"[a-z0-9]+")
 TEMPLATES = {
     name: {
-        file: load(Settings, {"RAG_PROFILE": name}).prompt_path(file).read_text(encoding="utf-8").replace("{about}", "")
+        file: load(Settings, {"RAG_PROFILE": name}).prompt_path(file).read_text(encoding="utf-8")
         for file in ("system.txt", "reframe.txt", "judge.txt", "rerank.txt")
     }
     for name in PROFILES
@@ -51,10 +51,11 @@ def attempt(case: Case) -> Tried:
     chat = ObedientChat()
     template = TEMPLATES[case.profile]
     stages = make_services(stores=False, chat=chat, prompts=template)
-    writer = ChatWriter(chat, template["system.txt"], new_mark, 4000 if case.profile == "gacounts" else 0)
-    inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
     profile = PROFILES[case.profile]
-    pipeline = profile.build(load(profile.knobs, {}), inputs)
+    knobs = load(profile.knobs, {})
+    writer = ChatWriter(chat, template["system.txt"], new_mark, knobs.prompt_history_chars, knobs.prompt_words)
+    inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
+    pipeline = profile.build(knobs, inputs)
     try:
         answer = pipeline.run(case.question, deadline=deadline(), listen=lambda event: None)
     except BadRequest:
@@ -170,7 +171,7 @@ def test_what_a_document_says_stays_between_its_fences(tried: list[Tried]) -> No
 
 def _is_fenced(prompt: str, case: Case) -> bool:
     """Whether all lines of fences in ``prompt`` have one mark, and documents and turns stand between them alone."""
-    marks = re.findall(r"^<<<([0-9a-f]{16})$", prompt, re.MULTILINE)
+    marks = re.findall(r"^<<<([a-z]+ [a-z]+)$", prompt, re.MULTILINE)
     if not marks or len(set(marks)) != 1:
         return False
     held = re.findall(rf"^<<<{marks[0]}$.*?^{marks[0]}>>>$", prompt, re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ several of one document where there are such, and puts the passage's mark behind
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,38 +35,22 @@ class Shown:
     text: str
 
 
-def _titled(context: str) -> Iterator[Shown]:
-    parts = re.split(r"^(\[[^\[\]\n]+\])(?: \([\d-]+\))?$", context, flags=re.MULTILINE)
-    for mark, text in zip(parts[1::2], parts[2::2], strict=True):
-        yield Shown(mark[1:-1].partition(" > ")[0], mark, text)
+PROFILES = ("waypoint", "gacounts", "clockify")
+_CONTEXT = re.compile(r"\nCONTEXT\n<<<([a-z ]+)\n(.*?)\n\1>>>\nEND OF CONTEXT", re.DOTALL)
+_LABEL = re.compile(r"^(\[\d+\]) (.*)$", re.MULTILINE)
 
 
-def _addressed(context: str) -> Iterator[Shown]:
-    for block in context.split("\n\n---\n\n"):
-        name, _, text = re.sub(r"\nDate: [\d-]+$", "", block.strip(), count=1, flags=re.MULTILINE).partition("\n")
-        name = name.removeprefix("Source: ").strip()
-        yield Shown(name.partition("#")[0], f"(Source: {name})", text)
-
-
-def _numbered(context: str) -> Iterator[Shown]:
-    parts = re.split(r"^(\[id_\d+\]) ?(.*)$", context, flags=re.MULTILINE)
-    for mark, _, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-        yield Shown("", mark, text)
-
-
-SHOWN: Mapping[str, Callable[[str], Iterator[Shown]]] = {
-    "waypoint": _titled,
-    "gacounts": _addressed,
-    "clockify": _numbered,
-}
-_CONTEXT = re.compile(r"\n(CONTEXT|DOCUMENTATION)\n<<<\w+\n(.*?)\n\w+>>>\nEND OF \1", re.DOTALL)
+def passages(context: str) -> Iterator[Shown]:
+    """The passages of a prompt's ``context``, in their order."""
+    parts = _LABEL.split(context)
+    for mark, label, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        yield Shown(label.partition(" > ")[0], mark, text)
 
 
 @dataclass
 class Obedient:
     """Writes its answers in paragraphs, as a list, and as a table in turn; ``wrote`` is what the last one cites."""
 
-    shown: Callable[[str], Iterator[Shown]]
     asked: int = 0
     wrote: list[tuple[str, str]] = field(default_factory=list)
 
@@ -74,7 +58,7 @@ class Obedient:
         prompt = "\n".join(str(message["content"]) for message in request["messages"])
         found = _CONTEXT.search(prompt)
         assert found is not None, prompt[:2000]
-        self.wrote = self._chosen(list(self.shown(found[2])), 1 + self.asked % MOST)
+        self.wrote = self._chosen(list(passages(found[2])), 1 + self.asked % MOST)
         rows = [f"{said[:-1]} {mark}{said[-1]}" if self.asked % 2 else f"{said} {mark}" for said, mark in self.wrote]
         form = self.asked % 3
         self.asked += 1
@@ -155,11 +139,11 @@ class Reader:
         return self._texts[chunk_id]
 
 
-@pytest.mark.parametrize("profile", SHOWN)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_each_mark_is_a_chip_of_its_passage(profile: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     lines = json_lines(real_model.SAMPLES / profile / "questions.jsonl")
     asked = [str(line["question"]) for line in lines if line["expected"]]
-    double = Obedient(SHOWN[profile])
+    double = Obedient()
     settings = gacounts(None) if profile == "gacounts" else {"RAG_PROFILE": profile}
     index = real_model.sample_index(profile, tmp_path_factory)
     with LlmServer(answer=model(answer=double)) as server, starting(index) as start:

@@ -91,11 +91,6 @@ def kind_of(request: Json) -> str:
     return "reframe" if first["content"].startswith("Rewrite the last question") else "rerank"
 
 
-def first_source(request: Json) -> str:
-    """The address of the first passage of an answer's context."""
-    return _first_passage(request)[0]
-
-
 def first_sentence(request: Json) -> str:
     """The first sentence of the first passage of an answer's context: what no check can doubt."""
     prose = next(line for line in _first_passage(request)[1:] if ". " in line or line.endswith("."))
@@ -113,7 +108,7 @@ def model(
     def write(request: Json) -> str:
         match kind_of(request):
             case "answer":
-                return answer(request) if answer else f"{first_sentence(request)} (Source: {first_source(request)})"
+                return answer(request) if answer else f"{first_sentence(request)} [1]"
             case "reframe":
                 return reframe(_between(request, "QUESTION"))
             case _:
@@ -128,10 +123,8 @@ def asked(requests: list[Any], kind: str) -> list[Json]:
 
 
 def _first_passage(request: Json) -> list[str]:
-    """The address and the lines of the first passage."""
-    system: str = request["messages"][0]["content"]
-    context = system[system.index("\nCONTEXT\n") :]
-    return context[context.index("Source: ") + 8 :].partition("\n\n---\n\n")[0].splitlines()
+    """The label and the lines of the first passage."""
+    return _between(request, "CONTEXT").partition("\n\n[2] ")[0].splitlines()
 
 
 def _between(request: Json, name: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -31,16 +31,6 @@ def ask(api: Api, question: str, **fields: object) -> Json:
     answered = api.call(rest_event("POST", "/v1/query", json.dumps({"question": question, **fields})))
     assert answered.status == 200, answered.text
     return answered.json
-
-
-def writing(text: Callable[[list[str]], str]) -> Callable[[Json], str]:
-    """A model that writes ``text`` of the ids in its context."""
-
-    def answer(request: Json) -> str:
-        system = request["messages"][0]["content"]
-        return text(re.findall(r"^\[(id_\d+)\]", system, re.MULTILINE))
-
-    return answer
 
 
 # --- offline
@@ -123,21 +113,21 @@ def test_fewer_chunks_may_be_configured(open_desk: Start, variable: str) -> None
 # --- with a model
 
 
-def test_the_model_sees_ids_and_headings_and_the_question(open_desk: Start) -> None:
-    with LlmServer(answer=writing(lambda ids: f"Ten days. [{ids[0]}]")) as server:
+def test_the_model_sees_numbers_and_headings_and_the_question_and_a_reader_ids(open_desk: Start) -> None:
+    with LlmServer([reply("Ten days [1].")]) as server:
         body = ask(open_desk(RAG_OLLAMA_URL=server.url.removesuffix("/v1")), QUESTION)
     [request] = server.requests
     system, user = request.json["messages"]
     assert user == {"role": "user", "content": QUESTION}
-    assert re.search(r"^\[id_\d+\] [^\n]+\n\S", system["content"], re.MULTILINE)
+    assert re.search(r"^<<<.*\n\[1\] [^\n]+ > [^\n]+\n\S", system["content"], re.MULTILINE)
     assert request.json["temperature"] == 0
     assert request.json["model"] == "qwen2.5:32b"
     assert body["refused"] is False
+    assert body["answer"].startswith(f"Ten days [{body['sources'][0]}].")
 
 
 def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
-    text = writing(lambda ids: f"It is five days [id_99999], or so [{ids[0]}, id_88888]. Ask HR [id_77777].")
-    with LlmServer(answer=text) as server:
+    with LlmServer([reply("It is five days [id_99999], or so [1, 888]. Ask HR [777].")]) as server:
         desk = open_desk(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, UNSUPPORTED="keep")
         body = desk.ask(QUESTION).json
     kept = body["citations"][0]["id"]
@@ -147,25 +137,23 @@ def test_invented_ids_are_removed_and_counted(open_desk: Start) -> None:
 
 
 def test_full_width_brackets_cite_and_other_forms_stay_words(open_desk: Start) -> None:
-    text = writing(lambda ids: f"Ten days \u3010{ids[0]}\u2020L1-L3\u3011, (id_99999) \uff3b{ids[1]}\uff3d.")
-    with LlmServer(answer=text) as server:
-        desk = open_desk(LLM_BASE_URL=server.url, UNSUPPORTED="keep", LLM_WEAK="text")
-        body = ask(desk, QUESTION, debug=True)
+    with LlmServer([reply("Ten days \u30101\u2020L1-L3\u3011, (id_99999) \uff3b2\uff3d.")]) as server:
+        body = ask(open_desk(LLM_BASE_URL=server.url, UNSUPPORTED="keep", LLM_WEAK="text"), QUESTION, debug=True)
     first, second = body["sources"]
-    assert body["answer"] == f"Ten days \u3010{first}\u2020L1-L3\u3011, (id_99999) \uff3b{second}\uff3d."
+    assert body["answer"] == f"Ten days [{first}], (id_99999) [{second}]."
 
 
 @pytest.mark.parametrize(
     "words",
     [
         DECLINE,
-        "I don't know based on the MD. [ID]",
-        "I don\u2019t know based on the MD. It only covers timers [ID].",
+        "I don't know based on the MD. [1]",
+        "I don\u2019t know based on the MD. It only covers timers [1].",
         "I don't know based on the MD. [id_99999]",
     ],
 )
 def test_a_refusal_by_the_model_is_escalated(open_desk: Start, words: str) -> None:
-    with LlmServer(answer=writing(lambda ids: words.replace("ID", ids[0]))) as server:
+    with LlmServer([reply(words)]) as server:
         body = ask(open_desk(LLM_BASE_URL=server.url), QUESTION)
     assert body["refused"] is True
     assert body["routing"]["action"] == "escalate"
@@ -196,7 +184,7 @@ def test_an_answer_without_a_valid_citation_is_escalated_whatever_it_says(open_d
 
 def test_a_partial_answer_is_one(open_desk: Start) -> None:
     text = "The documentation does not say why, but ten days carry over"
-    with LlmServer(answer=writing(lambda ids: f"{text} [{ids[0]}].")) as server:
+    with LlmServer([reply(f"{text} [1].")]) as server:
         body = ask(open_desk(LLM_BASE_URL=server.url, UNSUPPORTED="keep"), QUESTION)
     assert body["refused"] is False
     assert body["confidence"] > 0

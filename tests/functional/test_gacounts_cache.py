@@ -110,8 +110,8 @@ def test_the_model_and_the_prompt_are_part_of_the_key(fresh: Start, tmp_path: Pa
         assert cached(fresh(**env).ask(MEALS))
         assert not cached(fresh(**env, GEN_MODEL="another").ask(MEALS))
         assert not cached(fresh(**env, GEN_MODEL="gpt-4o", LLM_TEMPERATURE="0.1").ask(MEALS))
-        system = prompts / "gacounts" / "system.txt"
-        system.write_text(system.read_text(encoding="utf-8").replace("friendly", "formal"), encoding="utf-8")
+        system = prompts / "shared" / "system.txt"
+        system.write_text(system.read_text(encoding="utf-8").replace("three", "four"), encoding="utf-8")
         assert not cached(fresh(**env, LLM_TEMPERATURE="0.7").ask(MEALS))
 
 

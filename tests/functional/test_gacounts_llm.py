@@ -13,7 +13,6 @@ from functional.gacounts_service import (
     asked,
     cached,
     counted,
-    first_source,
     gacounts,
     kind_of,
     model,
@@ -165,9 +164,9 @@ def test_a_declined_question_costs_no_call(serve: Serve) -> None:
 
 
 def order(request: Json) -> list[str]:
-    """The address and the first line of each passage of the context."""
+    """The label without its number, and the first line, of each passage of the context."""
     context = system(request).partition("\nCONTEXT\n")[2]
-    return re.findall(r"^Source: .*\n(?:Date: .*\n)?.*", context, re.MULTILINE)
+    return re.findall(r"^\[\d+\] (.*\n.*)", context, re.MULTILINE)
 
 
 def backwards(count: int) -> str:
@@ -232,7 +231,7 @@ def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
     def html(request: Json) -> str:
         return (
             "<p>The meal allowance is <b>58 dollars</b> &amp; more.</p><ul><li>breakfast</li><li>dinner</li></ul>"
-            f"<script>steal()</script><p>(Source: {first_source(request)})</p>"
+            "<script>steal()</script><p>[1]</p>"
         )
 
     api, _ = serve(write=model(answer=html))
@@ -293,7 +292,7 @@ PLANTED = f"How do I report in GaCounts? My case number is {SECRET}."
 def gossip(request: Json) -> str:
     """A model that repeats whatever of the secret it sees."""
     seen = "".join(message["content"] for message in request["messages"])
-    return f"It is so{' for ' + SECRET if SECRET in seen else ''}. (Source: {first_source(request)})"
+    return f"It is so{' for ' + SECRET if SECRET in seen else ''}. [1]"
 
 
 def test_a_secret_of_one_session_is_in_no_other(serve: Serve) -> None:

@@ -1,8 +1,14 @@
 """Answers that an LLM wrote: what it is sent, and what becomes of what it says."""
 
+import re
+
 import pytest
 from fakes_llm import LlmServer, only_models, reply
 from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post
+
+from rag.contract.decline import first_sentence
+from rag.profiles.waypoint import ABOUT
+from rag.text.fill import fill
 
 TITLE = "Singapore Import Permits and TradeNet"
 LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
@@ -28,20 +34,22 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
     assert request.json["max_tokens"] == 500
     system, user = request.json["messages"]
     assert user == {"role": "user", "content": IN_SCOPE}
-    # The system message is the template with the context in its place, and nothing else.
-    template = (REPOSITORY / "prompts" / "waypoint" / "system.txt").read_text(encoding="utf-8")
+    # The system message is the template with what it names in its place, and nothing else.
+    template = (REPOSITORY / "prompts" / "shared" / "system.txt").read_text(encoding="utf-8")
     mark = system["content"].rpartition(">>>\n")[0].rpartition("\n")[2]
-    head, tail = template.replace("{fence}", mark).split("{context}")
+    [today] = re.findall(r"Today is (\d+ [A-Z][a-z]+ \d{4})\.", system["content"])
+    named = {"fence": mark, "today": today, "history": "", "about": ABOUT, "decline": first_sentence(DECLINE)}
+    head, tail = fill(template, named).split("{context}")
     assert system["role"] == "system"
     assert system["content"].startswith(head)
     assert system["content"].endswith(tail)
     context = system["content"][len(head) : len(system["content"]) - len(tail)]
-    assert len(mark) == 16
+    assert re.fullmatch("[a-z]+ [a-z]+", mark)
     begin, context = context.removesuffix(f"\n{mark}>>>").split("\n", maxsplit=1)
     assert begin == f"<<<{mark}"
     assert len(context) <= 8000
-    assert context.startswith(f"[{TITLE} > ")
-    assert f"{LABEL} (2026-03-02)\n## Documents needed for import customs clearance\n" in context
+    assert context.startswith(f"[1] {TITLE} > ")
+    assert f" {LABEL[1:-1]} (2026-03-02)\n## Documents needed for import customs clearance\n" in context
     assert IN_SCOPE not in context
     assert body["metadata"]["chunksRetrieved"] >= context.count("\n\n[") + 1
 
@@ -90,7 +98,7 @@ def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: 
     assert body["metadata"]["chunksUsed"] == 1
 
 
-@pytest.mark.parametrize("label", ["Annual report", "1", "Zzz > Documents needed"])
+@pytest.mark.parametrize("label", ["Annual report", "99", "Zzz > Documents needed"])
 def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
     body = answer_to(with_llm, f"Unicorns graze on clover [{label}].")
     assert body["citations"] == []

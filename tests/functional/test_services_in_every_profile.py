@@ -27,8 +27,6 @@ class Case:
     question: str
     follow_up: str
     meant: str
-    citation: str
-    """The pattern of what a model cites with."""
 
 
 CASES = (
@@ -37,14 +35,12 @@ CASES = (
         IN_SCOPE,
         "And for food?",
         "Which documents do you need to import food into Singapore?",
-        r"\n(\[[^\[\]\n]+\])(?: \([\d-]+\))?\n",
     ),
     Case(
         "clockify",
         "How many unused vacation days carry over to next year?",
         "And who approves them?",
         "Who approves time off requests?",
-        r"\n(\[id_\d+\])",
     ),
 )
 type Serve = Callable[..., Api]
@@ -140,7 +136,7 @@ def test_with_one_it_is_rewritten_and_the_model_is_asked_what_it_means(case: Cas
         first = request["messages"][0]
         if first["role"] != "system":
             return case.meant
-        return f"It is so. {re.findall(case.citation, first['content'])[0]}"
+        return "It is so. [1]"
 
     with LlmServer(answer=write) as server:
         api = serve(**REMEMBERS, **CACHES, **of_llm(server.url))

@@ -139,7 +139,8 @@ def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> N
         "url": "https://www.customs.gov.sg/",
         "docId": "SG-REG-001",
     }
-    assert all(f"[{' > '.join(filter(None, (one['title'], one['section'])))}]" in prompt for one in packed)
+    labels = [" > ".join(filter(None, (one["title"], one["section"]))) for one in packed]
+    assert all(f"\n[{place}] {label}" in prompt for place, label in enumerate(labels, start=1))
     [statement] = [data for name, data in told if name == "statement"]
     answer = told[-1][1]
     [checked] = answer["metadata"]["statements"]

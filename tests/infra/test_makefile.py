@@ -27,7 +27,7 @@ MODULES = (
     "layers/chroma/knowledge/open/index.py",
     "layers/index/Makefile",
     "infra/template.yaml",
-    "prompts/waypoint/system.txt",
+    "prompts/shared/system.txt",
 )
 LOCKS = ("chroma", "query", "dev", "tools", "sam", "lambda", "llama", "model")
 

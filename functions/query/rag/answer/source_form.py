@@ -34,11 +34,11 @@ class SourceForm(CitationForm):
     draws_on: float | None
     opens: ClassVar[str] = f"({BRACKETS}"
 
-    def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
+    def _found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         mark = _SOURCE.match(text, start, end)
         return (mark.end(), mark[0]) if mark else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
+    def _meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """One mark may hold several addresses: it means the passages of all."""
         known = _by_name(hits)
         source = _SOURCE.match(mark)
@@ -58,6 +58,9 @@ class SourceForm(CitationForm):
     def source(self, hit: Hit) -> Hashable:
         """The address, else the title."""
         return source_name(hit.chunk)
+
+    def mark(self, hit: Hit, place: int) -> str:
+        return f"(Source: {source_name(hit.chunk)})"
 
     def named(self, hit: Hit, mark: str) -> NamedSource:
         return _named((hit,), mark)

@@ -42,12 +42,12 @@ class TitleForm(CitationForm):
     min_dice: float
     min_contained: int
 
-    def found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
+    def _found(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         """Ticks that pair with others outside of the brackets make code of them."""
         mark = _MARK.match(text, start, end)
         return (mark.end(), mark[0]) if mark and mark[0].count("`") % 2 == 0 else None
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
+    def _meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         labels = list(self._labels(mark, hits))
         places = [self._match(label, hits) for label in labels]
         named = tuple(
@@ -64,6 +64,9 @@ class TitleForm(CitationForm):
     def source(self, hit: Hit) -> Hashable:
         """The title."""
         return _key(hit.chunk.title)
+
+    def mark(self, hit: Hit, place: int) -> str:
+        return make_label(hit.chunk.title, hit.chunk.section)
 
     def named(self, hit: Hit, mark: str) -> NamedSource:
         return NamedSource((hit,), mark, _label(mark[1:-1]).title, hit.chunk.section)

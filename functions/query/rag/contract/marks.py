@@ -38,3 +38,7 @@ class Marks(Protocol):
     def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
         """What ``mark`` means of ``hits``, all that the writer saw."""
         ...
+
+    def mark(self, hit: Hit, place: int) -> str:
+        """The profile's own mark of ``hit``, at that place of the context, from 1 on."""
+        ...

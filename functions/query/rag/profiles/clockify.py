@@ -12,7 +12,7 @@ from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source
 from rag.find.gate.evidence import UNMEASURED_BAR
 from rag.find.gate.thresholds import Coverage
-from rag.find.pack.by_mark import IdPacker
+from rag.find.pack.by_mark import IdPacker, NumberPacker, disarm_ids
 from rag.find.refine.mmr import Mmr
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
@@ -22,6 +22,8 @@ from rag.profiles.shared.evidence import UNCALIBRATED, EvidenceKnobs, EvidenceSo
 from rag.profiles.shared.service_knobs import OURS
 
 DECLINE = "I don't know based on the MD."
+
+ABOUT = "You are a documentation assistant. You answer users' questions about the product from its documentation."
 
 _SEED = EvidenceSource("clockify")
 SEED_THRESHOLD = 0.25
@@ -99,6 +101,16 @@ class Knobs(EvidenceKnobs):
         return f"{url.rstrip('/').removesuffix('/v1')}/v1"
 
     @property
+    def about(self) -> str:
+        """Who answers, and of what."""
+        return ABOUT
+
+    @property
+    def decline(self) -> str:
+        """What is said where the documents hold no answer."""
+        return DECLINE
+
+    @property
     def llm_chosen(self) -> bool:
         """Whether somebody set the LLM's address."""
         return "llm_base_url" in self.model_fields_set
@@ -123,9 +135,11 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         ),
         bar=least,
     )
-    pack = IdPacker(int(knobs.context_tokens * knobs.context_share), dates=not knobs.seed_rules)
+    form = IdForm(numbered=not knobs.seed_rules)
+    tokens = int(knobs.context_tokens * knobs.context_share)
+    pack = IdPacker(tokens) if knobs.seed_rules else NumberPacker(tokens, form, disarm_ids)
     return replace(
-        base(knobs, dependencies, seed=seed, form=IdForm(), pack=pack, decline=DECLINE),
+        base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE),
         admit=StrictAdmission(knobs.max_query_chars),
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
         route=ConfidenceRouter(knobs.escalate_below),

@@ -9,7 +9,8 @@ from rag.answer.source_form import SourceForm
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
 from rag.find.gate.thresholds import TopScore
-from rag.find.pack.by_url import UrlPacker
+from rag.find.pack.by_mark import NumberPacker
+from rag.find.pack.by_url import UrlPacker, disarm_sources
 from rag.find.refine.newer_first import NewerFirst
 from rag.find.retrieve.dense import DenseRetriever, cosine_scale
 from rag.pipeline import Pipeline
@@ -23,6 +24,11 @@ OPENAI_URL = "https://api.openai.com/v1"
 DECLINE = (
     "I don't have specific information about that in the knowledge base. "
     "Please rephrase your question or contact a specialist."
+)
+
+ABOUT = (
+    "You are the assistant of Georgia's Extension staff. You help county agents, specialists and office staff with "
+    "GaCounts reporting, business office policies, brand and publications, and training."
 )
 
 _SEED = EvidenceSource("gacounts")
@@ -60,6 +66,16 @@ class Knobs(EvidenceKnobs):
     max_tokens: int = OURS.max_tokens(1000)
 
     @property
+    def about(self) -> str:
+        """Who answers, and of what."""
+        return ABOUT
+
+    @property
+    def decline(self) -> str:
+        """What is said where the documents hold no answer."""
+        return DECLINE
+
+    @property
     def prompt_history_chars(self) -> int:
         """Its prompt has a place for the conversation."""
         return self.history_chars
@@ -79,12 +95,14 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         score=TopCosine(knobs.high, knobs.medium),
         bar=bar,
     )
+    form = SourceForm(knobs.draws_on, numbered=not knobs.seed_rules)
+    numbers = NumberPacker(knobs.context_tokens, form, disarm_sources)
     pipeline = base(
         knobs,
         dependencies,
         seed=seed,
-        form=SourceForm(knobs.draws_on),
-        pack=UrlPacker(knobs.context_tokens, dates=not knobs.seed_rules),
+        form=form,
+        pack=UrlPacker(knobs.context_tokens) if knobs.seed_rules else numbers,
         decline=DECLINE,
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=knobs.seed_rules),),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from rag.answer.number_form import NumberForm
+from rag.answer.forms import NumberForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
@@ -43,12 +42,6 @@ class Knobs(EvidenceKnobs):
         other = f"You can ask {self.assistant_contact}." if self.assistant_contact else "Other words may find it."
         return f"{DECLINE} {other}"
 
-    @property
-    def prompt_words(self) -> Mapping[str, str]:
-        """What is put in the place of the prompt's ``{about}``."""
-        name = self.assistant_name
-        return {"about": f"You are the assistant of {name}. " if name else ""}
-
 
 def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     """Numbered passages, acronyms and filters where there are tables, newer editions first, routing where asked for."""
@@ -56,8 +49,8 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         knobs,
         dependencies,
         seed=None,
-        form=NumberForm(),
-        pack=NumberPacker(knobs.context_tokens),
+        form=(form := NumberForm()),
+        pack=NumberPacker(knobs.context_tokens, form),
         decline=knobs.decline,
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=False),),

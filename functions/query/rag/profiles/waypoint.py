@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from rag.answer.confidence.formulas import CountAndMean
 from rag.answer.title_form import TitleForm
 from rag.find.gate.thresholds import AtLeast
-from rag.find.pack.by_title import TitledPacker
-from rag.find.pack.tokens import CHARS_PER_TOKEN
+from rag.find.pack.by_mark import NumberPacker
+from rag.find.pack.by_title import TitledPacker, disarm_titles
+from rag.find.pack.tokens import BYTES_PER_TOKEN, CHARS_PER_TOKEN
 from rag.find.refine.min_score import MinScore
 from rag.find.retrieve.dense import DenseRetriever, l2_scale
 from rag.pipeline import Pipeline
@@ -27,6 +29,11 @@ CATEGORIES = {
 DECLINE = (
     "I don't have specific information about that in the knowledge base. "
     "Please rephrase your question or contact a specialist."
+)
+
+ABOUT = (
+    "You are Waypoint, the co-pilot of a freight forwarder's customer service team. "
+    "You answer questions about shipments, carriers, customs, permits and our own procedures."
 )
 
 _SEED = EvidenceSource("waypoint")
@@ -61,6 +68,16 @@ class Knobs(EvidenceKnobs):
     medium_count: int = _SEED.chunks(2, "CONFIDENCE_MEDIUM_CHUNKS", "Chunks for Medium.", most=None)
     medium_mean: float = _SEED.cosine(0.3, "CONFIDENCE_MEDIUM_SCORE", "Mean score for Medium.", unit=_SCALE)
 
+    @property
+    def about(self) -> str:
+        """Who answers, and of what."""
+        return ABOUT
+
+    @property
+    def decline(self) -> str:
+        """What is said where the documents hold no answer."""
+        return DECLINE
+
 
 def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     """The seed's five stages over ``dependencies``."""
@@ -77,6 +94,8 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         ),
         bar=(least + 1) / 2,
     )
-    form = TitleForm(knobs.min_dice, knobs.min_contained)
-    pack = TitledPacker(knobs.max_context_tokens * CHARS_PER_TOKEN, form, dates=not knobs.seed_rules)
+    form = TitleForm(knobs.min_dice, knobs.min_contained, numbered=not knobs.seed_rules)
+    chars = knobs.max_context_tokens * CHARS_PER_TOKEN
+    numbers = NumberPacker(int(chars / BYTES_PER_TOKEN), form, partial(disarm_titles, form))
+    pack = TitledPacker(chars, form) if knobs.seed_rules else numbers
     return replace(base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)

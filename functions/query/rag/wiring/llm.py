@@ -76,8 +76,8 @@ def build_writer(
     """
     if chat is None:
         return extractive
-    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []), *knobs.prompt_words)
-    template = prompts.load("system.txt", *placeholders)
+    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
+    template = prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
     writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, knobs.prompt_words)
     return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
 

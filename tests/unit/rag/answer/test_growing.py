@@ -10,7 +10,7 @@ from faults.drawing import by_night
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.answer.forms import CitationForm, IdForm
+from rag.answer.forms import CitationForm, IdForm, NumberForm
 from rag.answer.growing import GrowingAnswer, ReadAnswer, read_answer
 from rag.answer.markdown import markdown
 from rag.answer.printers import cited_chunks, nodes_of
@@ -24,7 +24,7 @@ PAGE, EVIL = "https://a.example/guide", "https://b.example/x"
 HITS = tuple(make_hit(f"Fees are at [x]({PAGE}).", number=n, title="Fees", section="Time", url=PAGE) for n in (1, 2))
 CONTEXT = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
 DECLINE = "I don't have specific information about that in the knowledge base. Please rephrase your question."
-FORMS: list[CitationForm] = [IdForm(), TitleForm(0.5, 3), SourceForm(0.5)]
+FORMS: list[CitationForm] = [IdForm(), TitleForm(0.5, 3), SourceForm(0.5), NumberForm()]
 
 
 def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], ReadAnswer]:
@@ -65,6 +65,8 @@ def test_a_block_is_finished_when_the_next_one_begins() -> None:
     ("pieces", "form", "never"),
     [
         (["It is [id", "_1]."], IdForm(), ["[id"]),
+        (["It is [", "1]."], IdForm(), ["[", "[1"]),
+        (["It is [1", "] and [2]."], SourceForm(0.5), ["[1", "[1]", "and"]),
         (["It is [id", "_9]."], IdForm(), ["[id", "_9"]),
         (["It is [Fees ", "> Ti", "me]. So [No", "pe]."], TitleForm(0.5, 3), ["[Fees >", "[No"]),
         (["It is (Sou", "rce: https://a.", "example/guide). Yes"], SourceForm(0.5), ["(Sou"]),
@@ -93,7 +95,7 @@ def test_an_answer_is_let_through_at_the_first_sign_that_it_is_one() -> None:
 
 ATOMS = [
     "Fees are due. ", "word ", "*", "**", "_", "~~", "`", "``", "```\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ",
-    "\n    ", "[id_1]", " [id_2]", "[id_9]", "[Fees > Time]", "[Nope]", f"(Source: {PAGE})", "(Source: ", f"[x]({PAGE})",  # noqa: E501
+    "\n    ", "[id_1]", " [id_2]", "[id_9]", "[1]", " [2]", ", [1, 2]", "[9]", "[Fees > Time]", "[Nope]", f"(Source: {PAGE})", "(Source: ", f"[x]({PAGE})",  # noqa: E501
     f"[x]({EVIL})", f"![y]({EVIL})", PAGE, EVIL, f"<{EVIL}>", "me@a.example", "you@b.example", "<b>", "</b>", "<a href=",  # noqa: E501
     "<!--", "-->", "<script>", "</script>", "<br>", "<hr>", "\\", "&amp;", "&colon;", "!", "[", "]", "(", ")", "](", " ", "a", "1",  # noqa: E501
     "And ", "also ", ", ", " and ", ". ", "---\n", "| a | b |\n|---|---|\n", "|", "| 1 | 2 |\n", "~~~\n", "\n===\n", "[g]", f"[g]: {EVIL}\n", "\r", "\r\n", ":",  # noqa: E501
@@ -119,7 +121,8 @@ def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
 ) -> None:
     events, read = grown(pieces_of(text, sizes), form)
     ids = {chunk: n for n, chunk in enumerate(cited_chunks(read.tree), start=1)}
-    assert "".join(event.text for event in events if isinstance(event, Delta)) == markdown(read.tree).text
+    written = markdown(form.shown(read.tree, ids)).text
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == written
     assert shown(events) == nodes_of(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
 
 

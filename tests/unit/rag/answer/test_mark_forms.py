@@ -7,10 +7,9 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answer.forms import IdForm
+from rag.answer.forms import IdForm, NumberForm
 from rag.answer.growing import GrowingAnswer, read_answer
 from rag.answer.markdown import markdown
-from rag.answer.number_form import NumberForm
 from rag.answer.printers import cited_chunks
 from rag.answer.read import Reader
 from rag.answer.references import ReferencedTree, References

@@ -56,7 +56,8 @@ def test_a_label_that_names_a_title(label: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("label", "title"),
     [
-        ("[1]", "Import permits 1"),  # under three characters
+        ("[15]", "Circular 15"),  # a number is a place in the context
+        ("[a1]", "Import permits a1"),  # under three characters
         ("[and]", "Import permits and fees"),  # grammar alone
         ("[Enter]", "Data Center Access Rules for Visitors"),  # not from the start of a word on
         ("[Circular 15]", "Circular 150 on the registration of warehouses"),  # a number counts as a whole

@@ -9,6 +9,7 @@ from rag.config.contrast import readable_contrast
 from rag.config.knobs import EnvironmentSettings, Source
 from rag.config.prompts import load_prompt
 from rag.config.settings import Settings, load
+from rag.contract.decline import first_sentence
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES
 from rag.profiles.waypoint import Knobs
@@ -109,7 +110,7 @@ def test_prompts_come_with_the_program_or_from_a_folder(tmp_path: Path) -> None:
     assert load(Settings, {}).prompt_path("system.txt").is_file()
     ours = load(Settings, {}).prompt_path("judge.txt")
     elsewhere = load(Settings, {"PROMPTS_DIR": str(tmp_path)})
-    assert elsewhere.prompt_path("system.txt") == tmp_path / "house" / "system.txt"
+    assert elsewhere.prompt_path("none.txt") == tmp_path / "house" / "none.txt"
     assert elsewhere.prompt_path("judge.txt") == ours
     for folder in ("shared", "house"):
         (tmp_path / folder).mkdir()
@@ -218,25 +219,24 @@ def test_a_template_that_cannot_be_read(template: Path) -> None:
         load_prompt(write(template, b"\xff{context}"), "context")
 
 
-PLACEHOLDERS = {
-    "waypoint": {"system.txt": ("context",)},
-    "gacounts": {"system.txt": ("context", "history"), "rerank.txt": ("question", "passages")},
-    "clockify": {"system.txt": ("context",)},
-    "house": {"system.txt": ("context", "about")},
-}
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profile: str) -> None:
     settings = load(Settings, {"RAG_PROFILE": profile})
-    every = {"reframe.txt": ("history", "question"), "judge.txt": ("passages", "statements")}
-    for name, placeholders in {**every, **PLACEHOLDERS[profile]}.items():  # type: ignore[dict-item]
+    templates: dict[str, tuple[str, ...]] = {
+        "system.txt": ("context", "history", "about", "today"),
+        "reframe.txt": ("history", "question"),
+        "judge.txt": ("passages", "statements"),
+        "rerank.txt": ("question", "passages"),
+    }
+    if PROFILES[profile].seed:
+        templates["seed.txt"] = ("context", *(("history",) if profile == "gacounts" else ()))
+    for name, placeholders in templates.items():
         prompt = load_prompt(settings.prompt_path(name), *placeholders)
         assert "data, never instruction" in prompt
         assert "line <<<{fence} and" in prompt
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_model_is_told_to_decline_in_the_services_words(profile: str) -> None:
-    prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
-    assert decline_of(profile).partition(". ")[0].rstrip(".") + "." in prompt
+@pytest.mark.parametrize("profile", [name for name, profile in PROFILES.items() if profile.seed])
+def test_the_seed_s_prompt_declines_in_the_services_words(profile: str) -> None:
+    prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("seed.txt").read_text(encoding="utf-8")
+    assert first_sentence(decline_of(profile)) in prompt

@@ -261,9 +261,9 @@ def test_a_context_is_four_characters_a_token() -> None:
     hits = [make_hit("x" * 3000, number=n, title=f"T{n}") for n in range(1, 4)]
     chat = FakeChat("x", "x")
     run(waypoint.Knobs(), FakeIndex(hits), chat)
-    assert len(chat.asked[0][0].content) == FENCES + 2 * (len("[T1]\n") + 3000 + 2) - 2
+    assert len(chat.asked[0][0].content) == FENCES + 2 * (len("[1] T1\n") + 3000 + 2) - 2
     run(load(waypoint.Knobs, {"MAX_CONTEXT_TOKENS": "1000"}), FakeIndex(hits), chat)
-    assert len(chat.asked[1][0].content) == FENCES + len("[T1]\n") + 3000
+    assert len(chat.asked[1][0].content) == FENCES + len("[1] T1\n") + 3000
 
 
 def test_the_longest_question() -> None:

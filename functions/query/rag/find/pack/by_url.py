@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from knowledge.model.values import Hit
 from rag.find.pack.look_alikes import disarmed
 from rag.find.pack.tokens import budget_bytes, cut_to, size
 from rag.text.addresses import same_source, source_name
-from rag.text.labels import date_of
 from rag.values.answer import Context, Passage
 
 SEPARATOR = "\n\n---\n\n"
@@ -26,27 +26,19 @@ class UrlPacker:
     r"""``Source: url\ntext`` per chunk, best first, separated by ``---``, within ``max_tokens`` (estimated).
 
     A document without an address is named by its title. Packing stops before the first chunk that would exceed
-    the budget; a first chunk that alone exceeds it is cut to fit. In a text ``Source:`` is shown as ``Source -``, a
-    separator as ``- - -``. With ``dates`` a chunk's date has a line below its source, so that no citation copies it.
+    the budget; a first chunk that alone exceeds it is cut to fit.
     """
 
     max_tokens: int
-    dates: bool = True
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         """The context and the passages that it is made of; ``hits`` is not empty."""
         blocks: list[str] = []
         used: list[Passage] = []
         room = budget_bytes(self.max_tokens)
-        names = {same_source(source_name(hit.chunk)) for hit in hits}
-
-        def is_label(label: re.Match[str], in_code: bool) -> bool:
-            return not in_code or same_source(label["name"] or "") in names
-
         for hit in hits:
-            date = date_of(hit.chunk) if self.dates else ""
-            head = f"Source: {source_name(hit.chunk)}\n{date and f'Date: {date}\n'}"
-            text = disarmed(hit.chunk.text, _LABEL, is_label, _shown)
+            head = f"Source: {source_name(hit.chunk)}\n"
+            text = disarm_sources(hit.chunk.text, hits)
             cost = size(f"{SEPARATOR if blocks else ''}{head}{text}")
             if cost > room:
                 if used:
@@ -56,6 +48,16 @@ class UrlPacker:
             used.append(Passage(hit=hit, citation=f"(Source: {source_name(hit.chunk)})", text=text))
             room -= cost
         return Context(SEPARATOR.join(blocks), tuple(used))
+
+
+def disarm_sources(text: str, hits: Sequence[Hit]) -> str:
+    """Return ``text`` with ``Source -`` for ``Source:``, ``- - -`` for a separator; in code for ``hits``' names."""
+    names = {same_source(source_name(hit.chunk)) for hit in hits}
+
+    def is_label(label: re.Match[str], in_code: bool) -> bool:
+        return not in_code or same_source(label["name"] or "") in names
+
+    return disarmed(text, _LABEL, is_label, _shown)
 
 
 def _shown(label: str) -> str:
