@@ -48,8 +48,9 @@ class Speaks(Unconnected):
         self.pieces = pieces
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        for piece in self.pieces if on_text else ():
-            on_text(piece)
+        for piece in self.pieces:
+            if on_text:
+                on_text(piece)
         return Completion(text="".join(self.pieces), model=self.model, finish_reason="stop")
 
 
