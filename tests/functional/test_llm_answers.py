@@ -7,7 +7,6 @@ from fakes_llm import LlmServer, only_models, reply
 from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post
 
 from rag.contract.decline import first_sentence
-from rag.profiles.waypoint import ABOUT
 from rag.text.fill import fill
 
 TITLE = "Singapore Import Permits and TradeNet"
@@ -36,9 +35,10 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
     assert user == {"role": "user", "content": IN_SCOPE}
     # The system message is the template with what it names in its place, and nothing else.
     template = (REPOSITORY / "prompts" / "shared" / "system.txt").read_text(encoding="utf-8")
+    about = (REPOSITORY / "prompts" / "waypoint" / "about.txt").read_text(encoding="utf-8").strip()
     mark = system["content"].rpartition(">>>\n")[0].rpartition("\n")[2]
     [today] = re.findall(r"Today is (\d+ [A-Z][a-z]+ \d{4})\.", system["content"])
-    named = {"fence": mark, "today": today, "history": "", "about": ABOUT, "decline": first_sentence(DECLINE)}
+    named = {"fence": mark, "today": today, "history": "", "about": about, "decline": first_sentence(DECLINE)}
     head, tail = fill(template, named).split("{context}")
     assert system["role"] == "system"
     assert system["content"].startswith(head)

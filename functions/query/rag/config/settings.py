@@ -208,15 +208,13 @@ class Settings(EnvironmentSettings):
     def prompt_path(self, name: str) -> Path:
         """Where the template ``name`` of this profile lies: the profile's own, else the one that profiles share.
 
-        Templates are beside app.py when deployed, else in the repository. Another folder needs those alone that differ
-        from what is shared.
+        Templates are beside app.py when deployed, else in the repository. Another folder needs those alone that differ.
         """
         deployed = _HERE.parents[2] / "prompts"
         ours = deployed if deployed.is_dir() else _HERE.parents[4] / "prompts"
         root = ours if self.prompts_dir == Path() else self.prompts_dir
-        own = root / self.profile / name
-        shared = (place / SHARED_PROMPTS / name for place in (root, ours))
-        return next((place for place in (own, *shared) if place.is_file()), own)
+        places = [place / folder / name for place in (root, ours) for folder in (self.profile, SHARED_PROMPTS)]
+        return next((place for place in places if place.is_file()), places[0])
 
 
 def variables(field: FieldInfo) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from pydantic import field_validator
 
@@ -23,8 +24,6 @@ from rag.profiles.shared.service_knobs import OURS
 
 DECLINE = "I don't know based on the MD."
 
-ABOUT = "You are a documentation assistant. You answer users' questions about the product from its documentation."
-
 _SEED = EvidenceSource("clockify")
 SEED_THRESHOLD = 0.25
 SEED = Seed(
@@ -41,6 +40,7 @@ _DOCS = Source("docs/architecture.md")
 class Knobs(EvidenceKnobs):
     """Clockify's numbers. Scores that gate and confidence read are plain cosines; confidence is 0..100."""
 
+    decline: ClassVar[str] = DECLINE
     max_query_chars: int = _SEED.max_query_chars(10_000)
     assistant_name: str = OURS.assistant_name("Clockify help")
     top_k: int = _SEED.chunks(15, ("DEFAULT_TOP_K", "RETRIEVAL_TOP_K"), "Candidates.")
@@ -101,16 +101,6 @@ class Knobs(EvidenceKnobs):
         return f"{url.rstrip('/').removesuffix('/v1')}/v1"
 
     @property
-    def about(self) -> str:
-        """Who answers, and of what."""
-        return ABOUT
-
-    @property
-    def decline(self) -> str:
-        """What is said where the documents hold no answer."""
-        return DECLINE
-
-    @property
     def llm_chosen(self) -> bool:
         """Whether somebody set the LLM's address."""
         return "llm_base_url" in self.model_fields_set
@@ -139,7 +129,7 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     tokens = int(knobs.context_tokens * knobs.context_share)
     pack = IdPacker(tokens) if knobs.seed_rules else NumberPacker(tokens, form, disarm_ids)
     return replace(
-        base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE),
+        base(knobs, dependencies, seed=seed, form=form, pack=pack),
         admit=StrictAdmission(knobs.max_query_chars),
         refine=(Mmr(knobs.mmr_lambda, knobs.pack_top),),
         route=ConfidenceRouter(knobs.escalate_below),

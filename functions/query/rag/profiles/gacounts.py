@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from rag.answer.confidence.formulas import TopCosine
 from rag.answer.source_form import SourceForm
@@ -26,11 +27,6 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-ABOUT = (
-    "You are the assistant of Georgia's Extension staff. You help county agents, specialists and office staff with "
-    "GaCounts reporting, business office policies, brand and publications, and training."
-)
-
 _SEED = EvidenceSource("gacounts")
 SEED_THRESHOLD = 0.75
 SEED = Seed(left_out=("questions and documents are embedded by the index's model, not by text-embedding-3-large",))
@@ -39,6 +35,7 @@ SEED = Seed(left_out=("questions and documents are embedded by the index's model
 class Knobs(EvidenceKnobs):
     """GaCounts' numbers. Scores are plain cosines, -1..1."""
 
+    decline: ClassVar[str] = DECLINE
     max_query_chars: int = ServiceSource("waypoint").max_query_chars(1000)
     assistant_name: str = DESIGN.assistant_name("GaCounts")
     top_k: int = _SEED.chunks(8, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
@@ -64,16 +61,6 @@ class Knobs(EvidenceKnobs):
     llm_base_url: str = _SEED.llm_base_url(OPENAI_URL)
     temperature: float = _SEED.temperature(0.7)
     max_tokens: int = OURS.max_tokens(1000)
-
-    @property
-    def about(self) -> str:
-        """Who answers, and of what."""
-        return ABOUT
-
-    @property
-    def decline(self) -> str:
-        """What is said where the documents hold no answer."""
-        return DECLINE
 
     @property
     def prompt_history_chars(self) -> int:
@@ -103,7 +90,6 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         seed=seed,
         form=form,
         pack=UrlPacker(knobs.context_tokens) if knobs.seed_rules else numbers,
-        decline=DECLINE,
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=knobs.seed_rules),),
     )

@@ -51,7 +51,6 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
         seed=None,
         form=(form := NumberForm()),
         pack=NumberPacker(knobs.context_tokens, form),
-        decline=knobs.decline,
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=False),),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 from rag.answer.confidence.formulas import CountAndMean
 from rag.answer.title_form import TitleForm
@@ -31,11 +32,6 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-ABOUT = (
-    "You are Waypoint, the co-pilot of a freight forwarder's customer service team. "
-    "You answer questions about shipments, carriers, customs, permits and our own procedures."
-)
-
 _SEED = EvidenceSource("waypoint")
 _SCALE = "2 cos - 1"
 SEED_THRESHOLD = 0.15
@@ -45,6 +41,7 @@ SEED = Seed()
 class Knobs(EvidenceKnobs):
     """Waypoint's numbers. Its own scores are on the L2 scale, 2 cos - 1."""
 
+    decline: ClassVar[str] = DECLINE
     max_query_chars: int = _SEED.max_query_chars(1000)
     assistant_name: str = DESIGN.assistant_name("Waypoint")
     top_k: int = _SEED.chunks(10, "RETRIEVAL_TOP_K", "Chunks to retrieve.")
@@ -68,16 +65,6 @@ class Knobs(EvidenceKnobs):
     medium_count: int = _SEED.chunks(2, "CONFIDENCE_MEDIUM_CHUNKS", "Chunks for Medium.", most=None)
     medium_mean: float = _SEED.cosine(0.3, "CONFIDENCE_MEDIUM_SCORE", "Mean score for Medium.", unit=_SCALE)
 
-    @property
-    def about(self) -> str:
-        """Who answers, and of what."""
-        return ABOUT
-
-    @property
-    def decline(self) -> str:
-        """What is said where the documents hold no answer."""
-        return DECLINE
-
 
 def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     """The seed's five stages over ``dependencies``."""
@@ -98,4 +85,4 @@ def build(knobs: Knobs, dependencies: StageDependencies) -> Pipeline:
     chars = knobs.max_context_tokens * CHARS_PER_TOKEN
     numbers = NumberPacker(int(chars / BYTES_PER_TOKEN), form, partial(disarm_titles, form))
     pack = TitledPacker(chars, form) if knobs.seed_rules else numbers
-    return replace(base(knobs, dependencies, seed=seed, form=form, pack=pack, decline=DECLINE), categories=CATEGORIES)
+    return replace(base(knobs, dependencies, seed=seed, form=form, pack=pack), categories=CATEGORIES)

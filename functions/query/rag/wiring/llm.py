@@ -15,6 +15,7 @@ from rag.contract.decider import new_mark
 from rag.errors import ConfigurationError
 from rag.ports.models import ChatModel, Writer
 from rag.profiles.shared.evidence import EvidenceKnobs
+from rag.text.fill import fill
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")
@@ -78,7 +79,9 @@ def build_writer(
         return extractive
     placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
     template = prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
-    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, knobs.prompt_words)
+    words = knobs.prompt_words
+    words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
+    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, words)
     return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
 
 

@@ -64,6 +64,8 @@ def test_it_routes_where_somebody_asks_for_it() -> None:
 FIFTH = '''
 """Fifth: a profile that somebody added."""
 
+from typing import ClassVar
+
 from rag.answer.forms import IdForm
 from rag.profiles.shared.base import base
 from rag.profiles.shared.evidence import EvidenceKnobs
@@ -72,6 +74,7 @@ from rag.find.pack.by_mark import IdPacker
 
 
 class Knobs(EvidenceKnobs):
+    decline: ClassVar[str] = "No idea."
     max_query_chars: int = OURS.max_query_chars(500)
     top_k: int = OURS.chunks(5, "RETRIEVAL_TOP_K", "Chunks.")
     llm_model: str = OURS.llm_model("some-model")
@@ -79,7 +82,7 @@ class Knobs(EvidenceKnobs):
 
 
 def build(knobs, inputs):
-    return base(knobs, inputs, seed=None, form=IdForm(), pack=IdPacker(2000), decline="No idea.")
+    return base(knobs, inputs, seed=None, form=IdForm(), pack=IdPacker(2000))
 '''
 
 

@@ -20,14 +20,13 @@ def base(
     seed: RetrievalPolicy | None,
     form: CitationForm,
     pack: Pack,
-    decline: str,
     before: tuple[QueryStage, ...] = (),
     after: tuple[QueryStage, ...] = (),
 ) -> Pipeline:
     """The stages over ``dependencies``.
 
     Memory, cache and votes are there where there is a store; evidence decides, or the ``seed``'s rules.
-    Answers cite in ``form``, which ``pack`` shows; ``decline`` is said where there is none. ``before`` and ``after``
+    Answers cite in ``form``, which ``pack`` shows. ``before`` and ``after``
     are the query stages around the filter of the request.
 
     Raises:
@@ -37,10 +36,10 @@ def base(
     return Pipeline(
         profile="",  # rag.profiles knows it
         top_k=knobs.top_k,
-        decline_text=decline,
+        decline_text=knobs.decline,
         admit=PlainAdmission(knobs.max_query_chars),
         remarks=rules.remarks,
-        conversation=conversation(knobs, dependencies.stages, decline),
+        conversation=conversation(knobs, dependencies.stages, knobs.decline),
         query_stages=(*rules.query_stages, *before, RequestFilter(dependencies.index.fields), *after),
         cache=answer_cache(knobs, dependencies.stages, rules.bar),
         retrieve=rules.retrieve,
@@ -51,7 +50,7 @@ def base(
         pack=pack,
         write=writing(knobs, dependencies),
         quote=ExtractiveWriter() if knobs.weak == "quotes" else None,
-        answering=answering(knobs, dependencies, form, decline),
+        answering=answering(knobs, dependencies, form, knobs.decline),
         score=rules.score,
         feedback=dependencies.stages.feedback_log(),
         categories={},

@@ -67,12 +67,6 @@ class ServiceKnobs(LlmKnobs):
     cache: bool = DESIGN.cache(False)
 
     @property
-    def about(self) -> str:
-        """Who answers, and of what, as the model is told."""
-        name = f"You are the assistant of {self.assistant_name}. " if self.assistant_name else ""
-        return f"{name}You answer questions from the documents of an organisation."
-
-    @property
     def decline(self) -> str:
         """What is said where the documents hold no answer; the model is told its first sentence."""
         return "I could not find an answer to that in the documents."
@@ -80,7 +74,8 @@ class ServiceKnobs(LlmKnobs):
     @property
     def prompt_words(self) -> Mapping[str, str]:
         """What the system prompt's own placeholders stand for, by name."""
-        return {"about": self.about, "decline": first_sentence(self.decline)}
+        assistant = f"You are the assistant of {self.assistant_name}. " if self.assistant_name else ""
+        return {"assistant": assistant, "decline": first_sentence(self.decline)}
 
     @property
     def prompt_history_chars(self) -> int:
