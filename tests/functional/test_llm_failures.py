@@ -3,6 +3,7 @@
 import pytest
 from fakes_llm import (
     SERVER_ERROR_TEXT,
+    Exchange,
     LlmServer,
     Step,
     cut,
@@ -68,7 +69,7 @@ def test_a_refused_account_is_503_after_one_call(with_llm: Start) -> None:
 )
 def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(with_llm: Start, step: Step) -> None:
     with LlmServer([step]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
+        result = with_llm(server, LLM_FALLBACK_MODELS="another").ask(IN_SCOPE)
         assert len(server.requests) == 2  # the configured model and the one to fall back to, once each
         helped = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
@@ -128,6 +129,27 @@ def test_the_last_resort_is_in_time(with_llm: Start) -> None:
 
 def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
     with LlmServer([error(400), error(400), reply(SAID)]) as server:
-        api = with_llm(server)
+        api = with_llm(server, LLM_FALLBACK_MODELS="another")
         assert api.ask(IN_SCOPE).status == 503
         assert api.ask(IN_SCOPE).json["answer"] == SAID
+
+
+def narrow_window(exchange: Exchange) -> None:
+    """Refuse, as llama.cpp's server does, a prompt of more than 4,500 characters."""
+    fits = len(exchange.request.json["messages"][0]["content"]) <= 4500
+    (reply(SAID) if fits else error(400, code="exceed_context_size_error"))(exchange)
+
+
+def test_a_prompt_that_is_too_long_is_halved_and_the_next_one_fits_at_once(with_llm: Start) -> None:
+    with LlmServer([narrow_window]) as server:
+        api = with_llm(server)
+        first, asked = api.ask(IN_SCOPE), len(server.requests)
+        second = api.ask(IN_SCOPE)
+    assert (first.status, first.json["answer"], second.json["answer"]) == (200, SAID, SAID)
+    assert (asked > 1, len(server.requests) - asked) == (True, 1)
+
+
+def test_llm_context_tokens_bounds_the_prompt(with_llm: Start) -> None:
+    with LlmServer([narrow_window]) as server:
+        result = with_llm(server, LLM_CONTEXT_TOKENS="2400", LLM_MAX_TOKENS="500").ask(IN_SCOPE)
+    assert (result.status, len(server.requests)) == (200, 1)

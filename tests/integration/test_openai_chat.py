@@ -399,7 +399,7 @@ def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
     tokens = (
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     )
-    heat = "Unsupported value: 'temperature' does not support 0.3 with this model. Only the default (1) value is supported."
+    heat = "Unsupported value: 'temperature' does not support 0.3 with this model."
     refusals = [
         raw(400, json.dumps({"error": {"message": tokens, "code": "unsupported_parameter", "param": None}}).encode()),
         raw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from rag.answer.route import routed
 from rag.ask.cache.answer_cache import CacheSlot
 from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
+from rag.errors import ContextTooLong
 from rag.find.editions import is_outdated
 from rag.find.refine.rerank import LlmRerank
 from rag.ledger import Ledger
@@ -32,6 +34,8 @@ from rag.values.chat import STOPPED, Completion, Deadline
 from rag.values.draft import CLOSEST, ConfidenceInput, Draft
 from rag.values.events import Listen, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
+
+logger = logging.getLogger(__name__)
 
 UNFOUNDED = "nothing of the model's answer is in the documents; quotes are shown"
 
@@ -91,7 +95,7 @@ class Pipeline:
         start = self.clock()
         with self.store_budget(), ledger.reported(), waiting_at_most(deadline.whole()):
             draft = self.prepare(question, ledger)
-            completion, read = self.generate(draft, ledger)
+            draft, completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)
             self._remember(draft, answer, question.session_id, ledger)
         timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
@@ -123,16 +127,24 @@ class Pipeline:
             return self._retrieved(draft, ledger)
         return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
 
-    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Completion | None, ReadAnswer | None]:
-        """The completion, and what was read of it while it came.
+    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Draft, Completion | None, ReadAnswer | None]:
+        """The completion, what was read of it while it came, and the draft with the context that it was made of.
 
-        None, and no model call, where the gate declined or the cache answered.
+        None, and no model call, where the gate declined or the cache answered. A context that exceeds the model's
+        window is packed again.
         """
-        context = draft.context
-        if context is None:
-            return None, None
-        for event in (Status("reading"), Reading(context.used), Status("writing")):
+        if draft.context is None:
+            return draft, None, None
+        for event in (Status("reading"), Reading(draft.context.used), Status("writing")):
             ledger.tell(event)
+        while True:
+            try:
+                return draft, *self._written(draft, draft.context, ledger)
+            except ContextTooLong as exc:
+                logger.warning("%s; it is asked again with fewer passages", exc)
+                draft = self._packed_again(draft, draft.context)
+
+    def _written(self, draft: Draft, context: Context, ledger: Ledger) -> tuple[Completion, ReadAnswer | None]:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
@@ -142,6 +154,11 @@ class Pipeline:
         if completion.finish_reason == STOPPED:
             growing.listen, ledger.listen = None, None  # nobody is there
         return completion, None if completion.quotes else growing.end(completion.text)
+
+    def _packed_again(self, draft: Draft, context: Context) -> Draft:
+        hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
+        packed = self.pack(hits)
+        return replace(draft, context=replace(context, text=packed.text, used=packed.used))
 
     def finish(
         self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ReadAnswer | None = None

@@ -205,9 +205,11 @@ def build_application(settings: Settings) -> Application:
         with index.lease() as opened:
             return guide(opened, headings)
 
+    writer, window = build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter())
     dependencies = StageDependencies(
         index=index,
-        writer=build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter()),
+        writer=writer,
+        window=window,
         stages=stages,
         acronyms=tables.acronyms,
         rules=tables.rules,

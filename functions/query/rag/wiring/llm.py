@@ -13,6 +13,8 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.contract.decider import new_mark
 from rag.errors import ConfigurationError
+from rag.find.pack.tokens import BYTES_PER_TOKEN, size
+from rag.find.pack.window import ContextWindow
 from rag.ports.models import ChatModel, Writer
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.text.fill import fill
@@ -24,6 +26,7 @@ GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_FALLBACK = ("openai/gpt-oss-20b",)
 LOCAL_DEADLINE_S = 120.0
 """How long a model on one's own machine may take to begin: it reads a prompt of 2,000 tokens in 20 to 70 s on a CPU."""
+QUESTION_CHARS = 1000
 LOCAL_NAMES = ("localhost", "host.docker.internal")
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
@@ -69,20 +72,28 @@ class Chats:
 
 def build_writer(
     settings: Settings, knobs: EvidenceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
-) -> Writer:
+) -> tuple[Writer, ContextWindow]:
     """``chat`` with the profile's system prompt, and ``extractive`` where there is none or as the last resort.
+
+    The window says how much may be packed for it.
 
     Raises:
         ConfigurationError: the prompt template cannot be read, or lacks a placeholder.
     """
     if chat is None:
-        return extractive
+        return extractive, ContextWindow()
     placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
     template = prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
     words = knobs.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
-    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, words)
-    return FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer
+    window = ContextWindow(knobs.model_context_tokens, knobs.max_tokens + _prompt_tokens(knobs, template))
+    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, words, window=window)
+    return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
+
+
+def _prompt_tokens(knobs: EvidenceKnobs, template: str) -> int:
+    """Return about how many tokens a prompt has beside its passages, with a question of usual length."""
+    return int((size(template) + knobs.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN)
 
 
 def allow_local_time(settings: Settings, knobs: EvidenceKnobs) -> Settings:
@@ -95,7 +106,10 @@ def allow_local_time(settings: Settings, knobs: EvidenceKnobs) -> Settings:
 
 def is_local(url: str) -> bool:
     """Return whether ``url`` is on this machine or on a private network, by its name or number alone."""
-    host = urlsplit(url).hostname or ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # no URL at all
+        return False
     try:
         return ip_address(host).is_private
     except ValueError:

@@ -9,7 +9,8 @@ from datetime import date, datetime
 from typing import Unpack
 
 from rag.ask.conversation.history import format_history, history_section
-from rag.errors import LlmUnavailable
+from rag.errors import ContextTooLong, LlmUnavailable
+from rag.find.pack.window import ContextWindow
 from rag.ports.models import ChatModel, Writer, Writing
 from rag.text.fence import Fence, NewMark, fence_for
 from rag.text.fill import fill
@@ -33,6 +34,7 @@ class ChatWriter:
     they hold ``{fence}``, and no text that is passed on has it.
     ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
     understood. ``words`` are what its owner's placeholders stand for; ``{today}`` is the day that ``today`` gives.
+    ``window`` bounds the passages; it learns of a prompt that was too long.
     """
 
     chat: ChatModel
@@ -41,9 +43,14 @@ class ChatWriter:
     history_chars: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
     today: Callable[[], date] = _today
+    window: ContextWindow = field(default_factory=ContextWindow)
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``."""
+        """See ``rag.ports.models.Writer``.
+
+        Raises:
+            ContextTooLong: the passages exceed the model's context window, which takes fewer of them from now on.
+        """
         turns = [(turn.asked, turn.answer) for turn in how.get("history", ())]
         passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
         fence = fence_for(self.new_mark, passages, said, question.text, question.understood, self.system_prompt)
@@ -60,7 +67,12 @@ class ChatWriter:
         messages = (Message("system", system), Message("user", wording))
         on_text = how.get("on_text")
         unfenced = _Unfenced(fence, on_text) if on_text else None
-        completion = self.chat.complete(messages, deadline=how["deadline"], on_text=unfenced)
+        try:
+            completion = self.chat.complete(messages, deadline=how["deadline"], on_text=unfenced)
+        except ContextTooLong as exc:
+            if self.window.halve(passages):
+                raise
+            raise LlmUnavailable(f"{exc}, even with the least that can be packed") from exc
         if unfenced and completion.finish_reason != STOPPED:
             unfenced.end()
         return replace(completion, text=fence.taken_out(replace_surrogates(completion.text)))

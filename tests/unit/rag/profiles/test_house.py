@@ -24,7 +24,7 @@ HITS = (
 def answered(said: str, profile: str = "house", **environ: str) -> tuple[Answer, FakeChat]:
     chat, made = FakeChat(said), PROFILES[profile]
     settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.knobs, environ)
-    writer = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
+    writer, _ = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
     assert isinstance(writer, ChatWriter)
     inputs = make_inputs(FakeIndex(HITS, evidence=make_evidence(1.0)), writer, stages=make_services(stores=False))
     return made.build(knobs, inputs).run(Question(text="How much leave is there?"), deadline=deadline()), chat

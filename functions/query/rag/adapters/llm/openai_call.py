@@ -83,7 +83,7 @@ class ChatEndpoint(OpenAiServer):
 
         Raises:
             BrokeOff: some text had been heard; it is not lost.
-            Transient, ModelNotFound, LlmDenied, LlmFailed and its kinds: see ``OpenAiServer.call``; ClientGone: as the listener did.
+            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``. ClientGone: as the listener did.
         """
         asked = self.parameters(model)
 

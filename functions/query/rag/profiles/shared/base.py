@@ -5,6 +5,7 @@ from __future__ import annotations
 from rag.answer.forms import CitationForm
 from rag.ask.admit.admission import PlainAdmission
 from rag.ask.query.where import RequestFilter
+from rag.find.pack.window import WindowPacker
 from rag.pipeline import Pipeline
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, RetrievalPolicy, answering, retrieval_policy, writing
@@ -47,7 +48,7 @@ def base(
         learn=dependencies.stages.learn(),
         order=rules.order,
         gate=rules.gate,
-        pack=pack,
+        pack=pack if knobs.seed_rules else WindowPacker(pack, dependencies.window),
         write=writing(knobs, dependencies),
         quote=ExtractiveWriter() if knobs.weak == "quotes" else None,
         answering=answering(knobs, dependencies, form, knobs.decline),

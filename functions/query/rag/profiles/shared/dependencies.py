@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rag.ask.admit.remarks import Remarks
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
+from rag.find.pack.window import ContextWindow
 from rag.ports.index import Index
 from rag.ports.models import Writer
 from rag.profiles.shared.optional_stages import OptionalStages
@@ -19,7 +20,7 @@ class StageDependencies:
 
     ``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts seconds,
     monotonically; ``new_id`` makes unguessable response ids. ``remarks`` tells what is no question, None where nobody
-    does.
+    does. ``window`` bounds what is packed.
     """
 
     index: Index
@@ -30,3 +31,4 @@ class StageDependencies:
     clock: Callable[[], float]
     new_id: Callable[[], str]
     remarks: Remarks | None = None
+    window: ContextWindow = field(default_factory=ContextWindow)

@@ -59,6 +59,15 @@ class LlmKnobs(EnvironmentSettings):
     llm_base_url: str
     temperature: float = _SEED.temperature(0.3)
     max_tokens: int = _SEED.max_tokens(500)
+    model_context_tokens: int = _OURS.count(
+        0,
+        "LLM_CONTEXT_TOKENS",
+        "The model's context window: what is packed, the prompt and LLM_MAX_TOKENS fit into it together. 0: not known; "
+        "a prompt that the server refuses for its length is halved then.",
+        unit="tokens",
+        least=0,
+        most=10_000_000,
+    )
     connect_timeout_s: float = _OURS.connect_timeout_s(3.0)
     read_timeout_s: float = _OURS.read_timeout_s(60.0)
     retries: int = _SEED.retries(3)
