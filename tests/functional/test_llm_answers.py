@@ -54,6 +54,17 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
     assert body["metadata"]["chunksRetrieved"] >= context.count("\n\n[") + 1
 
 
+def test_seed_rules_keep_the_seed_s_prompt_and_labels(with_llm: Start) -> None:
+    with LlmServer([reply(f"Three papers. {LABEL} [1]")]) as server:
+        body = with_llm(server, SEED_RULES="on").ask(IN_SCOPE).json
+    rules, _, context = server.requests[0].json["messages"][0]["content"].partition("\nCONTEXT\n")
+    assert "as it stands in\n   square brackets above that passage: [Title > Section]" in rules
+    assert f"\n{LABEL}\n## Documents needed" in context
+    assert "Today is" not in context
+    assert body["answer"].startswith(f"Three papers. {LABEL}")
+    assert len(body["citations"]) == 1
+
+
 def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
     with LlmServer([reply(SAID, model="served-8b", finish_reason="length")]) as server:
         body = with_llm(server).ask(IN_SCOPE).json

@@ -1,4 +1,4 @@
-"""rag.answer.forms and number_form: passages by id and by number, and what is taken out."""
+"""rag.answer.forms: passages by id and by number, and what is taken out."""
 
 import re
 
@@ -13,8 +13,10 @@ from rag.answer.markdown import markdown
 from rag.answer.printers import cited_chunks
 from rag.answer.read import Reader
 from rag.answer.references import ReferencedTree, References
+from rag.answer.source_form import SourceForm
 from rag.answer.tree import Cite, Mark
 from rag.answer.walk import all_nodes
+from rag.find.pack.by_mark import NumberPacker
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta
 
@@ -134,3 +136,27 @@ def test_a_stream_shows_the_numbers_that_the_answer_has() -> None:
         growing(piece)
     growing.end()
     assert "".join(told) == "One thing [1]. Another [2].\n\nAnd one more [1] [3]."
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "cited"),
+    [
+        ("Two things [1][2].", "Two things (Source: https://a.example).", 2),
+        ("Two **things** [1, 2] and [3], [3].", "Two **things** (Source: https://a.example) and (Source: Other).", 3),
+        ("One [1], and more [2].", "One (Source: https://a.example), and more (Source: https://a.example).", 2),
+        ("One (Source: https://a.example) [2].", "One (Source: https://a.example).", 2),
+    ],
+)
+def test_the_same_mark_of_two_passages_is_shown_once_side_by_side(said: str, shown: str, cited: int) -> None:
+    urls = ("https://a.example", "https://a.example", "")
+    hits = tuple(make_hit("Text.", number=n, title="Other", url=url) for n, url in enumerate(urls, start=1))
+    form = SourceForm(0.5)
+    context = NumberPacker(1000, form)(hits)
+    tree = read_answer(said, form, context).tree
+    assert markdown(form.shown(tree, {})).text == shown
+    assert len(cited_chunks(tree)) == cited
+
+
+def test_with_the_seed_s_labels_a_number_is_none() -> None:
+    read = read_answer("Five days [1].", IdForm(numbered=False), CONTEXT)
+    assert (cited_chunks(read.tree), read.removed) == ((), 0)
