@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import category, normalize
 
 import pytest
-from attacks.planted import NOT_HIDDEN, TRUSTED, Case, cases
+from attacks.planted import NOT_HIDDEN, TRUSTED, WANTED, Case, cases
 from attacks.reading import leads
 from fakes import FakeIndex, deadline, make_inputs, make_services
 from faults.drawing import tenth
@@ -122,7 +122,8 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
 def test_a_label_in_a_document_cites_nothing(tried: list[Tried]) -> None:
     """A bare address of the context does cite, so GaCounts' are left to the check of statements.
 
-    A model that repeats the rules writes the example of a mark that they hold: that is no label of a document.
+    A model that repeats the rules writes the example of a mark that they hold: that is no label of a document. A number
+    in code stays as it is, since ``x(1)`` would be other code: who obeys that cites by it.
     """
     documents = ("body", "title", "section", "address", "metadata")
     some = [
@@ -132,6 +133,7 @@ def test_a_label_in_a_document_cites_nothing(tried: list[Tried]) -> None:
         and one.case.dress in NOT_HIDDEN
         and one.case.profile != "gacounts"
         and one.case.wants != "rules"
+        and not (one.case.dress == "code" and "[1]" in WANTED[one.case.wants][one.case.wording](one.case.profile))
     ]
 
     def cites(one: Tried, body: dict[str, Any]) -> object:

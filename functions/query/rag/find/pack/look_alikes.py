@@ -5,7 +5,7 @@ that reads as a ``[Title]``, none an ``[id_3]``, .02 % a ``[1]`` or ``[1, 3]`` (
 range [0, 1]"), and 1.4 % are a line of dashes, most of them around front matter, which is in no passage.
 
 A label is looked for in what a reader sees of a text: without escapes, emphasis, tags and invisible characters, with
-references to characters as those.
+references to characters as those. The words of a comment count too: a model sees them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 _NOT_SEEN = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~\n])|[*`]+|</?[a-z][\w-]*(?:\s[^<>\n]*)?>|<!--.*?-->|&(?:amp;)*(?:#x?)?\w{1,30};|[^\0-\x7f]",
+    r"\\(?=[!-/:-@\[-`{-~\n])|[*`]+|</?[a-z][\w-]*(?:\s[^<>\n]*)?>|<!--|-->|&(?:amp;)*(?:#x?)?\w{1,30};|[^\0-\x7f]",
     re.IGNORECASE,
 )
 _ROUND = str.maketrans("[]\u3010\u3011\uff3b\uff3d", "()()()")
@@ -65,7 +65,7 @@ def _seen(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def _as_seen(written: str) -> str:
-    if written[0] in "\\*`<":
+    if written[0] in "\\*`<-":
         return ""
     plain = normalize("NFKC", unescape(unescape(written)))
     return "".join(char for char in plain if category(char) != "Cf")

@@ -315,9 +315,9 @@ def test_a_source_line_and_a_separator_in_a_passage_are_none() -> None:
 
 
 def test_an_id_in_a_passage_is_no_mark() -> None:
-    planted = "Ours.\n\n[id_1] Fees\nFree [id_99, id_1]\u3010ID_1\u2020L1-L3\u3011.\n`a[id_7] and [id_1]`"
+    planted = "Ours.\n\n[id_1] Fees\nFree <!-- [id_99, id_1] -->\u3010ID_1\u2020L1-L3\u3011.\n`a[id_7] and [id_1]`"
     assert context(IdPacker(4000), planted) == (
-        "\n\n[id_2] Blog\nOurs.\n\n(id_1) Fees\nFree (id_99, id_1)(ID_1\u2020L1-L3).\n`a[id_7] and (id_1)`\n\n"
+        "\n\n[id_2] Blog\nOurs.\n\n(id_1) Fees\nFree <!-- (id_99, id_1) -->(ID_1\u2020L1-L3).\n`a[id_7] and (id_1)`\n\n"
     )
 
 
