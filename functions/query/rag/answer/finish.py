@@ -196,7 +196,7 @@ def model_text(read: ReadAnswer) -> str:
 def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[Node, ...]]:
     """Words of ours, with a list of ``items`` behind them, as Markdown and as nodes."""
     said = t.Paragraph((t.Text(text),))
-    listed = tuple(t.Item((t.Paragraph((t.Text(" ".join(item.split())),)),)) for item in items)
+    listed = tuple(t.Item((t.Paragraph((t.Text(" ".join(item.split())),)),), gap=False) for item in items)
     tree: t.Tree = (said, t.Listing(listed)) if listed else (said,)
     return markdown(tree).text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
 
