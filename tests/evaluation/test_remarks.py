@@ -19,7 +19,8 @@ OURS = {
     "dissent": "that is wrong / no, that's not what I asked / this answer makes no sense / you are mistaken / nope"
     " / that didn't help at all / I don't think that's correct / not what i was looking for",
     "identity": "who are you? / are you a real person or a computer / what's your name? / Is this a chatbot?"
-    " / who built you / what can I ask you? / what do you know about? / what are you able to do for me",
+    " / who built you",
+    "help": "what can I ask you? / what do you know about? / what are you able to do for me",
     "repeat": "say that again please / could you repeat that? / come again? / what did you just say",
     "simpler": "can you explain that more simply? / I don't understand / explain it like I'm five"
     " / that's too complicated, put it in plain words / what do you mean by that?",
