@@ -16,7 +16,7 @@ COMMENT = "The comment of one person"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "store.sqlite"
+    return tmp_path / "state" / "index.store.sqlite"
 
 
 @pytest.fixture
@@ -42,8 +42,9 @@ def test_a_conversation_that_the_service_began_is_forgotten(
     before = written(store)
     assert all(trace in before for trace in (IN_SCOPE.encode(), COMMENT.encode(), session.encode()))
 
-    monkeypatch.setenv("STORE_PATH", str(store))
-    forgotten = run("forget", session, "--json")
+    monkeypatch.setenv("STORE_PATH", "")
+    beside = store.with_name("index")
+    forgotten = run("forget", session, "--index", beside, "--json")
     assert {name: forgotten[name] for name in ("sessionId", "turns", "responses", "votes", "answers")} == {
         "sessionId": session,
         "turns": 2,
@@ -58,7 +59,7 @@ def test_a_conversation_that_the_service_began_is_forgotten(
     assert b"And which of them for plants?" not in after
     assert api.vote(first["responseId"], True).status == 404
     assert api.vote(other["responseId"], True).status == 202
-    assert run("forget", session, "--json")["turns"] == 0
+    assert run("forget", session, "--index", beside, "--json")["turns"] == 0
 
 
 def test_an_id_that_no_session_has_is_bad_usage(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,12 +67,12 @@ def test_an_id_that_no_session_has_is_bad_usage(run: Run, store: Path, monkeypat
     assert run("forget", "too short") == (2, "", "Error: sessionId must be 22-64 characters of A-Z a-z 0-9 _ -\n")
 
 
-@pytest.mark.parametrize("place", ["", "not-there.sqlite"])
+@pytest.mark.parametrize("place", ["none", "{}/not-there.sqlite", ""])
 def test_without_a_store_nothing_is_said_to_be_forgotten(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setenv("STORE_PATH", place and str(tmp_path / place))
-    status, out, _ = run("forget", SESSION, "--json")
+    monkeypatch.setenv("STORE_PATH", place.format(tmp_path))
+    status, out, _ = run("forget", SESSION, "--index", tmp_path / "index", "--json")
     assert status == 1
     assert '"code": "no_store"' in out
     assert list(tmp_path.iterdir()) == []

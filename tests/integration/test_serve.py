@@ -300,6 +300,20 @@ def test_a_busy_port_is_a_sentence(index: Path) -> None:
     assert json.loads(with_json)["code"] == "port_in_use"
 
 
+def test_a_conversation_is_remembered_beside_the_index(index: Path) -> None:
+    with serving(index, STORE_PATH="") as server:
+        session = server.ask(QUESTION)[1]["sessionId"]
+        body = json.dumps({"query": "Say that again", "sessionId": session}).encode()
+        again = server.request("POST", "/api/query", body)[1]
+        store = server.request("GET", "/api/health")[1]["store"]
+        _, _, err = server.end(signal.SIGINT)
+    beside = index.with_name("index.store.sqlite")
+    assert (again["metadata"]["trail"][0], store) == (f"looked up again: {QUESTION}", "sqlite")
+    assert again["references"] != []
+    assert f"Turns and votes are kept in {beside}\n" in err
+    assert beside.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path, tmp_path: Path) -> None:
     place = tmp_path / "s.sqlite"
     place.touch()
