@@ -42,7 +42,7 @@ MARK = MARKS["waypoint"]
 
 @cache
 def knobs(profile: str) -> Any:
-    return load(PROFILES[profile].knobs, {"ENABLE_LLM_RERANKING": "false"})
+    return load(PROFILES[profile].knobs, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
 
 
 def run(profile: str, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:

@@ -40,7 +40,7 @@ APART = ("| x |", "~~~text")
 def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
     made = PROFILES[profile]
     writer = ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef")
-    knobs = load(made.knobs, {"ENABLE_LLM_RERANKING": "false"})
+    knobs = load(made.knobs, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
     return made.build(knobs, make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), writer))
 
 
@@ -90,7 +90,7 @@ def test_no_page_of_a_real_index_seems_to_support_it(
     cases = tenth(product(FALSE, SAID, labels))[:: by_night(3, 1)]
     written, through, blog = "", [], 0
     with LlmServer(answer=model(answer=lambda _: written)) as server, starting(index) as start:
-        api = start(**gacounts(None, **of_llm(server.url), ENABLE_LLM_RERANKING="false"))
+        api = start(**gacounts(None, **of_llm(server.url), ENABLE_LLM_RERANKING="false", LLM_WEAK="text"))
         for claim, said, (form, label) in cases:
             written = said.format(label, theirs=f"(Source: {BLOG})", claim=claim)
             body = api.ask(MEALS).json

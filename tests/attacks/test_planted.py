@@ -52,7 +52,7 @@ def attempt(case: Case) -> Tried:
     template = TEMPLATES[case.profile]
     stages = make_services(stores=False, chat=chat, prompts=template)
     profile = PROFILES[case.profile]
-    knobs = load(profile.knobs, {})
+    knobs = load(profile.knobs, {"LLM_WEAK": "text"})
     writer = ChatWriter(chat, template["system.txt"], new_mark, knobs.prompt_history_chars, knobs.prompt_words)
     inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
     pipeline = profile.build(knobs, inputs)
