@@ -61,6 +61,7 @@ def with_llm(start: Start) -> Start:
     """Starts the function with an LLM: ``with_llm(server, LLM_MAX_RETRIES="0")``."""
 
     def start_with(server: LlmServer, **env: str) -> Api:
-        return start(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, **{"LLM_BACKOFF_BASE_S": "0.001", **env})
+        usual = {"LLM_BACKOFF_BASE_S": "0.001", "LLM_FALLBACK_MODELS": "openai/gpt-oss-20b"}
+        return start(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, **{**usual, **env})
 
     return start_with

@@ -69,7 +69,7 @@ def test_a_refused_account_is_503_after_one_call(with_llm: Start) -> None:
 )
 def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(with_llm: Start, step: Step) -> None:
     with LlmServer([step]) as server:
-        result = with_llm(server, LLM_FALLBACK_MODELS="another").ask(IN_SCOPE)
+        result = with_llm(server).ask(IN_SCOPE)
         assert len(server.requests) == 2  # the configured model and the one to fall back to, once each
         helped = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
@@ -129,7 +129,7 @@ def test_the_last_resort_is_in_time(with_llm: Start) -> None:
 
 def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
     with LlmServer([error(400), error(400), reply(SAID)]) as server:
-        api = with_llm(server, LLM_FALLBACK_MODELS="another")
+        api = with_llm(server)
         assert api.ask(IN_SCOPE).status == 503
         assert api.ask(IN_SCOPE).json["answer"] == SAID
 

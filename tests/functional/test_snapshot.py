@@ -305,7 +305,7 @@ def test_what_a_caller_waited_before_is_taken_off_the_deadline(
 ) -> None:
     # For an init or a restore: API Gateway gives up 29 s after it got the request. A request of an hour ago is none.
     with LlmServer([reply(ANSWER)]) as server:
-        api = with_llm(server)
+        api = with_llm(server, REQUEST_DEADLINE_S="27")
         if restored:
             run_before_snapshot()
             run_after_restore()

@@ -277,6 +277,7 @@ print(json.dumps({{"replies": replies}}))
             LLM_BASE_URL=server.url,
             LLM_API_KEY=API_KEY,
             LLM_BACKOFF_BASE_S="0.001",
+            LLM_FALLBACK_MODELS="openai/gpt-oss-20b",
         )
     assert done.stderr == ""
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]

@@ -16,7 +16,14 @@ LOCAL = [
     "http://host.docker.internal:11434/v1",
     "http://gpu.local/v1",
 ]
-REMOTE = ["https://api.openai.com/v1", "https://api.groq.com/openai/v1", "https://8.8.8.8/v1", "", "nonsense", "http://[::1"]
+REMOTE = [
+    "https://api.openai.com/v1",
+    "https://api.groq.com/openai/v1",
+    "https://8.8.8.8/v1",
+    "",
+    "nonsense",
+    "http://[::1",
+]
 
 
 @pytest.mark.parametrize("url", LOCAL)

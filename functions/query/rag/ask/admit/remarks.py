@@ -108,13 +108,7 @@ class Remarks:
         then. ``history`` gives these turns, oldest first. ``is_answerable`` searches for the question as it stands, and
         says whether the documents answer it without a doubt.
         """
-        kind, cosine = self.utterances.nearest(self.embed(question.text))
-        if cosine < NEAR:
-            kind = KINDS[0]
-        elif kind != KINDS[0] and cosine < SURE:
-            may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
-            asks = may_ask and ASKING.search(question.text)
-            kind = KINDS[0] if asks or is_answerable() else kind
+        kind = self._kind_of_remark(question.text, alone=alone, is_answerable=is_answerable)
         if kind in ON_EARLIER:
             return self._of_earlier(kind, tuple(history()))
         if kind == HELP:
@@ -122,6 +116,16 @@ class Remarks:
         if kind == KINDS[0]:
             return _said(NOT_ASKED) if alone and not content_stems(question.text) else None
         return _said(REPLIES[kind] + (VOTE if kind == "dissent" and self.votes else ""))
+
+    def _kind_of_remark(self, text: str, *, alone: bool, is_answerable: Callable[[], bool]) -> str:
+        kind, cosine = self.utterances.nearest(self.embed(text))
+        if cosine < NEAR:
+            return KINDS[0]
+        if kind == KINDS[0] or cosine >= SURE:
+            return kind
+        may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
+        asks = may_ask and ASKING.search(text)
+        return KINDS[0] if asks or is_answerable() else kind
 
     def kind(self, text: str) -> str:
         """One of ``KINDS``."""
