@@ -32,7 +32,7 @@ OURS = {
     "thanks": ("thx", "ty", "merci", "danke", "danke schön", "vielen dank"),
     "greeting": ("hallo", "guten tag", "guten morgen", "moin", "bonjour", "hola"),
     "goodbye": ("tschüss", "auf wiedersehen", "ciao", "au revoir"),
-    "help": ("help", "help me", "i need help"),
+    "help": ("help", "help me"),
     "recall": ("what did i ask before", "what was my last question", "what have i asked so far"),
 }
 """Utterances of ours, by what they are: no intent of the two sets has them."""

@@ -32,8 +32,8 @@ COURTESIES = frozenset({"thanks", "assent", "dissent", "greeting", "goodbye"})
 """What stands before and behind questions. "What," and "how are they made?" are clauses of theirs."""
 NEAR = 0.55
 """The cosine from which an utterance is near enough. At .5 one of a hundred questions of ClapNQ is a remark."""
-SURE = 0.75
-"""The cosine from which nothing else is looked at: none of 2,041 questions of people reaches it."""
+SURE = 0.8
+"""The cosine from which nothing else is looked at. Of 2,041 questions of people none reaches .75."""
 ASKING = re.compile(r"[?\uff1f\u061f]|\b(?:how|wh(?:at|en|ere|ich|om?|ose|y))\b", re.IGNORECASE)
 """What asks: a mark, or a question word. "Until when?" is near to a goodbye."""
 
