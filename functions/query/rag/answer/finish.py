@@ -38,9 +38,9 @@ UNCHECKED = "the statements were not checked"
 LEAST_MEAN = 0.25
 """Least mean chance of statements of which none has a citation and support, so that they are the answer.
 
-With citations 1 of 144 faithful answers of MTRAG is replaced and none of 24 true ones in own words. Of models that never
-cite 12 and 1 are, 29 of 36 unfaithful ones, and 19 of 24 answers of a model of 135 million parameters
-(none of which is right). Without the mean it would be 32, 19, 31 and 23.
+With citations 1 of 144 faithful answers of MTRAG is replaced and none of 24 true ones in own words. Of models that
+never cite 12 and 1 are, 29 of 36 unfaithful ones, and 19 of 24 answers of a model of 135 million parameters (none of
+which is right). Without the mean it would be 32, 19, 31 and 23.
 """
 
 

@@ -108,7 +108,9 @@ class Remarks:
         then. ``history`` gives these turns, oldest first. ``is_answerable`` searches for the question as it stands, and
         says whether the documents answer it without a doubt.
         """
-        kind = self._kind_of_remark(question.text, alone=alone, is_answerable=is_answerable)
+        kind, cosine = self.utterances.nearest(self.embed(question.text))
+        if cosine < NEAR or (cosine < SURE and (_asks(question.text, kind, alone=alone) or is_answerable())):
+            kind = KINDS[0]
         if kind in ON_EARLIER:
             return self._of_earlier(kind, tuple(history()))
         if kind == HELP:
@@ -116,16 +118,6 @@ class Remarks:
         if kind == KINDS[0]:
             return _said(NOT_ASKED) if alone and not content_stems(question.text) else None
         return _said(REPLIES[kind] + (VOTE if kind == "dissent" and self.votes else ""))
-
-    def _kind_of_remark(self, text: str, *, alone: bool, is_answerable: Callable[[], bool]) -> str:
-        kind, cosine = self.utterances.nearest(self.embed(text))
-        if cosine < NEAR:
-            return KINDS[0]
-        if kind == KINDS[0] or cosine >= SURE:
-            return kind
-        may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
-        asks = may_ask and ASKING.search(text)
-        return KINDS[0] if asks or is_answerable() else kind
 
     def kind(self, text: str) -> str:
         """One of ``KINDS``."""
@@ -152,6 +144,12 @@ class Remarks:
         if kind == RECALL:
             return replace(_said(YOU_ASKED), items=tuple(turn.asked for turn in turns))
         return AskedAgain(turns, "" if self.writes or kind == REPEAT else ONLY_QUOTES)
+
+
+def _asks(text: str, kind: str, *, alone: bool) -> bool:
+    """Whether ``text``, whose nearest utterance is of ``kind``, is no remark; who and what may lean on a turn before."""
+    may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
+    return kind == KINDS[0] or (may_ask and ASKING.search(text) is not None)
 
 
 def _said(reply: str) -> Decline:
