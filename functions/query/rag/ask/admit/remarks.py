@@ -147,7 +147,7 @@ class Remarks:
 
 
 def _asks(text: str, kind: str, *, alone: bool) -> bool:
-    """Whether ``text``, whose nearest utterance is of ``kind``, is no remark; who and what may lean on a turn before."""
+    """Whether ``text`` asks; "Who pays?", near to an utterance of the ``kind`` identity, may lean on a turn before."""
     may_ask = kind in COURTESIES or not (alone or kind in ON_EARLIER)
     return kind == KINDS[0] or (may_ask and ASKING.search(text) is not None)
 
