@@ -277,7 +277,7 @@ def test_a_cached_answer_costs_no_call(serve: Serve) -> None:
 def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, why: str) -> None:
     good = reply(f"{MEALS_SAID} (Source: {TRAVEL})")
     api, _ = serve(first, good, LLM_FALLBACK="extractive", **NO_RERANKING)
-    assert api.ask(MEALS).json["metadata"]["degraded"] == (why == "degraded")
+    assert api.ask(MEALS).json["metadata"]["degraded"] == (why in {"degraded", "uncited"})
     assert not cached(api.ask(MEALS)), why
     assert cached(api.ask(MEALS))
 

@@ -13,10 +13,10 @@ TITLE = "Singapore Import Permits and TradeNet"
 LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
 
 
-def answer_to(start: Start, text: str) -> Json:
+def answer_to(start: Start, text: str, **env: str) -> Json:
     """The reply's body when the LLM writes ``text``."""
     with LlmServer([reply(text)]) as server:
-        result = start(server).ask(IN_SCOPE)
+        result = start(server, **env).ask(IN_SCOPE)
     assert result.status == 200
     return result.json
 
@@ -111,7 +111,7 @@ def test_ways_to_cite_the_same_document(with_llm: Start, written: str, section: 
 
 @pytest.mark.parametrize("label", ["Annual report", "99", "Zzz > Documents needed"])
 def test_labels_that_mean_no_document_are_dropped(with_llm: Start, label: str) -> None:
-    body = answer_to(with_llm, f"Unicorns graze on clover [{label}].")
+    body = answer_to(with_llm, f"Unicorns graze on clover [{label}].", LLM_WEAK="text")
     assert body["citations"] == []
     assert body["sources"] == []
     assert body["citationsMarkdown"] == ""
