@@ -480,9 +480,10 @@ def test_an_unreadable_completion_fails_at_once(
 @pytest.mark.parametrize(("chars", "finish"), [(8000, "stop"), (8001, "length"), (1_000_000, "length")])
 def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Deadline, chars: int, finish: str) -> None:
     """500 tokens are 8,000 characters at most; a server that writes on anyway is taken as one that stopped there."""
-    with LlmServer([reply("x" * chars)]) as server:
+    text = " ".join(map(str, range(chars // 2)))[:chars]
+    with LlmServer([reply(text)]) as server:
         made = connect(server).complete(MESSAGES, deadline=deadline)
-    assert (made.text, made.finish_reason) == ("x" * 8000, finish)
+    assert (made.text, made.finish_reason) == (text[:8000], finish)
     thinks = reply(f"<think>{'x' * chars}</think>Yes.")
     with LlmServer([thinks]) as server, pytest.raises(LlmUnavailable, match="no text"):
         connect(server).complete(MESSAGES, deadline=deadline)
@@ -490,8 +491,9 @@ def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Dea
 
 def test_a_body_grows_with_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
     """A stream of 10,000 tokens, each in an event of half a kilobyte, is no misbehaviour."""
-    events = drip(*[{"choices": [{"delta": {"content": "so "}}], "id": "x" * 500} for _ in range(10_000)])
-    for tokens, text in ((10_000, "so " * 10_000), (500, ("so " * 10_000)[:8000])):
+    words = [f"{number} " for number in range(10_000)]
+    events = drip(*[{"choices": [{"delta": {"content": word}}], "id": "x" * 500} for word in words])
+    for tokens, text in ((10_000, "".join(words)), (500, "".join(words)[:8000])):
         with LlmServer([events]) as server:
             model = connect(server, max_tokens=tokens)
             assert model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None).text == text

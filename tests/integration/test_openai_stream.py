@@ -313,7 +313,7 @@ def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(chat_of: Conne
 
     def endless(exchange: Exchange) -> None:
         try:
-            drip("Yes", *[" and on" for _ in range(1_000_000)])(exchange)
+            drip("Yes", *[f" and {number}" for number in range(1_000_000)])(exchange)
         except OSError:
             ended.set()
 
@@ -321,14 +321,71 @@ def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(chat_of: Conne
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
         assert ended.wait(WAIT_S)
         assert len(server.requests) == 1
-    assert "".join(heard) == made.text == f"Yes{' and on' * 2000}"[:8000]
+    assert "".join(heard) == made.text == f"Yes{''.join(f' and {number}' for number in range(2000))}"[:8000]
     assert (made.finish_reason, made.usage) == ("length", None)
 
 
 def test_reasoning_counts_too(chat_of: Connect, deadline: Deadline) -> None:
     thinks = f"<think>{'so ' * 2000}"
-    with LlmServer([drip(thinks, "</think>", "Yes" * 2000)]) as server:
+    counts = " ".join(map(str, range(2000)))
+    with LlmServer([drip(thinks, "</think>", counts)]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
-    assert made.text == ("Yes" * 2000)[: 8000 - len(thinks) - len("</think>")]
+    assert made.text == counts[: 8000 - len(thinks) - len("</think>")]
     with LlmServer([drip(thinks, thinks)]) as server, pytest.raises(LlmUnavailable, match="no text"):
         chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+
+
+# --- what is no answer ------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_does_not_open_its_reasoning_is_remembered(chat_of: Connect, deadline: Deadline) -> None:
+    """What was shown of the first stream is revised; from the second on nothing is shown before the closing tag."""
+    unopened, plain = drip("So it is.", "\n</th", "ink>\n\n", "Yes, ", "five."), drip("Yes, ", "five.")
+    heard: list[list[str]] = []
+    with LlmServer([unopened, unopened, plain, plain]) as server:
+        chat = chat_of(server)
+        made = []
+        for _ in range(4):
+            heard.append([])
+            made.append(chat.complete(MESSAGES, deadline=deadline, on_text=heard[-1].append))
+    assert [one.text for one in made] == ["Yes, five."] * 4
+    assert [one.revised for one in made] == [True, False, False, False]
+    assert [[text for text in texts if text] for texts in heard] == [
+        ["So it is.", "\n", "Yes, ", "five."], ["Yes, ", "five."], ["Yes, five."], ["Yes, ", "five."],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "reason"),
+    [
+        (["Yes.", "<|im_", "end|>", "\n<|im_start|>user\n", *[f"More {n}?" for n in range(200_000)]], "Yes.", "stop"),
+        (["I'm sorry. "] * 200_000, "I'm sorry. I'm sorry.", "length"),
+    ],
+    ids=["another turn", "a loop"],
+)
+def test_a_stream_that_is_no_answer_any_more_is_hung_up(
+    chat_of: Connect, deadline: Deadline, pieces: list[str], text: str, reason: str
+) -> None:
+    ended = threading.Event()
+
+    def endless(exchange: Exchange) -> None:
+        try:
+            drip(*pieces)(exchange)
+        except OSError:
+            ended.set()
+
+    heard: list[str] = []
+    with LlmServer([endless]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=heard.append)
+        assert ended.wait(WAIT_S)
+    assert (made.text, made.finish_reason, made.revised) == (text, reason, reason == "length")
+    assert "".join(heard).startswith(text)
+    assert len("".join(heard)) < 120
+
+
+@pytest.mark.parametrize("told", ["content_filter", "tool_calls", "Bearer sk-of-the-operator"])
+def test_a_reason_that_is_not_the_service_s_makes_it_partial(chat_of: Connect, deadline: Deadline, told: str) -> None:
+    step = drip(chunk({"content": "Half of"}, finish_reason=""), chunk({}, finish_reason=told), ended=False)
+    with LlmServer([step]) as server:
+        made = chat_of(server).complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
+    assert (made.text, made.finish_reason, made.partial) == ("Half of", "interrupted", True)

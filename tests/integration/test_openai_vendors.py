@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes_chat import Connect, connecting
-from fakes_llm import Exchange, LlmServer, Step, completion, error, html, json_body, raw, reply
+from fakes_llm import Exchange, LlmServer, Step, completion, drip, error, html, json_body, raw, reply
 
 from rag.errors import LlmUnavailable
 from rag.values.chat import Deadline, Message, Usage
@@ -173,6 +173,9 @@ def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat_of: Connect, body
 
 NO_COMPLETION = {
     "a page": html(),
+    "a page as text": reply("<html>\r\n<head><title>502 Bad Gateway</title></head>"),
+    "a page as a stream": drip("<htm", "l>\r\n<head><title>", "502 Bad Gateway</title>"),
+    "dots": reply("..."),
     "no choices": json_body({**completion("x"), "choices": []}),
     "blank": reply(" \n"),
     "filtered": reply("", finish_reason="content_filter"),

@@ -153,7 +153,7 @@ class Pipeline:
         ledger.deadline = ledger.deadline.ending()
         if completion.finish_reason == STOPPED:
             growing.listen, ledger.listen = None, None  # nobody is there
-        return completion, None if completion.quotes else growing.end(completion.text)
+        return completion, None if completion.quotes or completion.revised else growing.end(completion.text)
 
     def _packed_again(self, draft: Draft, context: Context) -> Draft:
         hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()

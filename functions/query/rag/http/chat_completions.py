@@ -159,7 +159,7 @@ class Chunks:
 
 def _finish_reason(answer: Answer) -> str:
     reason = answer.completion.finish_reason if answer.completion else None
-    return reason if reason in {"stop", "length", "content_filter"} else "stop"
+    return "length" if reason == "length" else "stop"
 
 
 def _usage(answer: Answer) -> dict[str, int]:

@@ -31,7 +31,7 @@ type Json = dict[str, Any]
 
 EXAMPLE = '{"input": "..."}'
 _INPUT = "text, or a list of messages, each with a role and a content of text"
-_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_INCOMPLETE = {"length": "max_output_tokens"}
 _PLACE = {"output_index": 0, "content_index": 0}
 _REFUSED: Refused = {
     "previous_response_id": bool,

@@ -14,7 +14,8 @@ that has gone is noticed. What it raises ends the model's call."""
 STOPPED = "stopped"
 """The finish reason of a text that nobody listens to any more."""
 PARTIAL = frozenset({"length", "interrupted", STOPPED})
-"""The finish reasons of a text that is not whole: no more tokens or no more time, something broke, nobody listens."""
+"""The finish reasons of a text that is not whole: no more tokens or no more time, something broke, nobody listens.
+A completion's other finish reasons are ``stop`` and, where its vendor gave none, None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Completion:
     text has none. ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the
     first. ``degraded`` says that quotes stand in place of what the configured model writes, ``denied`` (0 or 1)
     whether only the operator can mend that. ``asked`` is the model as it was asked for, where the server may have
-    said ``model``.
+    said ``model``. ``revised`` says that ``text`` is not what ``OnText`` got: some of that was reasoning, or a loop.
     """
 
     text: str
@@ -68,6 +69,7 @@ class Completion:
     denied: int = 0
     quotes: tuple[Quote, ...] = ()
     note: str = ""
+    revised: bool = False
 
     @property
     def partial(self) -> bool:

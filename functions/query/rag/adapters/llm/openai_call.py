@@ -61,6 +61,8 @@ class ChatEndpoint(OpenAiServer):
         self._max_tokens = config.max_tokens
         self._most = most_chars(config.max_tokens)
         self._parameters: dict[str, RequestParameters] = {}  # by model
+        self._open_in_reasoning: set[str] = set()
+        """Models whose last stream closed a block of reasoning that the server's template had opened."""
 
     def parameters(self, model: str) -> RequestParameters:
         """Return how ``model`` is asked from now on."""
@@ -78,7 +80,7 @@ class ChatEndpoint(OpenAiServer):
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
 
         With a ``listener`` the server is asked to stream, and that gets the answer's text as it comes, without
-        reasoning before it; ``limit_s`` bounds the time to the first text then, and the listener knows what follows.
+        reasoning; ``limit_s`` bounds the time to the first text then, and the listener knows what follows.
         A server that does not stream is read all the same. A text that is longer than ``max_tokens`` can be ends there.
 
         Raises:
@@ -107,13 +109,16 @@ class ChatEndpoint(OpenAiServer):
 
         if listener is None:
             return read_completion(self.call(request, limit_s=limit_s), model=model, most=self._most)
-        growing = GrowingCompletion(listener, most=self._most)
+        is_open = model in self._open_in_reasoning
+        growing = GrowingCompletion(listener, most=self._most, opens_in_reasoning=is_open)
         try:
             with suppress(LongEnough):
                 self.stream(
                     request, growing.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
                 )
-            return growing.completion(model)
+            made = growing.completion(model)
+            (self._open_in_reasoning.add if growing.closed_reasoning else self._open_in_reasoning.discard)(model)
+            return made
         except (Transient, LlmFailed, ClientGone) as exc:
             so_far = growing.so_far(model, finish_reason=listener.finish_reason(exc))
             if so_far is None:

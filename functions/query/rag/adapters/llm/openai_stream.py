@@ -7,23 +7,23 @@ import json
 from contextlib import suppress
 from typing import Any
 
+from rag.adapters.llm.answer_text import AnswerText
 from rag.adapters.llm.events import Event, EventReader
 from rag.adapters.llm.openai_client import Transient
 from rag.adapters.llm.openai_wire import (
     CUT,
-    answer_start,
+    INTERRUPTED,
     first_choice,
+    has_words,
+    own_finish_reason,
     read_completion,
+    read_finish_reason,
     read_usage,
     said,
     served_name,
-    without_reasoning,
 )
 from rag.errors import ClientGone, LlmFailed
 from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
-
-INTERRUPTED = "interrupted"
-"""The finish reasons of a stream that broke off by itself, and of one that the listener wanted no more of."""
 
 _DONE = "[DONE]"
 _REPORTED = "The LLM reported an error in its stream"
@@ -89,21 +89,23 @@ class Listener:
 class GrowingCompletion:
     """The first choice of one streamed completion.
 
-    The ``listener`` gets its text without the reasoning before it. A body that is one JSON object, of a server that
-    does not stream, or a page, is read at its end. ``most`` is how many characters the text may have, reasoning
-    included.
+    The ``listener`` gets its text as ``AnswerText`` has it. A body that is one JSON object, of a server that does not
+    stream, or a page, is read at its end. ``most`` is how many characters the text may have, reasoning included.
+    With ``opens_in_reasoning`` the model is known to close a block of reasoning that it does not open: nothing is
+    shown before that, or before the end.
     """
 
-    def __init__(self, listener: Listener, *, most: int | None = None) -> None:
+    def __init__(self, listener: Listener, *, most: int | None = None, opens_in_reasoning: bool = False) -> None:
         self._listener = listener
         self._most = most
+        self._opens_in_reasoning = opens_in_reasoning
         self._events = EventReader()
         self._bytes = bytearray()
         self._whole: bool | None = None
         self._ended = False
-        self._text = ""
-        self._shown: int | None = None
-        self._reasons = False
+        self._answer = AnswerText()
+        self._chars = self._shown = self._drops = 0
+        self._heard = ""
         self._model: str | None = None
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
@@ -113,7 +115,7 @@ class GrowingCompletion:
 
         Raises:
             Transient: the server says that it failed.
-            LlmFailed: an event is not JSON.
+            LlmFailed: an event is not JSON, or the text is an HTML page.
             LongEnough: the text ends here, whatever else the server says.
         """
         if self._whole is None:
@@ -145,14 +147,20 @@ class GrowingCompletion:
         if self._whole is None:
             raise LlmFailed("Unreadable completion: nothing")
         for event in self._events.end():
-            with suppress(LlmFailed):  # half an event
+            with suppress(LlmFailed, LongEnough):  # half an event
                 self._read(event)
         if not self._ended:
             raise Transient("The LLM's stream ended early")
+        self._end_text()
         made = self._made(model, self._finish_reason)
-        if not made.text.strip():
+        if not has_words(made.text):
             raise LlmFailed("Unreadable completion: no text")
         return made
+
+    @property
+    def closed_reasoning(self) -> bool:
+        """Whether the model closed a block of reasoning that it had not opened."""
+        return self._answer.drops > 0
 
     @property
     def has_ended(self) -> bool:
@@ -165,15 +173,16 @@ class GrowingCompletion:
         ``finish_reason`` is for a text that had not ended.
         """
         made = self._made(model, self._finish_reason if self._ended else finish_reason)
-        return made if self._listener.has_heard and made.text.strip() else None
+        return made if self._listener.has_heard and has_words(made.text) else None
 
     def _made(self, model: str, finish_reason: str | None) -> Completion:
         return Completion(
-            text=without_reasoning(self._text),
+            text=self._answer.text,
             model=self._model or model,
             asked=model,
-            finish_reason=finish_reason,
+            finish_reason=own_finish_reason(self._answer) or finish_reason,
             usage=self._usage,
+            revised=self._heard != self._answer.text,
         )
 
     def _read(self, event: Event) -> None:
@@ -200,25 +209,34 @@ class GrowingCompletion:
         choice = first_choice(event.get("choices"))
         if choice is None:
             return
-        if isinstance(reason := choice.get("finish_reason"), str):
-            self._finish_reason, self._ended = reason, True
         delta = choice.get("delta")
         content = said(delta.get("content")) if isinstance(delta, dict) else ""
-        if content:
-            room = len(content) if self._most is None else self._most - len(self._text)
-            self._text += content[:room]
-            self._show(content)
-            if len(content) > room:
-                self._finish_reason, self._ended = CUT, True
-                raise LongEnough
+        room = len(content) if self._most is None else max(0, self._most - self._chars)
+        self._chars += len(content)
+        self._answer.take(content[:room])
+        if reason := read_finish_reason(choice.get("finish_reason")):
+            self._finish_reason, self._ended = reason, True
+        if len(content) > room:
+            self._finish_reason, self._ended = CUT, True
+        self._ended = self._ended or self._answer.has_ended
+        if self._ended:
+            self._end_text()
+        elif content:
+            self._show()
+        if self._answer.has_ended or len(content) > room:
+            raise LongEnough
 
-    def _show(self, added: str) -> None:
-        # What reasons on has no end without one of these: a long block is not read anew with each of its words.
-        if self._shown is None and (">" in added or not self._reasons):
-            self._shown = answer_start(self._text)
-            self._reasons = self._shown is None and answer_start(f"{self._text}.") is None
-        if self._shown is None:
+    def _end_text(self) -> None:
+        self._answer.end()
+        self._opens_in_reasoning = False
+        self._show()
+
+    def _show(self) -> None:
+        if self._drops < self._answer.drops:
+            self._drops, self._shown, self._opens_in_reasoning = self._answer.drops, 0, False
+        if self._opens_in_reasoning:
             self._listener("")
             return
-        new, self._shown = self._text[self._shown :], len(self._text)
+        new, self._shown = self._answer.text[self._shown :], len(self._answer.text)
+        self._heard += new
         self._listener(new)

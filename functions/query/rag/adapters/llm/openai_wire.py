@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
+from rag.adapters.llm.answer_text import AnswerText
 from rag.errors import LlmFailed
 from rag.values.chat import Completion, Usage
 
@@ -30,18 +31,23 @@ _OPERATOR_STATUSES = frozenset({401, 402, 403})
 
 CUT = "length"
 """The finish reason of a completion that max_tokens ended."""
+INTERRUPTED = "interrupted"
+"""The finish reason of a text that broke off by itself, or ended for a reason that makes it no whole answer."""
+WHOLE = "stop"
+"""The finish reason of a text that its model ended."""
+
+_FINISH_REASONS = {
+    **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete"), WHOLE),
+    **dict.fromkeys(("length", "max_tokens"), CUT),
+}
+"""Vendors' finish reasons in lower case; any other one, as content_filter and tool_calls, leaves no whole answer."""
 
 CHARS_PER_TOKEN = 16
 """No completion has more characters for each token that was asked for: four times what English has.
 
 The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or rulers; a text of little else may be cut."""
 
-# What models write before they answer, where the server leaves it in the text. One that is not closed was cut by
-# max_tokens: all of it is reasoning. Some templates open the block within the prompt, so that only its end is there.
-_REASONING = re.compile(r"(?:\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z))+\s*", re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r"[\w.:/@+-]{1,128}", re.ASCII)
-_REASONING_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>")
-_REASONING_END = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$\s*", re.MULTILINE | re.IGNORECASE)
 
 
 class Verdict(Enum):
@@ -108,11 +114,11 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
     """Read the first choice of a completion; ``model`` is the one asked for, used when the body names none.
 
     A text of more than ``most`` characters ends there, and its finish reason is ``length``: what the server should
-    have done. Reasoning before the answer counts, and is left out. The finish reason, and the usage unless all three
-    counts are there, become None when missing.
+    have done. What ``AnswerText`` leaves out counts. The finish reason, and the usage unless all three counts are
+    there, become None when missing.
 
     Raises:
-        LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning.
+        LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning, or an HTML page.
     """
     try:
         data = json.loads(body)
@@ -123,16 +129,18 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
         raise LlmFailed("Unreadable completion: no choices")
     message = choice.get("message")
     content = said(message.get("content")) if isinstance(message, dict) else ""
-    whole = content[:most]
-    text = without_reasoning(whole)
-    if not text.strip():
+    answer = AnswerText()
+    answer.take(content[:most])
+    answer.end()
+    if not has_words(answer.text):
         raise LlmFailed("Unreadable completion: no text")
-    finish = choice.get("finish_reason")
+    is_cut = most is not None and len(content) > most
+    finish = CUT if is_cut else read_finish_reason(choice.get("finish_reason"))
     return Completion(
-        text=text,
+        text=answer.text,
         model=served_name(data.get("model")) or model,
         asked=model,
-        finish_reason=CUT if len(whole) < len(content) else finish if isinstance(finish, str) else None,
+        finish_reason=own_finish_reason(answer) or finish,
         usage=read_usage(data.get("usage")),
     )
 
@@ -150,26 +158,24 @@ def said(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def has_words(text: str) -> bool:
+    """Whether ``text`` holds a letter or a digit: blanks, invisible characters and dots alone are no answer."""
+    return any(char.isalnum() for char in text)
+
+
+def read_finish_reason(value: object) -> str | None:
+    """A vendor's finish reason in the service's words; None where it gives none."""
+    return _FINISH_REASONS.get(value.lower(), INTERRUPTED) if isinstance(value, str) and value else None
+
+
+def own_finish_reason(answer: AnswerText) -> str | None:
+    """Why ``answer`` ended before the vendor's text did; None where it did not."""
+    return (CUT if answer.is_loop else WHOLE) if answer.has_ended else None
+
+
 def served_name(value: object) -> str | None:
     """What a server calls the model that it used; None where that is no name of one."""
     return value if isinstance(value, str) and _NAME.fullmatch(value) else None
-
-
-def without_reasoning(text: str) -> str:
-    """``text``, a whole completion, from where the answer begins."""
-    if opened := _REASONING.match(text):
-        return text[opened.end() :]
-    closed = _REASONING_END.search(text)
-    # An end with a beginning before it is an example within the answer.
-    return text[closed.end() :] if closed and "<think" not in text[: closed.start()].lower() else text
-
-
-def answer_start(text: str) -> int | None:
-    """Where the answer begins in ``text``, a completion that is not done; None while it may be reasoning still."""
-    opened = _REASONING.match(text)
-    start = opened.end() if opened else 0
-    begun = text[start:].lstrip().lower()
-    return None if any(tag.startswith(begun[: len(tag)]) for tag in _REASONING_TAGS) else start
 
 
 def read_usage(value: object) -> Usage | None:

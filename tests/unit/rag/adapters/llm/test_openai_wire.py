@@ -72,27 +72,52 @@ def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("told", "reason"),
     [
-        ("<think>The user asks for X.\n</think>I don't know based on the MD.", "I don't know based on the MD."),
-        ("<THINK>a</THINK> <think>b</think> Yes.", "Yes."),
-        ("<thinking>a <think> b</thinking>Yes.", "Yes."),
-        # The template has opened the block within the prompt.
-        ("The user asks for X.\n</think>\n\nYes.", "Yes."),
-        # What an answer says of such tags, or says in markup, stays.
-        ("Reasoning stands in <think>...</think>.", "Reasoning stands in <think>...</think>."),
-        ("`<think>` begins it and `</think>` ends it.", "`<think>` begins it and `</think>` ends it."),
-        ("So:\n```\n<think>\na\n</think>\n```", "So:\n```\n<think>\na\n</think>\n```"),
-        ("</think> ends it.", "</think> ends it."),
-        ("<thinker>a</thinker> Yes.", "<thinker>a</thinker> Yes."),
+        ("stop", "stop"),
+        ("end_turn", "stop"),
+        ("EOS", "stop"),
+        ("length", "length"),
+        ("MAX_TOKENS", "length"),
+        ("content_filter", "interrupted"),
+        ("tool_calls", "interrupted"),
+        ("function_call", "interrupted"),
+        ("Bearer sk-of-the-operator", "interrupted"),
+        ("", None),
+        (None, None),
+        (["stop"], None),
     ],
 )
-def test_reasoning_before_the_answer_is_left_out(content: str, text: str) -> None:
-    assert read_completion(json.dumps(completion(content)).encode(), model="m").text == text
+def test_a_finish_reason_is_one_of_the_service_s_words(told: object, reason: str | None) -> None:
+    body = {"choices": [{"message": {"content": "Yes."}, "finish_reason": told}]}
+
+    made = read_completion(json.dumps(body).encode(), model="m")
+
+    assert (made.finish_reason, made.partial) == (reason, reason in {"length", "interrupted"})
 
 
-@pytest.mark.parametrize("content", ["<think>cut by max_tok", "<think>" * 100_000])
-def test_reasoning_alone_is_no_completion(content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "text", "reason"),
+    [
+        ("<think>The user asks.</think>Yes.", "Yes.", "length"),
+        ("Yes.<|im_end|>\n<|im_start|>user\nMore?", "Yes.", "stop"),
+        ("Yes. " + "I'm sorry. " * 99, "Yes. I'm sorry. I'm sorry.", "length"),
+    ],
+    ids=["reasoning", "another turn", "a loop"],
+)
+def test_what_is_left_out_says_why_the_text_ends(content: str, text: str, reason: str) -> None:
+    body = json.dumps(completion(content, finish_reason="length")).encode()
+
+    made = read_completion(body, model="m")
+
+    assert (made.text, made.finish_reason) == (text, reason)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["<think>cut by max_tok", "<think>" * 100_000, "<|channel|>analysis<|message|>So", "\u200b", "...", "</s>"],
+)
+def test_reasoning_and_blanks_alone_are_no_completion(content: str) -> None:
     with pytest.raises(LlmFailed, match="no text"):
         read_completion(json.dumps(completion(content)).encode(), model="m")
 
