@@ -26,8 +26,9 @@ type Serve = Callable[[Callable[[str], Step]], tuple[Api, LlmServer]]
         (drip(HALF, NEVER), {"STREAM_IDLE_S": "0.3"}, HALF, "interrupted", "Medium"),
         (drip(HALF, chunk({}, finish_reason="length"), ended=False), {}, HALF, "length", "Medium"),
         (reply(HALF, finish_reason="length"), {}, HALF, "length", "Medium"),
+        (drip(HALF, chunk({}, finish_reason="content_filter"), ended=False), {}, HALF, "interrupted", "Medium"),
     ],
-    ids=["whole", "breaks off", "says no more", "max_tokens", "max_tokens, not streamed"],
+    ids=["whole", "breaks off", "says no more", "max_tokens", "max_tokens, not streamed", "a filter"],
 )
 def test_what_is_there_is_the_answer(
     with_llm: Start, step: Step, env: dict[str, str], said: str, reason: str, level: str
@@ -71,6 +72,50 @@ def test_openais_clients_get_a_reason_that_they_know(
     *_, last, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
     assert done == "[DONE]"
     assert (json.loads(last)["choices"][0]["finish_reason"], json.loads(last)["partial"]) == (finish_reason, partial)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said", "reason"),
+    [
+        (["The user asks for it.\n", "</think>\n\n", QUOTED], QUOTED, "stop"),
+        ([f"{QUOTED} ", *["I am sorry to say so. "] * 90], f"{QUOTED} I am sorry to say so.", "length"),
+    ],
+    ids=["reasoning", "a loop"],
+)
+def test_what_was_no_answer_is_shown_for_a_moment_at_most(
+    with_llm: Start, pieces: list[str], said: str, reason: str
+) -> None:
+    """Nobody can know of the first one what it is; the answer at the end is in its place."""
+    stream = Stream()
+    with LlmServer([drip(*pieces)]) as server:
+        assert streamed(with_llm(server), asked(IN_SCOPE), stream) is None
+    _, answer = events(stream.text)[-1]
+    assert (answer["answer"], answer["metadata"]["finishReason"]) == (said, reason)
+    assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
+    assert deltas(stream.text) != said
+
+
+def test_a_vendor_s_finish_reason_goes_nowhere(with_llm: Start) -> None:
+    """A gateway may echo the request in it."""
+    said = "Bearer sk-of-the-operator"
+    with LlmServer([reply(QUOTED, finish_reason=said)]) as server:
+        api = with_llm(server)
+        told = [
+            api.ask(IN_SCOPE),
+            api.call(rest_event("POST", "/v1/query", json.dumps({"question": IN_SCOPE, "debug": True}))),
+            *(
+                api.call(rest_event("POST", path, json.dumps({**body, "stream": stream})))
+                for path, body in (
+                    ("/v1/chat/completions", {"messages": [{"role": "user", "content": IN_SCOPE}]}),
+                    ("/v1/responses", {"input": IN_SCOPE}),
+                )
+                for stream in (False, True)
+            ),
+            api.call(rest_event("GET", "/api/health", "")),
+        ]
+    assert told[0].json["partial"] is True
+    assert [reply.status for reply in told] == [200] * 7
+    assert [said in reply.text for reply in told] == [False] * 7
 
 
 # --- what becomes of it
