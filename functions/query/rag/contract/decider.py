@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from rag.errors import LlmFailed
 from rag.ledger import Ledger
 from rag.ports.models import ChatModel
 from rag.text.fence import Fence, NewMark, fence_for, two_words
@@ -51,8 +52,11 @@ class Decider:
         """What the model says to the template, in which ``values`` are filled in; ``ledger`` counts the call.
 
         Raises:
-            LlmError: it cannot be reached in time, or its completion cannot be read.
+            LlmError: it cannot be reached in time, or its completion cannot be read or is not whole.
         """
         messages = (Message("user", replace_surrogates(fill(self.template, {**values, "fence": fence.mark}))),)
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
-        return fence.taken_out(ledger.complete(lambda: self.chat.complete(messages, deadline=limit)).text)
+        completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
+        if completion.partial:
+            raise LlmFailed("the completion is not whole")
+        return fence.taken_out(completion.text)
