@@ -8,12 +8,14 @@ SHORTEST = 6
 """Words of the shortest part that counts as repeated; shorter ones count together until they are that many."""
 TIMES = 3
 """Repetitions in a row that are a loop: none of 225 rated answers of models and people, and none of 495 short answers,
-holds one. Six words that occur three times anywhere are in 4 of the 225, headings, tables and lists among them."""
+holds one. Six words that occur three times anywhere are in 4 of the 225."""
 
 _WORD = re.compile(r"[^\w\s]{0,8}\w{1,40}[^\w\s]{0,8}")
 """A word with the marks around it: lines of code may differ in marks alone."""
+_NUMBER = re.compile(r"\d{1,3}[.)]\W*")
+"""The number of a list's item, which is no word: an item that comes again has another one."""
 _MARKS = 8
-"""As many marks before a word belong to it at most."""
+"""As many marks before a word belong to it at most; as many spaces are an item's indent."""
 
 
 class RepetitionWatch:
@@ -35,6 +37,9 @@ class RepetitionWatch:
                 self._read = word.start()
                 return None
             self._read = word.end()
+            indent = text[max(0, word.start() - _MARKS) : word.start()].rstrip(" ")
+            if indent[-1:] in {"", "\n"} and _NUMBER.fullmatch(word[0]):
+                continue
             self._ends.append(word.end())
             last_word = self._add(word[0].lower())
             if last_word is not None:

@@ -60,9 +60,12 @@ LOOPS = [
         "It costs 15 EUR for a single day, per bike [1].\n" * 3 + "And so on",
         "It costs 15 EUR for a single day, per bike [1].",
     ),
+    ("".join(f"{n}. In the Storage tab, you can add or delete storage.\n\n" for n in range(1, 9)),
+     "1. In the Storage tab, you can add or delete storage."),
     ("- one\n" * 30, "- one\n- one\n- one\n- one\n- one\n- one"),
-]
+]  # fmt: skip
 NO_LOOPS = [
+    "".join(f"It is open from nine to five in week {week}. " for week in range(12)),
     "It costs 15 EUR for a single day, per bike.\n" * 2,
     "\n".join(f"| Day {day} | open from nine to five | closed on public holidays |" for day in range(30)),
     "".join(f'{{{{ path.Clean "{path}" }}}} -> foo/bar\n' for path in ("foo/bar", "/foo/bar", "/foo/bar/", "foo//bar")),
