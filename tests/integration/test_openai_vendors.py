@@ -181,7 +181,7 @@ NO_COMPLETION = {
     "filtered": reply("", finish_reason="content_filter"),
     "nothing": raw(200, b""),
     "an error": json_body({"error": {"message": "overloaded"}}),
-    "400": error(400, code="context_length_exceeded"),
+    "400": error(400),
     "422": error(422),
 }
 """All of them yield no completion from a model; none of them says that the next one has none."""
