@@ -36,8 +36,9 @@ def ask(
     from rag.wiring import build_application
 
     question = parse_query(json.dumps({"query": text}))
-    deadline = Deadline.after(settings.request_deadline_s, time.monotonic)
-    answer = build_application(settings).pipeline.run(question, deadline=deadline)
+    service = build_application(settings)
+    deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
+    answer = service.pipeline.run(question, deadline=deadline)
     reply = query_reply(answer)
     if as_json:
         emit_json(reply)

@@ -33,7 +33,7 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
     service = build_application(settings)
 
     def ask(question: Question, listen: Listen | None) -> Answer:
-        limit = Deadline.after(settings.request_deadline_s, time.monotonic)
+        limit = Deadline.after(service.settings.request_deadline_s, time.monotonic)
         return service.pipeline.run(question, deadline=limit, listen=listen)
 
     def send(message: dict[str, object]) -> None:
