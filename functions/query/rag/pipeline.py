@@ -22,6 +22,7 @@ from rag.answer.route import routed
 from rag.ask.cache.answer_cache import CacheSlot
 from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
+from rag.ask.query.asking_part import asking_part
 from rag.errors import ContextTooLong
 from rag.find.editions import is_outdated
 from rag.find.refine.rerank import LlmRerank
@@ -109,7 +110,8 @@ class Pipeline:
         talk = self.conversation
         earlier = talk if talk and not talk.begins_with(question) else None
         question = talk.identified(question) if talk else question
-        query = SearchQuery(text=question.text, top_k=question.top_k or self.top_k)
+        asked = asking_part(question.text)
+        query = SearchQuery(text=asked, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         remark = self._remark(query, question, earlier, ledger)
         if isinstance(remark, Decline):
@@ -122,6 +124,9 @@ class Pipeline:
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
+        if asked != question.text:
+            wording = f"{question.text}\n\n({query.text})" if history else question.text
+            question = replace(question, wording=wording)
         draft = Draft(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
@@ -247,7 +252,8 @@ class Pipeline:
         if self.remarks is None:
             return None
         before = partial(earlier.recalled, question, ledger) if earlier else tuple
-        told = partial(self.remarks, question, before, alone=earlier is None, is_answerable=is_answerable)
+        asked = replace(question, text=query.text)
+        told = partial(self.remarks, asked, before, alone=earlier is None, is_answerable=is_answerable)
         return ledger.time("remark", told)
 
     def _quoted_instead(

@@ -172,6 +172,15 @@ def test_a_question_that_is_asked_again_is_looked_up_as_it_was_and_answered_in_t
     )
 
 
+def test_of_a_long_message_what_asks_is_searched_for_and_all_is_asked() -> None:
+    chat, index = FakeChat("x"), FakeIndex(HITS)
+    mail = "The lamps are painted in Augsburg. " * 20
+    answer = ask(chat, index, text=f"{mail}\n\nWhich permit?")
+    assert answer.question.understood == "Which permit?"
+    ((_, user),) = chat.asked
+    assert user.content == f"{mail}\n\nWhich permit?"
+
+
 @pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1)])
 def test_top_k_is_the_requests_or_the_profiles(top_k: int | None, asked_for: int) -> None:
     index = FakeIndex(HITS)

@@ -34,7 +34,8 @@ class Question:
     such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as asked, ``understood`` what
     a language model made of it in the light of the conversation, else the same. ``turns`` are the conversation before
     it, oldest first, where the caller tells it; the session's own are not recalled then. ``max_chars`` is the longest
-    ``text`` that its protocol admits, where that is more than the profile's.
+    ``text`` that its protocol admits, where that is more than the profile's. ``wording`` is what a model is asked that
+    sees no turns, ``""`` for the question as it was understood.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Question:
     understood: str = ""
     turns: tuple[Turn, ...] = ()
     max_chars: int = 0
+    wording: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "understood", self.understood or self.text)

@@ -32,8 +32,8 @@ class ChatWriter:
 
     What is filled in stands between lines that it cannot hold, of the context's ``new_mark``; the prompt calls what
     they hold ``{fence}``, and no text that is passed on has it.
-    ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked as it was
-    understood. ``words`` are what its owner's placeholders stand for; ``{today}`` is the day that ``today`` gives.
+    ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked in its
+    ``wording``. ``words`` are what its owner's placeholders stand for; ``{today}`` is the day that ``today`` gives.
     ``window`` bounds the passages; it learns of a prompt that was too long.
     """
 
@@ -63,7 +63,7 @@ class ChatWriter:
             "today": f"{today.day} {today:%B %Y}",
         }
         system = fill(self.system_prompt, values)
-        wording = question.text if self.history_chars else question.understood
+        wording = question.text if self.history_chars else question.wording or question.understood
         messages = (Message("system", system), Message("user", wording))
         on_text = how.get("on_text")
         unfenced = _Unfenced(fence, on_text) if on_text else None

@@ -35,9 +35,12 @@ def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
     best = np.max([match.similarities.max(axis=1, initial=0) for match in matches], axis=0)
     is_weak = evidence.bar is not None and evidence.score - evidence.bar < WEAK and evidence.language == ENGLISH
     weights = {place: weight for place in asked.unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}
+    heaviest = {
+        asked.text[slice(*place)].casefold(): place for place in sorted(weights, key=lambda place: weights[place])
+    }
     phrases: list[str] = []
     before = -1
-    for start, end in sorted(sorted(weights, key=lambda place: -weights[place])[:MOST_NAMED]):
+    for start, end in sorted([*heaviest.values()][-MOST_NAMED:]):
         joins = bool(phrases) and asked.text[before:start].isspace()
         phrases[-1:] = [f"{phrases[-1]} {asked.text[start:end]}"] if joins else [*phrases[-1:], asked.text[start:end]]
         before = end

@@ -162,6 +162,13 @@ def test_neighbours_are_one_phrase_and_the_heaviest_are_named() -> None:
     assert absent("permit in Ohio or Macon", "Ohio", "Macon") == ("Ohio", "Macon")
 
 
+def test_a_word_is_named_once() -> None:
+    question = "Ohio wrote of ohio"
+    evidence = make_evidence(question, ohio=0.5)
+    evidence = replace(evidence, asked=replace(evidence.asked, unknown=((0, 4), (14, 18))))
+    assert not_mentioned(evidence, [matched(make_hit(FOUND), question)]) == ("ohio",)
+
+
 def test_words_of_grammar_are_not_named() -> None:
     assert absent("What would it cost?", "would") == ()
 

@@ -62,6 +62,7 @@ class CacheSlot:
             "where": query.where,
             "views": [(question_key(view.text), view.weight, view.where) for view in query.views],
             "scope": dict(self.scope()),
+            **({"wording": question.wording} if question.wording else {}),
         }
         canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
