@@ -105,12 +105,13 @@ class Pipeline:
 
     def prepare(self, question: Question, ledger: Ledger) -> Draft:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
+        part = asking_part(question.text)  # before its paragraphs are one line
         question = ledger.time("admit", self.admit, question)
+        asked = self.admit(replace(question, text=part)).text
         ledger.tell(Status("searching"))
         talk = self.conversation
         earlier = talk if talk and not talk.begins_with(question) else None
         question = talk.identified(question) if talk else question
-        asked = asking_part(question.text)
         query = SearchQuery(text=asked, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         remark = self._remark(query, question, earlier, ledger)

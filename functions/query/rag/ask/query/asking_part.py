@@ -26,9 +26,12 @@ def asking_part(message: str) -> str:
 
     source, start, paragraphs = Source(message), 0, []
     for match in _PARAGRAPH_END.finditer(message):
-        if spans := sentences(source, (start, match.start())):
+        if any(map(str.isalnum, message[start : match.start()])):
+            spans = sentences(source, (start, match.start()))
             paragraphs.append([" ".join(message[slice(*span)].split()) for span in spans])
         start = match.end()
+    if not paragraphs:
+        return message
     *before, last = paragraphs
     chosen = _asking(last) or [*(sentence for paragraph in before for sentence in _asking(paragraph)), *last]
     part = chosen.pop()
