@@ -110,10 +110,12 @@ class FakeIndex:
         broken: Exception | None = None,
         evidence: Evidence | None = None,
         late: bool = True,
+        unlike: Callable[[str], str] = lambda text: "",
     ) -> None:
         self.hits = tuple(hits)
         self.evidence = evidence
         self.late = late
+        self.language_unlike = unlike
         self.embedder = embedder or HashingEmbedder()
         self.broken = broken
         self.searches: list[FakeSearch] = []
@@ -335,6 +337,7 @@ def make_inputs(
         scope=dict,
         version=lambda: "v1",
         embed=_embed,
+        language_unlike=lambda text: "",
     )
     return StageDependencies(
         index=index,
@@ -369,6 +372,7 @@ def make_services(
         scope=lambda: {"profile": "gacounts"},
         version=lambda: "v1",
         embed=_embed,
+        language_unlike=lambda text: "",
     )
 
 

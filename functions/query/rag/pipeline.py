@@ -120,12 +120,14 @@ class Pipeline:
             return Draft(question=question, query=query, decision=remark)
         if remark:
             query, history = asked_again(query, remark.turns, self.decline_text), remark.turns[-1:]
-        elif earlier:
-            query, history = earlier.resolve(query, question, ledger)
+        elif talk:
+            history = earlier.recalled(question, ledger) if earlier else ()
+            query = talk.resolve(query, history, ledger)
+        is_translated = not remark and asked not in (query.text, *(view.text for view in query.views))
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
-        if asked != question.text:
+        if asked != question.text or is_translated:
             wording = f"{question.text}\n\n({query.text})" if history else question.text
             question = replace(question, wording=wording)
         draft = Draft(question=question, query=query, history=history, note=remark.note if remark else "")

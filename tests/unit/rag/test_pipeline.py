@@ -11,6 +11,8 @@ from rag.answer.check import CheckedAnswer
 from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter
 from rag.answer.tree import Tree
+from rag.ask.conversation.conversation import Conversation
+from rag.ask.conversation.reframe import Reframe
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
@@ -179,6 +181,27 @@ def test_of_a_long_message_what_asks_is_searched_for_and_all_is_asked() -> None:
     assert answer.question.understood == "Which permit?"
     ((_, user),) = chat.asked
     assert user.content == f"{mail}\n\nWhich permit?"
+
+
+def test_a_translated_question_is_searched_for_and_the_model_is_asked_as_the_user_wrote() -> None:
+    chat, index = FakeChat("x"), FakeIndex(HITS)
+    reframe = Reframe(
+        chat=FakeChat("Which permit?"),
+        template="{language}{history}{question}",
+        decline="No.",
+        budget_s=5.0,
+        history_chars=100,
+        language_unlike=lambda text: "English" if "Welche" in text else "",
+    )
+    talk = Conversation(
+        memory=None, reframe=reframe, decline="No.", turns=5, new_session=lambda: "s" * 22, now=lambda: 0.0
+    )
+    line = replace(pipeline(chat, index), conversation=talk)
+    answer = line.run(Question(text="Welche Genehmigung?"), deadline=deadline())
+    assert (answer.question.understood, len(index.searches)) == ("Which permit?", 1)
+    ((_, user),) = chat.asked
+    assert user.content == "Welche Genehmigung?"
+    assert len(reframe.chat.asked) == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1)])

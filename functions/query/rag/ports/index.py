@@ -55,6 +55,10 @@ class OpenIndex(Protocol):
         """
         ...
 
+    def language_unlike(self, text: str) -> str:
+        """The English name of the chunks' language where ``text`` is in another; ``""`` where it is not or unknown."""
+        ...
+
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has: what ``support`` takes grows with them. IndexMismatch as there."""
         ...

@@ -196,6 +196,7 @@ def build_application(settings: Settings) -> Application:
         scope=lambda: _scope(settings, knobs, chat.model if chat else EXTRACTIVE, prompts, tables),
         version=index.version,
         embed=index.embed,
+        language_unlike=index.language_unlike,
         embed_ahead=index.embed_ahead if remote else None,
     )
     suggestions = Suggestions(index.lease)

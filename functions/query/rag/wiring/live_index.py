@@ -38,6 +38,15 @@ class LiveIndex:
         with self.handle.lease() as index:
             yield index
 
+    def language_unlike(self, text: str) -> str:
+        """The English name of the documents' language where ``text`` is in another; ``""`` where it is not or unknown.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
+        with self.lease() as index:
+            return index.language_unlike(text)
+
     def embed(self, text: str) -> Vector:
         """The unit vector of the question ``text`` in the current index's own space, shape (dimensions,)."""
         with self.lease() as index:

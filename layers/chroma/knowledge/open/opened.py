@@ -125,6 +125,10 @@ class Index:
         seen = self._late_search.search(views, k=k, where=where)
         return hits_of(seen, self.fetch(seen.numbers.tolist()))
 
+    def language_unlike(self, text: str) -> str:
+        """The English name of the chunks' language where ``text`` is in another; ``""`` where it is not or unknown."""
+        return self._late_search.language_unlike(text) if self._late_search else ""
+
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has: what ``support`` takes for a claim grows with them.
 

@@ -151,6 +151,10 @@ class ServedIndex:
         seen = self._late().search(views, k=k, where=where)
         return hits_of(seen, self.fetch(seen.numbers.tolist()))
 
+    def language_unlike(self, text: str) -> str:
+        """See ``Index.language_unlike``."""
+        return self._late().language_unlike(text) if self.late else ""
+
     def pieces(self, text: str) -> int:
         """See ``Index.pieces``."""
         return self._late().pieces(text)

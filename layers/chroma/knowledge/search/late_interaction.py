@@ -159,6 +159,10 @@ class LateInteractionSearch:
             trail=tuple(f"also searched as: {view.text}" for view in views if view.respelt),
         )
 
+    def language_unlike(self, text: str) -> str:
+        """See ``Index.language_unlike``."""
+        return self._lexical.language if self._words.foreign(text) else ""
+
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has."""
         return self._embedder.count(text)

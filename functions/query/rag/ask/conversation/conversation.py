@@ -41,21 +41,18 @@ class Conversation:
             return question
         return replace(question, session_id=self.new_session())
 
-    def resolve(self, query: SearchQuery, question: Question, ledger: Ledger) -> tuple[SearchQuery, tuple[Turn, ...]]:
-        """What is searched for in the light of the conversation, and the turns that the answer may need.
+    def resolve(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
+        """What is searched for in the light of ``history``, the turns before, in the language of the documents.
 
         A rewriting stands beside the question; where there is none, the question with the turns before does.
         """
-        history = self.recalled(question, ledger)
-        if not history:
-            return query, ()
         rewritten = query
         if reframe := self.reframe:
             rewritten = ledger.optional("reframe", lambda: reframe(query, history, ledger), query)
         if rewritten.text == query.text:
-            return _joined(query, history, self.decline), history
+            return _joined(query, history, self.decline) if history else query
         ledger.events.append("reframed")
-        return rewritten, history
+        return rewritten
 
     def recalled(self, question: Question, ledger: Ledger) -> tuple[Turn, ...]:
         """The turns before ``question``, oldest first: those that it brings, else its session's last ones."""

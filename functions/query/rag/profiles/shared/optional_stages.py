@@ -39,8 +39,8 @@ class OptionalStages:
     ``stores`` is None where none is configured, ``chat`` where there is no LLM; ``deciding_chat`` gives the chat model
     of a name for what it decides, ``prompt`` a template by its file's name and its placeholders. ``scope`` is what
     cached answers depend on beside the question and the index, ``version`` that of its content; ``embed`` gives a
-    question's unit vector in the index's own space, ``embed_ahead`` begins that where it takes a call to another
-    machine (else None).
+    question's unit vector in the index's own space, ``language_unlike`` the name of the documents' language where a
+    text is in another. ``embed_ahead`` begins an embedding that takes a call to another machine (else None).
     """
 
     stores: Stores | None
@@ -50,6 +50,7 @@ class OptionalStages:
     scope: Callable[[], Mapping[str, object]]
     version: Callable[[], str]
     embed: Callable[[str], np.ndarray]
+    language_unlike: Callable[[str], str]
     embed_ahead: Callable[[str], None] | None = None
 
     def conversation(self, *, turns: int, history_chars: int, budget_s: float, decline: str) -> Conversation:
@@ -61,10 +62,11 @@ class OptionalStages:
         if self.chat:
             reframe = Reframe(
                 chat=self.deciding_chat(self.chat.model),
-                template=self.prompt("reframe.txt", "history", "question"),
+                template=self.prompt("reframe.txt", "history", "question", "language"),
                 decline=decline,
                 budget_s=budget_s,
                 history_chars=history_chars,
+                language_unlike=self.language_unlike,
             )
         return Conversation(
             memory=self.stores.memory if self.stores and turns else None,

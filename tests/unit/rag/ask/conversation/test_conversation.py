@@ -103,6 +103,13 @@ MEANT = "What is the reporting deadline for GaCounts?"
 DECLINE = "I don't have specific information about that. Please rephrase your question."
 
 
+GERMAN = "Bis wann muss ich melden?"
+
+
+def unlike(text: str) -> str:
+    return "English" if "muss" in text else ""
+
+
 def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) -> Reframe:
     template = "History:\n{history}\nQuestion: {question}"
     return Reframe(
@@ -111,9 +118,32 @@ def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) ->
         decline=decline,
         budget_s=budget_s,
         history_chars=4000,
+        language_unlike=unlike,
         clock=FakeClock(),
         new_mark=lambda *_: MARK,
     )
+
+
+def translating(chat: FakeChat) -> Reframe:
+    template = "{language}|{history}|{question}"
+    return replace(reframe(chat), template=template)
+
+
+def test_a_question_in_another_language_is_translated_by_one_call_and_only_then() -> None:
+    chat = FakeChat(MEANT)
+    found = translating(chat)(replace(QUERY, text=GERMAN), (), make_ledger())
+    assert (found.text, found.views, found.trail[-1]) == (MEANT, (), f"understood as: {MEANT}")
+    assert [asked[0].content.partition("|")[0] for asked in chat.asked] == ["English"]
+    assert translating(chat)(QUERY, (), make_ledger()) is QUERY
+    assert len(chat.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "said", ["SAME", GERMAN, "Wann muss ich das?", "I don't have specific information about that."]
+)
+def test_what_is_no_translation_changes_nothing(said: str) -> None:
+    query = replace(QUERY, text=GERMAN)
+    assert translating(FakeChat(said))(query, (), make_ledger()) is query
 
 
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
@@ -233,9 +263,9 @@ def answer(text: str, session: str, *, asked: str = TOPIC, understood: str = "")
 def resolve(
     this: Conversation, text: str, session: str, gathered: Ledger | None = None
 ) -> tuple[SearchQuery, tuple[Turn, ...]]:
-    return this.resolve(
-        SearchQuery(text=text, top_k=8), Question(text=text, session_id=session), gathered or make_ledger()
-    )
+    gathered = gathered or make_ledger()
+    history = this.recalled(Question(text=text, session_id=session), gathered)
+    return this.resolve(SearchQuery(text=text, top_k=8), history, gathered), history
 
 
 def remember(this: Conversation, answered: Answer) -> None:
