@@ -33,6 +33,7 @@ NOT_FOUND = "not found in the sources"
 """Stands behind a statement that nothing supports."""
 NOT_CITED = "no source cited"
 """Stands behind one that cites nothing, and that nothing supports but in part."""
+FOREIGN = "the answer is in another language than the documents: only its numbers were looked for"
 NOT_CHECKED = "the statements were not checked: the index has no token vectors"
 
 
@@ -42,7 +43,8 @@ class CheckedAnswer:
 
     ``is_checked`` is False where the check failed; ``left`` are units that it had no room for. ``supports`` has the
     support of each cited chunk for the statement that it supports best. ``notes`` say what was changed, ``pruned`` is
-    what was checked, and ``units`` are its statements.
+    what was checked, and ``units`` are its statements. ``is_foreign`` says that these are in another language than the
+    documents, so that little can be said of them.
     """
 
     tree: t.Tree
@@ -54,6 +56,7 @@ class CheckedAnswer:
     pruned: CitationPruning = field(default_factory=CitationPruning)
     units: tuple[Unit, ...] = ()
     left: tuple[Unit, ...] = ()
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +85,17 @@ class SupportCheck:
             left = tuple(unit for unit in units if unit.number not in seen)
             claims = [Claim(unit.claim, _cited_chunks(unit)) for unit in looked]
             asked = context.evidence.asked.text if context.evidence else ""
+            is_foreign = bool(index.language_unlike(" ".join(claim.text for claim in claims)))
             supports = index.support(claims, list(passages), asked) if claims else ()
             pruned = (
                 CitationPruning(tree)
-                if self.unsupported == "keep"
+                if self.unsupported == "keep" or is_foreign
                 else drop_unused_citations(tree, looked, supports, index, left)
             )
-        verdicts = [claim_verdict(self.form, *each, passages) for each in zip(looked, supports, strict=True)]
-        return self._with_verdicts(CheckedAnswer((), pruned=pruned, units=looked, left=left), verdicts)
+        pairs = zip(looked, supports, strict=True)
+        verdicts = [claim_verdict(self.form, *pair, passages, is_foreign=is_foreign) for pair in pairs]
+        checked = CheckedAnswer((), pruned=pruned, units=looked, left=left, is_foreign=is_foreign)
+        return self._with_verdicts(checked, verdicts)
 
     def judged(self, checked: CheckedAnswer, words: Mapping[int, Support]) -> CheckedAnswer:
         """Return ``checked`` after a judge's ``words`` on its units, by their place from 0."""
@@ -102,7 +108,12 @@ class SupportCheck:
             tree=mapped(checked.pruned.tree, _Changes(self, checked, verdicts).run),
             statements=tuple(verdict.statement for verdict in verdicts),
             supports=best_supports(verdicts),
-            notes=(*self._notes(verdicts), *checked.pruned.notes, *left_note(len(checked.left))),
+            notes=(
+                *self._notes(verdicts),
+                *([FOREIGN] if checked.is_foreign else []),
+                *checked.pruned.notes,
+                *left_note(len(checked.left)),
+            ),
             verdicts=tuple(verdicts),
         )
 

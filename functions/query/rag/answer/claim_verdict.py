@@ -44,8 +44,16 @@ class Verdict:
         return {one.number: one for one in self.support.each}
 
 
-def claim_verdict(form: CitationForm, unit: Unit, support: ClaimSupport, passages: Mapping[int, Passage]) -> Verdict:
-    """Return the verdict on ``unit``; a passage that supports it better than those it cites is cited."""
+def claim_verdict(
+    form: CitationForm, unit: Unit, support: ClaimSupport, passages: Mapping[int, Passage], *, is_foreign: bool = False
+) -> Verdict:
+    """Return the verdict on ``unit``; a passage that supports it better than those it cites is cited.
+
+    Of one in another language than the passages (``is_foreign``) only numbers can be missing.
+    """
+    if is_foreign:
+        missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
+        support = replace(support, missing=missing, shared=max(support.shared, LEAST_SHARED))
     cites, cited = explicit_citations(unit), support.cited or 0.0
     best = max(support.each, key=lambda one: one.chance)
     found = passages[best.number] if cited < SUPPORTED <= best.chance else None

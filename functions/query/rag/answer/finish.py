@@ -116,7 +116,7 @@ class AnswerFinisher:
             is_courtesy=courtesies(context, self.remarks),
         )
         checked = self._checked(made.tree, made.units, context, ledger)
-        is_foreign = context.evidence is not None and context.evidence.foreign  # the check reads one language
+        is_foreign = checked.is_foreign or (context.evidence is not None and context.evidence.foreign)
         is_unfounded = lacks_support(checked.statements) and not (checked.left or is_foreign)
         cited, removed = read.valid - checked.pruned.removed, read.removed + checked.pruned.removed
         if says_nothing(plain_text(checked.tree)):

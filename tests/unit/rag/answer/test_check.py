@@ -32,10 +32,12 @@ def check(
     hits: tuple[Hit, ...] = (DAYS, FEES),
     late: bool = True,
     form: CitationForm | None = None,
+    language: str = "",
 ) -> CheckedAnswer:
     form = form or IdForm()
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
-    slot = SupportCheck(index=FakeIndex(hits, late=late), form=form, unsupported=unsupported)  # type: ignore[arg-type]
+    index = FakeIndex(hits, late=late, unlike=lambda text: language)
+    slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
     made = cut(read_answer(answer, form, context).tree)
     return slot(made.tree, made.units, context)
 
@@ -124,6 +126,15 @@ def test_without_token_vectors_nothing_is_checked_and_the_trail_says_so() -> Non
     checked = check(f"{FALSE} [id_1].", late=False)
     assert (text(checked), checked.statements) == (f"{FALSE} [id_1].", ())
     assert checked.notes == ("the statements were not checked: the index has no token vectors",)
+
+
+def test_of_an_answer_in_another_language_only_a_number_can_be_missing() -> None:
+    answer = "Beamte gehen sonntags nie ans Telefon [id_2]. Die Gebühr beträgt 417 Euro [id_2]."
+    checked = check(answer, language="English")
+    assert [one.support for one in checked.statements] == ["partial", "unsupported"]
+    assert text(checked) == f"{answer} *(not found in the sources)*"
+    assert checked.notes == ("the answer is in another language than the documents: only its numbers were looked for",)
+    assert [one.support for one in check(answer).statements] == ["unsupported", "unsupported"]
 
 
 # --- an answer that is longer than what is checked
