@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from knowledge.search.language import COMMON_WORDS
 from knowledge.search.terms import Terms
-
-_COMMON = """
-a about an and any are as at be been between but by can could did do does for from get had has have how i if in into
-is it its many may me much must my no not of on or our out shall should so than that the their them then there these
-they this those to up us was we were what when where which who whom whose why will with would you your
-"""
-COMMON_WORDS = frozenset(_COMMON.split())
-"""They build sentences and say nothing of what is asked about."""
 
 _TERMS = Terms(stop_words=())
 

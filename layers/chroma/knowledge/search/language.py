@@ -25,6 +25,14 @@ SAMPLE, CHARS = 200, 400
 MOST = 0.5
 """More than this share of the texts, each counted by how likely it is, is in the language."""
 
+_COMMON = """
+a about an and any are as at be been between but by can could did do does for from get had has have how i if in into
+is it its many may me much must my no not of on or our out shall should so than that the their them then there these
+they this those to up us was we were what when where which who whom whose why will with would you your
+"""
+COMMON_WORDS = frozenset(_COMMON.split())
+"""They build sentences and say nothing of what is asked about."""
+
 _LANGUAGES = (
     "af:Afrikaans ar:Arabic bg:Bulgarian bn:Bengali ca:Catalan cs:Czech da:Danish de:German el:Greek en:English "
     "es:Spanish et:Estonian eu:Basque fa:Persian fi:Finnish fr:French ga:Irish he:Hebrew hi:Hindi hr:Croatian "
