@@ -123,13 +123,11 @@ class Pipeline:
         elif talk:
             history = earlier.recalled(question, ledger) if earlier else ()
             query = talk.resolve(query, history, ledger)
-        is_translated = not remark and asked not in (query.text, *(view.text for view in query.views))
+        if not remark:
+            question = replace(question, wording=_wording(question, asked, query, history))
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
-        if asked != question.text or is_translated:
-            wording = f"{question.text}\n\n({query.text})" if history else question.text
-            question = replace(question, wording=wording)
         draft = Draft(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
@@ -316,3 +314,11 @@ class Pipeline:
             ledger.optional("cache", partial(self.cache.keep, draft, answer, rests_on, top_score=best), None)
         if log := self.feedback:
             ledger.optional("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
+
+
+def _wording(question: Question, asked: str, query: SearchQuery, history: tuple[Turn, ...]) -> str:
+    """Return what a model is asked if not all of ``question`` was ``asked``, or in another language; else ``""``."""
+    is_translated = asked not in (query.text, *(view.text for view in query.views))
+    if asked == question.text and not is_translated:
+        return ""
+    return f"{question.text}\n\n({query.text})" if history else question.text

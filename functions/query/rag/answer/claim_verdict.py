@@ -51,9 +51,7 @@ def claim_verdict(
 
     Of one in another language than the passages (``is_foreign``) only numbers can be missing.
     """
-    if is_foreign:
-        missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
-        support = replace(support, missing=missing, shared=max(support.shared, LEAST_SHARED))
+    support = _numbers_only(support) if is_foreign else support
     cites, cited = explicit_citations(unit), support.cited or 0.0
     best = max(support.each, key=lambda one: one.chance)
     found = passages[best.number] if cited < SUPPORTED <= best.chance else None
@@ -70,6 +68,11 @@ def claim_verdict(
         chunks=chunks,
     )
     return Verdict(statement=statement, support=support, cited=bool(kept), found=found, wrong=wrong)
+
+
+def _numbers_only(support: ClaimSupport) -> ClaimSupport:
+    missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
+    return replace(support, missing=missing, shared=max(support.shared, LEAST_SHARED))
 
 
 def judged_verdict(verdict: Verdict, word: Support | None) -> Verdict:
