@@ -385,6 +385,8 @@ def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) ->
     assert of.foreign("Was kostet der Container am Tag?")
     assert not of.foreign("GC-999 GC-998 GC-997")  # codes are of no language
     assert not of.foreign("Kosten Tag")  # too little to tell
+    assert of.foreign("Comment ajouter un container")  # no word of English grammar, and two that the index lacks
+    assert not of.foreign("Where is my frobnicator")
 
 
 CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准。", "费用报销应在一个月内提交发票。"]
