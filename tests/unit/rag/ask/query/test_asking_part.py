@@ -31,5 +31,6 @@ def test_the_sentences_that_ask_are_the_query(message: str, part: str) -> None:
     assert len(asking_part(message)) < LONG
 
 
-def test_a_long_question_without_a_mark_keeps_its_end() -> None:
-    assert asking_part("The fee of a permit is what I ask about here. " * 20).endswith("what I ask about here.")
+@pytest.mark.parametrize("message", ["The fee of a permit is what I ask about. " * 20, "\u200b \n\n" * LONG])
+def test_where_nothing_tells_what_asks_the_message_stays_as_it_is(message: str) -> None:
+    assert asking_part(message) == message
