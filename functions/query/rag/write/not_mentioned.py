@@ -34,7 +34,9 @@ def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     best = np.max([match.similarities.max(axis=1, initial=0) for match in matches], axis=0)
     is_weak = evidence.bar is not None and evidence.score - evidence.bar < WEAK and evidence.language == ENGLISH
-    weights = {place: weight for place in asked.unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}
+    years = {str(hit.chunk.dated // 10_000) for hit in hits}
+    unknown = [place for place in asked.unknown if asked.text[slice(*place)] not in years]
+    weights = {place: weight for place in unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}
     heaviest = {
         asked.text[slice(*place)].casefold(): place for place in sorted(weights, key=lambda place: weights[place])
     }

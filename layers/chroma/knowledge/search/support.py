@@ -11,7 +11,7 @@ regression joins them:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
@@ -23,7 +23,7 @@ import numpy as np
 from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
 from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from knowledge.search.verbatim import Place, is_verbatim, nearest, places_of
-from knowledge.search.wording import NOT, REACH, Pair, Wording, names, numbers, other_spellings, wording
+from knowledge.search.wording import NOT, REACH, Pair, Wording, calculated, names, numbers, other_spellings, wording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,8 @@ class ReadClaim:
 
     ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
     pair of neighbouring stems has the lower idf of the two in ``pairs``: a common word beside a rare one is not rare.
-    ``total`` is their sum. ``names`` and ``numbers`` are those that the question does not have.
+    ``total`` is their sum. ``names`` and ``numbers`` are those that the question does not have, without the results of
+    calculations that are shown.
     """
 
     wording: Wording
@@ -158,6 +159,7 @@ class ClaimComparison:
     ) -> None:
         """``stored`` is what is kept of ``chunks``, at least one; ``letters`` may know some already."""
         self._claims, self._numbers = claims, [chunk.number for chunk in chunks]
+        self._years = [str(chunk.dated // 10_000) for chunk in chunks]  # the prompt shows the date of a passage
         joined = "\n".join(claim.text for claim in claims)
         reading = embedder.read(joined)
         firsts = np.cumsum([0, *(len(claim.text) + 1 for claim in claims)])
@@ -217,14 +219,14 @@ class ClaimComparison:
           for a negation there that it does not have
         """
         one, chunks = self._read[number], [self._chunks[place] for place in places]
-        words = self._known(places)
+        words, years = self._known(places), {self._years[place] for place in places}
         apart = [pair for pair in one.pairs if not any(chunk.letters.together(pair) for chunk in chunks)]
         best = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks))
         return {
             "together": 1 - sum(one.pairs[pair] for pair in apart) / one.total if one.total else 0.5,
             "weakest": min(MET, fmean(np.sort(best)[:WEAKEST].tolist())) if len(best) else 0.0,
             "names": -float(sum(words.isdisjoint(name) for name in one.names)),
-            "differences": -float(_differences(one, [place for chunk in chunks for place in chunk.places])),
+            "differences": -float(_differences(one, [unit for chunk in chunks for unit in chunk.places], years)),
         }
 
     def _known(self, places: Iterable[int]) -> frozenset[str]:
@@ -238,7 +240,7 @@ class ClaimComparison:
             for unit in self._chunks[place].places:
                 words = unit.around.union(unit.keys)
                 if self._numbers[place] in cited or _share(one.stems, words) >= ABOUT:
-                    known |= words
+                    known |= words | {self._years[place]}
         return sorted(one.numbers - known)
 
     def _alone(self, number: int, place: int) -> ChunkSupport:
@@ -272,7 +274,7 @@ def _read(
         wording=read,
         stems=frozenset(stem for stem in read.stems if stem and stem != NOT),
         names=frozenset(name for name in names(text, lexical.terms) if asked.isdisjoint(name)),
-        numbers=numbers(text, lexical.terms) - asked,
+        numbers=numbers(text, lexical.terms) - asked - calculated(text),
         tokens=tokens,
         idf=own,
         heavy=heavy,
@@ -285,15 +287,16 @@ def _share(stems: frozenset[str], words: frozenset[str]) -> float:
     return len(stems & words) / len(stems) if stems else 1.0
 
 
-def _differences(one: ReadClaim, places: Sequence[Place]) -> int:
+def _differences(one: ReadClaim, places: Sequence[Place], years: Set[str]) -> int:
+    numbers = one.numbers - years
     if not places:
-        return len(one.numbers)
+        return len(numbers)
     unit = max(
         places,
         key=lambda place: (len(one.stems & place.around.union(place.keys)), len(one.stems.intersection(place.keys))),
     )
     negated = NOT in unit.keys and NOT not in one.wording.stems
-    return len(one.numbers - unit.around.union(unit.keys)) + negated
+    return len(numbers - unit.around.union(unit.keys)) + negated
 
 
 def _units(codes: CodeStore, row: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from knowledge.cut.quote_spans import COLUMNS, END, KIND, LEAD_END, LEAD_START, 
 from knowledge.search.language import stop_words_of
 from knowledge.search.terms import Terms
 from knowledge.search.verbatim import is_verbatim, nearest, places_of
-from knowledge.search.wording import names, numbers, other_spellings, wording
+from knowledge.search.wording import calculated, names, numbers, other_spellings, wording
 
 TERMS = Terms(stop_words_of("English"))
 HEAD = "Booking changes\nFees\n"
@@ -142,3 +142,19 @@ def test_a_date_may_be_spelt_in_words_or_figures_and_one_in_either() -> None:
     assert {"january", "1"} <= other_spellings("Since 2026-01-05 one page")
     assert "1" in other_spellings("on 5 January 2026")
     assert other_spellings("on 25 pages") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "results"),
+    [
+        ("Three days cost 3 × 36 EUR = 108 EUR.", {"108"}),
+        ("Three days cost 3 x 36 = 118 EUR.", set()),
+        ("From 21 to 14 days, that is 21 - 14 = 7 days fewer.", {"7"}),
+        ("With stacking 40 or 42 fit (2 × 20 = 40, 2 * 21 = 42).", {"40", "42"}),
+        ("A year costs 12 × 9.50 = 114 US dollars, 1,200 + 2 × 300 = 1,800 in all.", {"114", "1800"}),
+        ("Set limit=20 and size = 5.", set()),
+        ("Version 1.2.3 × 2 = 4, and 3 × 36 tax = 108.", set()),
+    ],
+)
+def test_the_result_of_a_right_calculation_is_told(text: str, results: set[str]) -> None:
+    assert calculated(text) == results
