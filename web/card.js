@@ -2,7 +2,7 @@
 
 import { asking } from "./address.js";
 import { copy } from "./copy.js";
-import { button, element, link, titled } from "./dom.js";
+import { at, button, element, link, titled } from "./dom.js";
 import { feedback } from "./feedback.js";
 import { openPassage } from "./passage.js";
 import { sources } from "./sources.js";
@@ -10,6 +10,7 @@ import { asQuestion, readable, say } from "./strings.js";
 import { level } from "./trust.js";
 
 const CLOSE = 0.4; // of questions about anything else 3 % have a passage as close as that
+const DECLINED = "No relevant sources found";
 const NEXT = 3;
 
 /** The sections of the card of a kept turn, but for the first; `chips` are the answer's. */
@@ -29,6 +30,15 @@ export function below(turn, chips) {
 export function heading(reply) {
   if (!reply.refused) return say("answer");
   return say((reply.closest || []).length ? "noAnswer" : "reply");
+}
+
+/** `reply`; a decline of the service's own in the page's words, where these are not English as the service's are. */
+export function inOwnWords(reply) {
+  const language = /^The documents are in (\w+),/.exec(reply.answer)?.[1];
+  const isDecline = reply.refused && !reply.metadata?.model && (language || reply.confidence?.reason === DECLINED);
+  const said = isDecline ? say(language ? "foreign" : "declined", { language }) : "";
+  const answer = language ? said : `${said} ${at("contact").textContent}`.trim();
+  return said ? { ...reply, answer, rendered: null } : reply;
 }
 
 /** Passages to read where there is no answer, one a document; null where there are none. */

@@ -2,7 +2,7 @@
 
 import { begins, leave, name } from "./address.js";
 import { Answer, brokeOff } from "./answer.js";
-import { below, closest, heading, next } from "./card.js";
+import { below, closest, heading, inOwnWords, next } from "./card.js";
 import { at, button, element, tell, titled } from "./dom.js";
 import { explain } from "./errors.js";
 import { choose, filters } from "./filters.js";
@@ -71,7 +71,7 @@ async function answered(turn, tries) {
   let failure = null;
   try {
     const on = (event, data) => turn.answer.on(event, data);
-    turn.kept.reply = await ask({ query: turn.kept.text, filters: turn.kept.filters, sessionId: session(), rendered: true }, { signal: running.signal, on });
+    turn.kept.reply = inOwnWords(await ask({ query: turn.kept.text, filters: turn.kept.filters, sessionId: session(), rendered: true }, { signal: running.signal, on }));
   } catch (error) {
     failure = error.name === "AbortError" ? { code: "stopped" } : error;
     if (turn.answer.begun) turn.kept.reply = turn.answer.part(...whyNot(failure));

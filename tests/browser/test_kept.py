@@ -155,6 +155,39 @@ def test_it_is_its_owner_s_house(page: Page, stand_in: StandIn) -> None:
     assert "Ask" not in page.locator("body").inner_text()
 
 
+@pytest.mark.parametrize(
+    ("reason", "answer", "shown"),
+    [
+        (
+            "No relevant sources found",
+            "I could not find an answer to that in the documents. You can ask hilfe@hafen.example.",
+            "Dazu steht in den Dokumenten keine Antwort. Vielleicht hilft es, anders zu fragen. "
+            "Fragen Sie einen Menschen: hilfe@hafen.example",
+        ),
+        (
+            "The question is in another language than the documents",
+            "The documents are in English, and your question is not. Please ask in English.",
+            "Die Dokumente sind in einer anderen Sprache (English). Bitte fragen Sie in dieser.",
+        ),
+        ("Nothing was asked", "Goodbye!", "Goodbye!"),
+    ],
+)
+def test_a_decline_is_in_the_page_s_language(
+    page: Page, stand_in: StandIn, reason: str, answer: str, shown: str
+) -> None:
+    stand_in.language = "de"
+    stand_in.replies["/api/suggestions"] = (200, {**WELCOME, "contact": "hilfe@hafen.example"})
+    declined = {**ANSWER, "answer": answer, "refused": True, "references": [], "rendered": None}
+    metadata = {**ANSWER["metadata"], "model": None}
+    confidence = {"level": "Low", "score": 0, "reason": reason}
+    stand_in.replies["/api/query"] = (200, {**declined, "metadata": metadata, "confidence": confidence})
+    page.goto(stand_in.address)
+    expect(page.locator("#contact a")).to_be_visible()
+    page.get_by_label("Ihre Frage").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn .answer")).to_have_text(shown)
+
+
 def test_light_or_dark_waits_for_no_script_and_a_choice_is_kept(
     browser: Browser, page: Page, stand_in: StandIn
 ) -> None:
