@@ -18,6 +18,7 @@ from functional.harness import API_KEY, IN_SCOPE, SAID, Reply, Start
 
 LLM_FAILED = "Pipeline error: LLM request failed"
 UNAVAILABLE = {"error": LLM_FAILED, "code": "llm_unavailable"}
+TOO_LATE = {**UNAVAILABLE, "error": f"{LLM_FAILED}: no text came in time. REQUEST_DEADLINE_S says how long it may take"}
 
 
 def assert_discreet(reply: Reply) -> None:
@@ -89,14 +90,14 @@ def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
 def test_lambda_s_own_clock_counts_too(with_llm: Start) -> None:
     with LlmServer([hang()]) as server:
         result = with_llm(server).ask(IN_SCOPE, seconds=2.5)
-    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert (result.status, result.json) == (503, TOO_LATE)
 
 
 def test_no_time_left_means_no_call(with_llm: Start) -> None:
     with LlmServer([reply("late")]) as server:
         result = with_llm(server).ask(IN_SCOPE, seconds=0.4)
         assert server.requests == []
-    assert (result.status, result.json) == (503, UNAVAILABLE)
+    assert (result.status, result.json) == (503, TOO_LATE)
 
 
 @pytest.mark.parametrize("url", ["not a url", "http://[::1"])

@@ -207,7 +207,19 @@ def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
         if exc.__cause__ is None or isinstance(exc.__cause__, RequestRefused) or "no text" not in str(exc):
             raise CheckFailed(f"{chat.model} gives no answer: {exc}. Check LLM_MODEL and LLM_BASE_URL") from exc
         return f"{chat.model} spends its first words on reasoning"
-    return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s"
+    return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s{_budget(settings, knobs)}"
+
+
+def _budget(settings: Settings, knobs: EvidenceKnobs) -> str:
+    """Say how many tokens of passages LLM_CONTEXT_TOKENS leaves."""
+    from rag.config.prompts import Prompts
+    from rag.wiring.llm import context_window, prompt_template
+
+    if not knobs.model_context_tokens:
+        return ""
+    window = context_window(knobs, prompt_template(knobs, Prompts(settings)))
+    room = window.room(knobs.model_context_tokens)
+    return f"; {room} of its {knobs.model_context_tokens} tokens are left for passages"
 
 
 def check_store(settings: Settings) -> str:

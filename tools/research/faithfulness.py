@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -63,8 +63,10 @@ def rated_answers(
 ) -> Iterator[RatedAnswer]:
     """Put each answer through ``pipeline``, which has the folder's corpus; refusals are left out.
 
-    ``announce`` is told the rating of each answer before.
+    No answer is replaced by quotes: it is the rated answer's own support that is measured. ``announce`` is told the
+    rating of each answer before.
     """
+    pipeline = replace(pipeline, quote=None)
     for line in (folder / "rated.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         rating = median(row["faithfulness"])

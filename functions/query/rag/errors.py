@@ -13,8 +13,12 @@ RagError
 │   └── UnknownChunk                   unknown_chunk       there is no such chunk
 ├── LlmError                         the model gave no answer
 │   ├── LlmFailed                      pipeline_error      one call was answered, but not with an answer
-│   │   └── EmbeddingFailed              the same of an embedding model behind an API
+│   │   ├── EmbeddingFailed              the same of an embedding model behind an API
+│   │   └── RequestRefused               the server says that the request is wrong
+│   │       ├── ParameterRefused           for an optional parameter
+│   │       └── ContextTooLong             for its length
 │   └── LlmUnavailable                 llm_unavailable     no model gives a completion now
+│       ├── LlmTooSlow                   not in the time that there was
 │       ├── LlmDenied                    not before the operator acts: key, account, address, models
 │       └── EmbeddingUnavailable       embedder_unavailable   the same of an embedding model behind an API
 ├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
@@ -181,6 +185,10 @@ class LlmUnavailable(LlmError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class LlmTooSlow(LlmUnavailable):
+    """No text came in the time that there was."""
 
 
 class LlmDenied(LlmUnavailable):

@@ -22,6 +22,7 @@ from rag.errors import (
     EmbeddingFailed,
     EmbeddingUnavailable,
     LlmFailed,
+    LlmTooSlow,
     LlmUnavailable,
     RagError,
     StoreUnavailable,
@@ -44,6 +45,7 @@ from rag.values.chat import Completion
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
 LLM_FAILED = "Pipeline error: LLM request failed"
+LLM_TOO_SLOW = f"{LLM_FAILED}: no text came in time. REQUEST_DEADLINE_S says how long it may take"
 STORE_FAILED = "Feedback cannot be kept now"
 UNEXPECTED = "Pipeline error: Unexpected failure"
 
@@ -227,6 +229,8 @@ def _sentence(error: Exception, wording: Wording) -> str:
             return EMBEDDER_UNAVAILABLE
         case SearchFailed() | EmbeddingFailed():
             return RETRIEVAL_FAILED
+        case LlmTooSlow():
+            return LLM_TOO_SLOW
         case LlmFailed() | LlmUnavailable():
             return LLM_FAILED
         case StoreUnavailable():

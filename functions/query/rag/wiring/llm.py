@@ -82,18 +82,28 @@ def build_writer(
     """
     if chat is None:
         return extractive, ContextWindow()
-    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
-    template = prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
+    template = prompt_template(knobs, prompts)
     words = knobs.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
-    window = ContextWindow(knobs.model_context_tokens, knobs.max_tokens + _prompt_tokens(knobs, template))
+    window = context_window(knobs, template)
     writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, words, window=window)
     return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
 
 
-def _prompt_tokens(knobs: EvidenceKnobs, template: str) -> int:
-    """Return about how many tokens a prompt has beside its passages, with a question of usual length."""
-    return int((size(template) + knobs.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN)
+def prompt_template(knobs: EvidenceKnobs, prompts: Prompts) -> str:
+    """Return the profile's system prompt.
+
+    Raises:
+        ConfigurationError: it cannot be read, or lacks a placeholder.
+    """
+    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
+    return prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
+
+
+def context_window(knobs: EvidenceKnobs, template: str) -> ContextWindow:
+    """Return the window of the model, without what the answer, the prompt and a question of usual length take."""
+    prompt = (size(template) + knobs.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN
+    return ContextWindow(knobs.model_context_tokens, knobs.max_tokens + int(prompt))
 
 
 def allow_local_time(settings: Settings, knobs: EvidenceKnobs) -> Settings:

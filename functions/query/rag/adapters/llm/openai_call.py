@@ -34,6 +34,11 @@ class RequestParameters:
     limit: str = "max_tokens"
     refused: frozenset[str] = frozenset()
 
+    @property
+    def counts_reasoning(self) -> bool:
+        """Whether the model reasons within the limit of a completion, which its name says."""
+        return self.limit == "max_completion_tokens"
+
     def without(self, parameter: str) -> RequestParameters:
         """Return the parameters for a model that has refused ``parameter``."""
         if parameter == self.limit == "max_tokens":
@@ -93,7 +98,7 @@ class ChatEndpoint(OpenAiServer):
             values = {
                 "temperature": self._temperature,
                 asked.limit: self._max_tokens,
-                "reasoning_effort": "low" if spends_tokens_on_reasoning(model) else None,
+                "reasoning_effort": "low" if asked.counts_reasoning or spends_tokens_on_reasoning(model) else None,
                 "stream": listener and True,
                 "stream_options": listener and {"include_usage": True},
             }

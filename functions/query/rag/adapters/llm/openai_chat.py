@@ -17,7 +17,15 @@ from rag.adapters.llm.openai_call import ChatEndpoint
 from rag.adapters.llm.openai_client import ModelNotFound, Transient
 from rag.adapters.llm.openai_stream import BrokeOff, Listener
 from rag.adapters.model_config import ChatConfig
-from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused, RequestRefused
+from rag.errors import (
+    ContextTooLong,
+    LlmDenied,
+    LlmFailed,
+    LlmTooSlow,
+    LlmUnavailable,
+    ParameterRefused,
+    RequestRefused,
+)
 from rag.values.chat import STOPPED, Completion, Deadline, LlmUse, Message, OnText
 
 if TYPE_CHECKING:
@@ -159,7 +167,7 @@ class OpenAiChat:
         while asking.models and not asking.is_beyond_repair:
             limit_s = min(self._config.read_timeout_s, asking.deadline.remaining())
             if limit_s <= 0:
-                raise LlmUnavailable("No time left for an LLM call") from (missing or asking.failed)
+                raise LlmTooSlow("No time left for an LLM call") from (missing or asking.failed)
             asking.calls += 1
             model = asking.models[0]
             try:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge, names_context_window, refused_parameter
 from rag.adapters.time_limit import pieces_within
-from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused, RequestRefused
+from rag.errors import (
+    ContextTooLong,
+    LlmDenied,
+    LlmFailed,
+    LlmTooSlow,
+    LlmUnavailable,
+    ParameterRefused,
+    RequestRefused,
+)
 
 if TYPE_CHECKING:
     from openai import APIResponse, APIStatusError, OpenAI, Timeout
@@ -28,6 +36,10 @@ PLACEHOLDER_KEY = "none"
 
 class Transient(LlmUnavailable):
     """A failure that may pass, so that it is worth a retry."""
+
+
+class TimedOut(Transient, LlmTooSlow):
+    """One call took longer than it may."""
 
 
 class ModelNotFound(LlmUnavailable):
@@ -152,7 +164,7 @@ class OpenAiServer:
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
             redact(exc)
-            raise Transient(f"{self._noun} call timed out") from exc
+            raise TimedOut(f"{self._noun} call timed out") from exc
         except httpx2.DecodingError as exc:
             redact(exc)
             raise LlmFailed(f"Unreadable {self._answer}: bad content encoding") from exc
