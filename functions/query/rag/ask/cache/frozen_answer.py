@@ -10,7 +10,7 @@ from rag.values.chat import Completion, LlmUse
 from rag.values.question import Question
 from rag.values.stored import CachedAnswer
 
-RECIPE = 13
+RECIPE = 14
 """Raise it when answers come out differently from the same parts (extraction, polishing, citing): nothing made before
 is served then."""
 
