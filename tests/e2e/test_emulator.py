@@ -235,7 +235,7 @@ def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
         Session(
             built(),
             environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
-            parameters={**WAYPOINT, "LogLevel": "DEBUG"},
+            parameters={**WAYPOINT, "LogLevel": "DEBUG", "LlmFallbackModels": "another"},
             network=True,
         ) as session,
     ):

@@ -204,6 +204,7 @@ def test_an_outage_fails_its_questions_and_the_next_run_asks_them(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLM_API_KEY", "key")
+    monkeypatch.setenv("LLM_FALLBACK_MODELS", "another")
     said = "It costs SGD 45. [Import permits > Cost]"
     with LlmServer([reply(said), error(400), error(400), reply(said)]) as server:
         monkeypatch.setenv("LLM_BASE_URL", server.url)
@@ -304,6 +305,7 @@ def test_drafts_are_written_once_and_counted_until_somebody_corrects_them(run: R
 
 def test_a_language_model_writes_drafts_until_it_fails(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_API_KEY", "key")
+    monkeypatch.setenv("LLM_FALLBACK_MODELS", "another")
 
     with LlmServer([reply('{"question": "why so expensive", "answer": "e"}'), error(400)]) as server:
         monkeypatch.setenv("LLM_BASE_URL", server.url)

@@ -286,7 +286,8 @@ class Pipeline:
             ordered = self._ordered(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             packed = ledger.time("pack", self.pack, decision.hits)
-            context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt))
+            asked = "\n".join((*(turn.asked for turn in draft.history), question.text))
+            context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt), asked=asked)
             trail = (*trail, decision.doubt) if decision.doubt else trail
         query = replace(draft.query, trail=trail)
         return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])

@@ -85,7 +85,8 @@ class SupportCheck:
             left = tuple(unit for unit in units if unit.number not in seen)
             claims = [Claim(unit.claim, _cited_chunks(unit)) for unit in looked]
             asked = context.evidence.asked.text if context.evidence else ""
-            is_foreign = bool(index.language_unlike(" ".join(claim.text for claim in claims)))
+            texts = (context.asked, " ".join(claim.text for claim in claims))
+            is_foreign = all(map(index.language_unlike, texts))  # words without grammar alone are no other language
             supports = index.support(claims, list(passages), asked) if claims else ()
             pruned = (
                 CitationPruning(tree)

@@ -70,12 +70,14 @@ class Context:
     """Exactly what the model sees of the knowledge base, and the passages that it is made of.
 
     ``evidence`` is what the index knows of the question, ``doubtful`` whether that is little; no model sees either.
+    ``asked`` are the asker's own words, those of the turns before included: their language is the answer's.
     """
 
     text: str
     used: tuple[Passage, ...]
     evidence: Evidence | None = None
     doubtful: bool = False
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)

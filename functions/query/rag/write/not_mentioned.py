@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,14 +37,17 @@ def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
     years = {str(hit.chunk.dated // 10_000) for hit in hits}
     unknown = [place for place in asked.unknown if asked.text[slice(*place)] not in years]
     weights = {place: weight for place in unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}
-    heaviest = {
-        asked.text[slice(*place)].casefold(): place for place in sorted(weights, key=lambda place: weights[place])
-    }
+    return _phrases(asked.text, weights)
+
+
+def _phrases(text: str, weights: Mapping[tuple[int, int], float]) -> tuple[str, ...]:
+    """Return the heaviest words of ``text``, each once, neighbours as one phrase."""
+    heaviest = {text[slice(*place)].casefold(): place for place in sorted(weights, key=lambda place: weights[place])}
     phrases: list[str] = []
     before = -1
     for start, end in sorted([*heaviest.values()][-MOST_NAMED:]):
-        joins = bool(phrases) and asked.text[before:start].isspace()
-        phrases[-1:] = [f"{phrases[-1]} {asked.text[start:end]}"] if joins else [*phrases[-1:], asked.text[start:end]]
+        joins = bool(phrases) and text[before:start].isspace()
+        phrases[-1:] = [f"{phrases[-1]} {text[start:end]}"] if joins else [*phrases[-1:], text[start:end]]
         before = end
     return tuple(phrases)
 

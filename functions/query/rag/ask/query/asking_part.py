@@ -32,17 +32,22 @@ def asking_part(message: str) -> str:
     if not asking and len(paragraphs) == 1:
         return message
     sentences = (asking or paragraphs)[-1]
-    whole = " ".join(sentences)
-    if len(whole) <= LONGEST_QUESTION:
-        return whole if any(map(str.isalnum, whole)) else message
-    while asking and not _asks(sentences[-1]):
+    part = " ".join(sentences)
+    if len(part) > LONGEST_QUESTION:
+        part = _last_of(sentences)
+    return part if len(part) <= LONGEST_QUESTION and any(map(str.isalnum, part)) else message
+
+
+def _last_of(sentences: list[str]) -> str:
+    """Return the last of ``sentences`` up to the last one that asks, about as long as a question."""
+    while any(map(_asks, sentences)) and not _asks(sentences[-1]):
         del sentences[-1]
     chosen = ""
     for sentence in reversed(sentences):
         if chosen and len(chosen) + len(sentence) >= TYPICAL_QUESTION:
             break
         chosen = f"{sentence} {chosen}".rstrip()
-    return chosen if len(chosen) <= LONGEST_QUESTION else message
+    return chosen
 
 
 def _asks(sentence: str) -> bool:
