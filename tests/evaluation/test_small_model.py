@@ -50,7 +50,7 @@ EVENT = re.compile(r"^event: (\w+)\ndata: (.*)$", re.MULTILINE)
 FENCE = re.compile(r"<<<(\S.*)")
 BRACKETS = re.compile(r"\[[^\[\]\n]{1,80}\]|\bid_\d+")
 REPEATED, TIMES = 6, 3
-"""A text that holds the same six words three times loops."""
+"""A text that says the same six words three times in a row loops."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,11 @@ def plain_text(node: Any) -> Iterator[str]:
         yield from plain_text(node.get("children", []))
 
 
-def repeated_run(text: str) -> str:
-    """The first ``REPEATED`` words that stand in ``text`` ``TIMES`` times without sharing a word; ``""`` for none."""
-    words = [f"<{word}>" for word in re.findall(r"[\w']+", text.casefold())]
-    runs = ("".join(words[at : at + REPEATED]) for at in range(len(words) - REPEATED + 1))
-    return next((run for run in runs if "".join(words).count(run) >= TIMES), "")
+def repeated_run(text: str, times: int) -> str:
+    """The first ``REPEATED`` words or more that stand in ``text`` that many times in a row; ``""`` for none."""
+    words = "".join(f"<{word}>" for word in re.findall(r"[\w']+", text.casefold()))
+    found = re.search(rf"((?:<[^<>]+>){{{REPEATED},60}}?)\1{{{times - 1}}}", words)
+    return found[1] if found else ""
 
 
 def faults(reply: Reply) -> Iterator[str]:
@@ -145,14 +145,15 @@ def faults(reply: Reply) -> Iterator[str]:
             yield f"machinery is shown: {found[0]}"
         if fence := next((one for one in reply.fences if one.casefold() in shown.casefold()), ""):
             yield f"the fence is shown: {fence}"
-    if run := (reply.is_own and repeated_run(text)) or repeated_run(reply.streamed or ""):
+    # A stream ends with the third repetition; the answer has the first.
+    if run := (reply.is_own and repeated_run(text, TIMES)) or repeated_run(reply.streamed or "", TIMES + 1):
         yield f"a loop is shown: {run}"
     if found := BRACKETS.search(text):
         yield f"a raw label is shown: {found[0]}"
     if reply.is_own and reply.cut and not reply.body["partial"]:
         yield f"a cut answer is not partial: ... {answer[-80:]}"
-    if reply.is_own and not reply.is_right and reply.body["confidence"]["level"] != "Low":
-        yield f"an invention is {reply.body['confidence']['level']}: {answer}"
+    if reply.is_own and not reply.is_right and reply.body["confidence"]["level"] == "High":
+        yield f"an invention is High: {answer}"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,12 @@ def test_a_small_model_does_no_harm(profile: str, template: str, tmp_path_factor
     with (
         serving(template=template) as model,
         serving_index(
-            index, RAG_PROFILE=profile, LLM_BASE_URL=f"{model.url}/v1", **SETTINGS, **LITTLE[profile]
+            index,
+            RAG_PROFILE=profile,
+            LLM_BASE_URL=f"{model.url}/v1",
+            LLM_FALLBACK="extractive",
+            **SETTINGS,
+            **LITTLE[profile],
         ) as server,
     ):
         replies = [ask(server, model, one, stream=stream) for one in questions for stream in (False, True)]

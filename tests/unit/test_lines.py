@@ -5,7 +5,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 MOST_LINES = {
-    "docs": 4060,
+    "docs": 4070,
     "docs/adr": 920,
     "documents": 60,
     "documents/documents": 580,
