@@ -154,3 +154,10 @@ def test_llm_context_tokens_bounds_the_prompt(with_llm: Start) -> None:
     with LlmServer([narrow_window]) as server:
         result = with_llm(server, LLM_CONTEXT_TOKENS="2400", LLM_MAX_TOKENS="500").ask(IN_SCOPE)
     assert (result.status, len(server.requests)) == (200, 1)
+
+
+def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start) -> None:
+    with LlmServer([error(400)]) as server:
+        result = with_llm(server, SEED_RULES="on").ask(IN_SCOPE)
+    assert (result.status, len(server.requests)) == (500, 1)
+    assert result.json == {"error": LLM_FAILED, "code": "pipeline_error"}
