@@ -36,6 +36,8 @@ SETTINGS = {
     "STREAM_DEADLINE_S": "120",
 }
 LITTLE = {"house": {"MAX_CONTEXT_TOKENS": "700"}, "clockify": {"CTX_TOKEN_BUDGET": "700"}}
+LEAST_RIGHT = {"house": 0.5, "clockify": 0.1}
+"""Share of right answers, quotes in place of the model's included; 13 and 4 of 16, and none without them."""
 OTHER_TEMPLATE = (
     "{% for message in messages %}<start_of_turn>{{ message.role }}\n{{ message.content }}<end_of_turn>\n{% endfor %}"
     "<start_of_turn>model\n"
@@ -177,7 +179,7 @@ def test_a_small_model_does_no_harm(profile: str, template: str, tmp_path_factor
     ):
         replies = [ask(server, model, one, stream=stream) for one in questions for stream in (False, True)]
     right = [reply.is_right for reply in replies if reply.question["answerable"] and reply.status == 200]
-    report(f"{profile}, right with a model of 135 million parameters", sum(right), len(right), 0.0)
+    report(f"{profile}, right with a model of 135 million parameters", sum(right), len(right), LEAST_RIGHT[profile])
     found = [f"{reply.name}: {fault}" for reply in replies for fault in faults(reply)]
     assert not found, "\n".join(found)
 
