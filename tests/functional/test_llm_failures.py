@@ -156,8 +156,9 @@ def test_llm_context_tokens_bounds_the_prompt(with_llm: Start) -> None:
     assert (result.status, len(server.requests)) == (200, 1)
 
 
-def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start) -> None:
-    with LlmServer([error(400)]) as server:
+@pytest.mark.parametrize("code", [None, "context_length_exceeded"])
+def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start, code: str | None) -> None:
+    with LlmServer([error(400, code=code)]) as server:
         result = with_llm(server, SEED_RULES="on").ask(IN_SCOPE)
     assert (result.status, len(server.requests)) == (500, 1)
     assert result.json == {"error": LLM_FAILED, "code": "pipeline_error"}

@@ -147,8 +147,11 @@ class Pipeline:
             try:
                 return draft, *self._written(draft, draft.context, ledger)
             except ContextTooLong as exc:
+                again = self._packed_again(draft, draft.context)
+                if again.context is None or len(again.context.text) >= len(draft.context.text):
+                    raise  # the seeds pack as they do
                 logger.warning("%s; it is asked again with fewer passages", exc)
-                draft = self._packed_again(draft, draft.context)
+                draft = again
 
     def _written(self, draft: Draft, context: Context, ledger: Ledger) -> tuple[Completion, ReadAnswer | None]:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)

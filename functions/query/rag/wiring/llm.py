@@ -27,7 +27,7 @@ GROQ_FALLBACK = ("openai/gpt-oss-20b",)
 LOCAL_DEADLINE_S = 120.0
 """How long a model on one's own machine may take to begin: it reads a prompt of 2,000 tokens in 20 to 70 s on a CPU."""
 QUESTION_CHARS = 1000
-LOCAL_NAMES = ("localhost", "host.docker.internal")
+LOCAL_NAMES = (".localhost", ".local", ".internal")
 DECIDING = {"temperature": 0.0, "max_tokens": 500}
 """Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
 
@@ -123,7 +123,7 @@ def is_local(url: str) -> bool:
     try:
         return ip_address(host).is_private
     except ValueError:
-        return host in LOCAL_NAMES or host.endswith((".localhost", ".local", ".internal"))
+        return f".{host}".endswith(LOCAL_NAMES)
 
 
 def _chat(settings: Settings, knobs: EvidenceKnobs, model: str) -> ChatModel:

@@ -114,7 +114,8 @@ def numbers(text: str, terms: Terms) -> frozenset[str]:
 def calculated(text: str) -> frozenset[str]:
     """Return the results of the right calculations in a text, such as ``108`` of "3 × 36 EUR = 108 EUR".
 
-    The prompt allows sums, differences and products that are shown.
+    The prompt asks for sums, differences and products that are shown. None of 261 rated answers has one; six of a
+    person who played the model, all right, were "not found" without this.
     """
     results = set()
     for match in _CALCULATION.finditer(text):
