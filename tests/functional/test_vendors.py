@@ -1,6 +1,7 @@
 """Another vendor: of chat models, of embedders, of stores. Each is one file and one row of rag.adapters.vendors."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, 
 
     def add(table: str, name: str, source: str) -> None:
         (tmp_path / f"{name}_adapter.py").write_text(source, encoding="utf-8")
-        monkeypatch.setattr(vendors, table, {**getattr(vendors, table), name: f"{name}_adapter"})
+        monkeypatch.setitem(getattr(vendors, table), name, lambda given: import_module(f"{name}_adapter").build(given))
 
     return add
 

@@ -39,7 +39,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.open.index import open_index
-from rag.adapters.embedding.embedders import INGEST_PATIENCE, QUESTION_PATIENCE, index_embedder, remote_embedder
+from rag.adapters.embedding.embedders import INGEST_LIMITS, QUESTION_LIMITS, index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
 from rag.adapters.model_config import EmbedConfig
@@ -60,7 +60,7 @@ def connect(fake_time: FakeTime) -> Connect:
 
     def make(server: LlmServer | str, **changes: Any) -> OpenAiEmbedder:
         url = server if isinstance(server, str) else server.url
-        config = EmbedConfig(base_url=url, api_key=lambda: KEY, model=MODEL, dimensions=64, patience=INGEST_PATIENCE)
+        config = EmbedConfig(base_url=url, api_key=lambda: KEY, model=MODEL, dimensions=64, limits=INGEST_LIMITS)
         return OpenAiEmbedder(
             replace(config, **changes), sleep=fake_time.sleep, clock=fake_time, random=lambda: 0.0, wall_clock=time.time
         )
@@ -242,7 +242,7 @@ def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_t
         LlmServer(embed=[error(429, retry_after=30)]) as server,
         pytest.raises(EmbeddingUnavailable) as raised,
     ):
-        connect(server, patience=QUESTION_PATIENCE).embed(["one"])
+        connect(server, limits=QUESTION_LIMITS).embed(["one"])
 
     assert raised.value.retry_after == 30
     assert fake_time.slept == []
@@ -250,22 +250,22 @@ def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_t
 
 def test_a_question_gives_up_after_its_retries(connect: Connect, fake_time: FakeTime) -> None:
     with LlmServer(embed=[error(503)] * 9) as server, pytest.raises(EmbeddingUnavailable, match="3 calls"):
-        connect(server, patience=QUESTION_PATIENCE).embed(["one"])
+        connect(server, limits=QUESTION_LIMITS).embed(["one"])
 
     assert fake_time.slept == [0.2, 0.4]
 
 
 @pytest.mark.parametrize("step", [hang(), trickle()])
 def test_a_silent_or_slow_server_is_left_in_time(connect: Connect, step: Step) -> None:
-    hasty = replace(QUESTION_PATIENCE, call_s=0.1, retries=0)
+    hasty = replace(QUESTION_LIMITS, call_s=0.1, retries=0)
     with LlmServer(embed=[step]) as server, pytest.raises(EmbeddingUnavailable, match="timed out"):
-        connect(server, patience=hasty).embed(["one"])
+        connect(server, limits=hasty).embed(["one"])
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://["])
 def test_a_server_that_is_not_there(connect: Connect, url: str) -> None:
     with pytest.raises(EmbeddingUnavailable):
-        connect(url, patience=QUESTION_PATIENCE).embed(["one"])
+        connect(url, limits=QUESTION_LIMITS).embed(["one"])
 
 
 def test_openai_is_imported_by_the_first_call_only() -> None:
@@ -307,7 +307,7 @@ def test_where_the_model_is(variables: dict[str, str], url: str, key: str, dimen
     assert isinstance(made, OpenAiEmbedder)
     config = made.config
     assert (config.base_url, config.api_key(), made.dimensions, config.shorten) == (url, key, dimensions, shorten)
-    assert config.patience == INGEST_PATIENCE
+    assert config.limits == INGEST_LIMITS
 
 
 def test_nomic_sees_what_it_was_trained_on() -> None:

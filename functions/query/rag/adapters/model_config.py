@@ -1,4 +1,8 @@
-"""What an adapter of a chat or an embedding model is built from, whoever its vendor is."""
+"""The configuration of a chat model's and of an embedder's adapter, the same for every vendor.
+
+``api_key`` is called before each request, so that a rotated key is used, and never at the start: a secret that cannot
+be read must not stop the program.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConfig:
-    """Where the model is and how patient to be.
+    """The address of a chat model, its parameters, timeouts and retries.
 
-    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed one, to the
-    first text. ``retries`` counts calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and ``jitter`` (0..1)
-    are those of ``backoff_s``.
-    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
-    be read must not stop it.
-    ``fallback_models`` are asked in order: for good when a model is not found, for one request when it gives no
-    completion. ``max_tokens`` None leaves it to the server. With ``is_strict`` a request that
-    the first model refuses fails at once, as the seeds have it.
+    ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed call, the
+    time to the first text. ``retries`` counts the calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and
+    ``jitter`` (0..1) are those of ``backoff_s``. ``fallback_models`` are asked in order: for good if a model is not
+    found, for one request if it gives no completion. ``max_tokens`` None leaves the limit to the server. With
+    ``is_strict`` a request that the first model refuses fails at once, as in the seeds.
     """
 
     base_url: str
@@ -36,10 +37,11 @@ class ChatConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to wait. ``call_s`` bounds one call; ``batch_s`` one batch with all its calls and pauses.
+class CallLimits:
+    """The timeouts and retries of an embedder. ``call_s`` bounds one call, ``batch_s`` all calls and pauses of a batch.
 
-    ``retries`` counts calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are those of ``backoff_s``.
+    ``retries`` counts the calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are those of
+    ``backoff_s``.
     """
 
     connect_s: float
@@ -53,11 +55,10 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedConfig:
-    """Where the model is. ``dimensions`` is the length of its vectors, None to ask the model.
+    """The address of an embedder and its parameters.
 
-    With ``shorten`` the server is asked for vectors of that length. ``prefix`` goes before each text.
-    ``api_key`` is asked before each call, so that a rotated key is used, and never at the start: a secret that cannot
-    be read must not stop it.
+    ``dimensions`` is the length of its vectors, None to ask the model. With ``shorten`` the server is asked for
+    vectors of that length. ``prefix`` goes before each text.
     """
 
     base_url: str
@@ -66,4 +67,4 @@ class EmbedConfig:
     dimensions: int | None = None
     shorten: bool = False
     prefix: str = ""
-    patience: Patience
+    limits: CallLimits

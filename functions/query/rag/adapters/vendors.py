@@ -1,65 +1,88 @@
-"""Whose adapter serves what the settings name: a row for each vendor, with its module.
+"""The vendors of chat models, embedders and stores: one row for each in three dictionaries.
 
-A module of ``CHAT_MODELS`` has ``build(config: ChatConfig) -> ChatModel``, one of ``EMBEDDERS`` ``build(config:
-EmbedConfig) -> RemoteEmbedder``, one of ``STORES`` ``build(settings: Settings) -> Store``; it is imported when it is
-asked for. An address names its vendor by its scheme, as ``bedrock://eu-central-1`` would; any other address is that of
-an OpenAI-compatible API, or the path of a SQLite file.
+A row imports its adapter when it is called, so that a start loads one store and no client of a model. An address
+names its vendor by its scheme, as ``bedrock://eu-central-1`` would. Any other address is an OpenAI-compatible API, or
+the path of a SQLite file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from importlib import import_module
+from collections.abc import Callable, Container
 
 from rag.adapters.model_config import ChatConfig, EmbedConfig
 from rag.config.settings import Settings
 from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.ports.stores import Store
 
-CHAT_MODELS: Mapping[str, str] = {"openai": "rag.adapters.llm.openai_chat"}
-EMBEDDERS: Mapping[str, str] = {"openai": "rag.adapters.embedding.openai_embed"}
-STORES: Mapping[str, str] = {"dynamodb": "rag.adapters.dynamodb.store", "sqlite": "rag.adapters.sqlite.store"}
 NO_STORE = "none"
-"""The STORE_PATH of somebody who wants none."""
+"""The STORE_PATH that asks for no store."""
+
+
+def openai_chat(config: ChatConfig) -> ChatModel:
+    """Build the client of an OpenAI-compatible chat model."""
+    from rag.adapters.llm.openai_chat import OpenAiChat
+
+    return OpenAiChat(config)
+
+
+def openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
+    """Build the client of an OpenAI-compatible embedder."""
+    from rag.adapters.embedding.openai_embed import OpenAiEmbedder
+
+    return OpenAiEmbedder(config)
+
+
+def dynamodb_store(settings: Settings) -> Store:
+    """Build the store in the table TABLE_NAME."""
+    from rag.adapters.dynamodb.store import DynamoDbStore
+
+    return DynamoDbStore(settings)
+
+
+def sqlite_store(settings: Settings) -> Store:
+    """Build the store in the file STORE_PATH."""
+    from rag.adapters.sqlite.store import SqliteStore
+
+    return SqliteStore(settings)
+
+
+CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": openai_chat}
+EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": openai_embedder}
+STORES: dict[str, Callable[[Settings], Store]] = {"dynamodb": dynamodb_store, "sqlite": sqlite_store}
 
 
 def chat_model(config: ChatConfig) -> ChatModel:
-    """The chat model at ``config.base_url``; calls nobody."""
-    model: ChatModel = import_module(CHAT_MODELS[chat_vendor(config.base_url)]).build(config)
-    return model
+    """Build the chat model at ``config.base_url``; calls no server."""
+    return CHAT_MODELS[chat_vendor(config.base_url)](config)
 
 
 def chat_vendor(base_url: str) -> str:
-    """Whose chat models are at ``base_url``: a row's name."""
+    """Return the row of ``CHAT_MODELS`` that serves ``base_url``."""
     return _vendor(base_url, CHAT_MODELS, "openai")
 
 
 def remote_embedder(config: EmbedConfig) -> RemoteEmbedder:
-    """The embedder at ``config.base_url``; calls nobody."""
-    model: RemoteEmbedder = import_module(EMBEDDERS[_vendor(config.base_url, EMBEDDERS, "openai")]).build(config)
-    return model
+    """Build the embedder at ``config.base_url``; calls no server."""
+    return EMBEDDERS[_vendor(config.base_url, EMBEDDERS, "openai")](config)
 
 
 def open_store(settings: Settings) -> Store | None:
-    """The store that ``settings`` name, None where they name none; nothing is connected yet.
+    """Build the store that ``settings`` name, None if they name none; connects to nothing yet.
 
     Raises:
-        ConfigurationError: it must not be used.
+        ConfigurationError: the store must not be used.
     """
     vendor = store_vendor(settings)
-    if vendor is None:
-        return None
-    store: Store = import_module(STORES[vendor]).build(settings)
-    return store
+    return STORES[vendor](settings) if vendor else None
 
 
 def store_vendor(settings: Settings) -> str | None:
-    """Whose store ``settings`` name: a row's name, None where they name none."""
+    """Return the row of ``STORES`` that ``settings`` name, None if they name no store."""
     if settings.table_name:
         return "dynamodb"
     return None if settings.store_path in ("", NO_STORE) else _vendor(settings.store_path, STORES, "sqlite")
 
 
-def _vendor(address: str, rows: Iterable[str], otherwise: str) -> str:
+def _vendor(address: str, rows: Container[str], default: str) -> str:
     scheme = address.partition("://")[0]
-    return scheme if scheme in rows else otherwise
+    return scheme if scheme in rows else default

@@ -30,6 +30,3 @@ class DynamoDbStore:
         from rag.adapters.dynamodb.sessions import DynamoDbSessions  # late: the function never asks for it
 
         return DynamoDbSessions(self.table).forget(session_id)
-
-
-build = DynamoDbStore

@@ -12,7 +12,7 @@ from knowledge.model.values import Embedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.source import folder_of, read_manifest
 from rag.adapters import vendors
-from rag.adapters.model_config import EmbedConfig, Patience
+from rag.adapters.model_config import CallLimits, EmbedConfig
 from rag.adapters.secrets import embedder_key
 from rag.config.settings import Settings
 from rag.ports.models import RemoteEmbedder
@@ -21,10 +21,10 @@ type Side = Literal["question", "document"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-QUESTION_PATIENCE = Patience(connect_s=2.0, call_s=4.0, batch_s=5.0, retries=2, base_s=0.2, cap_s=1.0)
+QUESTION_LIMITS = CallLimits(connect_s=2.0, call_s=4.0, batch_s=5.0, retries=2, base_s=0.2, cap_s=1.0)
 """Somebody is waiting for the answer, and the LLM has its turn after this."""
 
-INGEST_PATIENCE = Patience(connect_s=10.0, call_s=60.0, batch_s=600.0, retries=8, base_s=1.0, cap_s=60.0)
+INGEST_LIMITS = CallLimits(connect_s=10.0, call_s=60.0, batch_s=600.0, retries=8, base_s=1.0, cap_s=60.0)
 """Limits per minute pass; giving up costs a person's attention."""
 
 
@@ -49,7 +49,7 @@ def remote_embedder(settings: Settings, *, side: Side) -> RemoteEmbedder | None:
             dimensions=settings.embed_dimensions or None,
             shorten=settings.embed_dimensions > 0,
             prefix=PREFIXES.get(settings.embed_model.partition(":")[0], {}).get(side, ""),
-            patience=QUESTION_PATIENCE if side == "question" else INGEST_PATIENCE,
+            limits=QUESTION_LIMITS if side == "question" else INGEST_LIMITS,
         )
     )
 

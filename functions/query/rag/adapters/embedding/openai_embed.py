@@ -60,7 +60,7 @@ class OpenAiEmbedder:
         self._server = OpenAiServer(
             base_url=config.base_url,
             api_key=config.api_key,
-            connect_timeout_s=config.patience.connect_s,
+            connect_timeout_s=config.limits.connect_s,
             max_body_bytes=MAX_BODY_BYTES,
             noun="Embedder",
             answer="embeddings",
@@ -114,7 +114,7 @@ class OpenAiEmbedder:
         """See ``knowledge.model.values.Embedder``; ``texts`` of any number and length are sent in batches.
 
         Retries what may pass after the server's retry-after or ``backoff_s``, and gives up as soon as the next
-        pause does not fit into the patience.
+        pause does not fit into the limits.
 
         Raises:
             EmbeddingUnavailable: the model cannot be reached, not in time, or not by this account.
@@ -125,18 +125,18 @@ class OpenAiEmbedder:
         return np.concatenate([self._embed_batch(batch) for batch in batches(texts)])
 
     def _embed_batch(self, texts: Sequence[str]) -> Matrix:
-        patience = self.config.patience
-        give_up_at = self._clock() + patience.batch_s
+        limits = self.config.limits
+        give_up_at = self._clock() + limits.batch_s
         attempt = 1
         while True:
             try:
                 self._server.client()  # making it takes time, which the call's limit must not count on
-                limit_s = min(patience.call_s, give_up_at - self._clock())
+                limit_s = min(limits.call_s, give_up_at - self._clock())
                 body = self._server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
                 return read_vectors(body, count=len(texts), dimensions=self._dimensions)
             except Transient as exc:
                 pause_s = self._pause_s(attempt, exc)
-                if attempt > patience.retries or self._clock() + pause_s >= give_up_at:
+                if attempt > limits.retries or self._clock() + pause_s >= give_up_at:
                     raise EmbeddingUnavailable(self._said(exc, attempt), retry_after=exc.retry_after) from exc
                 logger.warning("%s; call %d follows in %.2f s", exc, attempt + 1, pause_s)
             except LlmUnavailable as exc:
@@ -165,11 +165,8 @@ class OpenAiEmbedder:
     def _pause_s(self, attempt: int, error: Transient) -> float:
         if error.retry_after is not None:
             return error.retry_after
-        patience = self.config.patience
-        return backoff_s(attempt, random=self._random, base=patience.base_s, cap=patience.cap_s, jitter=patience.jitter)
+        limits = self.config.limits
+        return backoff_s(attempt, random=self._random, base=limits.base_s, cap=limits.cap_s, jitter=limits.jitter)
 
     def _said(self, error: Exception, calls: int) -> str:
         return f"{error}, model {self.model!r}, {calls} {'call' if calls == 1 else 'calls'}"
-
-
-build = OpenAiEmbedder

@@ -208,9 +208,6 @@ class OpenAiChat:
         )
 
 
-build = OpenAiChat
-
-
 def _log_retry(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     logger.warning("%s; call %d follows in %.2f s", error, state.attempt_number + 1, state.upcoming_sleep)

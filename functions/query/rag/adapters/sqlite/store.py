@@ -40,6 +40,3 @@ class SqliteStore:
         from rag.adapters.sqlite.sessions import SqliteSessions  # late: the function never asks for it
 
         return SqliteSessions(self.database).forget(session_id) if self._path.exists() else None
-
-
-build = SqliteStore
