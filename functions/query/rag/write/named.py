@@ -50,5 +50,7 @@ def _is_word(name: str) -> bool:
 
 
 def _is_in(name: str, question: str) -> bool:
-    """Whether ``question`` has ``name`` as a word, its first dashes with it; in any case of letters."""
+    """Return whether ``question`` has ``name`` as a word, with its leading dashes, in any case of letters."""
+    if name.casefold() not in question.casefold():
+        return False  # most names: a pattern of each takes a tenth as long as the whole answer
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", question, re.IGNORECASE) is not None

@@ -85,7 +85,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     under = headings[np.maximum(np.searchsorted(headings, kept) - 1, 0)] if len(headings) else kept
     headed = (under < kept) & (passage[under] == passage[kept])
     above[headed] = np.maximum(above[headed], covers[under[headed]])
-    last = zip(passage[kept], table[kept, column.END], strict=True)
+    last = zip(passage[kept].tolist(), table[kept, column.END].tolist(), strict=True)
     announces = np.array([passages[place].text[end - 1] in COLONS for place, end in last])
     return Units(table[kept], passage[kept], _follows(kept, passage), covers[kept], above, announces)
 
@@ -101,9 +101,10 @@ def _asides(
 ) -> Iterator[bool]:
     """Yield for each unit whether it is searched and never quoted: keywords, or emphasis that closes a section."""
     closes = goes_on & ~np.append(goes_on[1:], False)
-    for place, (start, end), is_last in zip(passage, table[:, [column.START, column.END]], closes, strict=True):
+    units = (passage, table[:, column.START], table[:, column.END], closes)
+    for place, start, end, is_last in zip(*(values.tolist() for values in units), strict=True):
         text = passages[place].text
-        yield text.startswith(KEYWORDS, start) or (bool(is_last) and _EMPHASIS.fullmatch(text, start, end) is not None)
+        yield text.startswith(KEYWORDS, start) or (is_last and _EMPHASIS.fullmatch(text, start, end) is not None)
 
 
 def _met(
