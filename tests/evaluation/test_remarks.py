@@ -8,7 +8,7 @@ from real_model import SAMPLES
 
 from knowledge.embedding import MiniLM
 from rag.ask.admit.remarks import KINDS
-from rag.wiring.remarks import utterances
+from rag.wiring.application import load_utterances
 
 QUESTIONS = 400
 FILES = ("asked.jsonl", "questions.jsonl")
@@ -31,7 +31,7 @@ OURS = {
 
 
 def kinds(texts: list[str]) -> list[str]:
-    known = utterances()
+    known = load_utterances()
     return [known.kind(vector) for vector in MiniLM(threads=2).embed(texts)]
 
 

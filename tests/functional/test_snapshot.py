@@ -75,7 +75,7 @@ told = {"init": [name for name in late if name in sys.modules]}
 run_before_snapshot()
 told["before"] = [name for name in late if name in sys.modules]
 told["effects"] = list(effects)
-told["keys"] = [chat._endpoint._client.api_key for chat in app.service.chats._made]
+told["keys"] = [chat._endpoint._client.api_key for chat in app.service.chats._models]
 told["secrets"] = read_secrets()
 imported = set(sys.modules)
 run_after_restore()
@@ -237,7 +237,7 @@ def test_a_version_that_was_built_for_another_is_not_published(
     path = tmp_path / "built.json"
     path.write_text(json.dumps({"PROFILE": "waypoint", "ARCH": machine, **built}))
     start()
-    monkeypatch.setattr("rag.config.built.check_build.__defaults__", (path,))
+    monkeypatch.setattr("rag.wiring.rehearsal.check_build.__defaults__", (path,))
     with pytest.raises(ConfigurationError, match=told) if told else nullcontext():
         run_before_snapshot()
 

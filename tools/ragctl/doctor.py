@@ -193,10 +193,10 @@ def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
 
     from rag.errors import LlmError
     from rag.values.chat import Deadline, Message
-    from rag.wiring.llm import Chats, allow_local_time
+    from rag.wiring.models import ChatModels, allow_local_time
 
     settings = allow_local_time(settings, knobs)
-    chat = Chats(settings, knobs.model_copy(update={"max_tokens": 16, "retries": 0})).answering()
+    chat = ChatModels(settings, knobs.model_copy(update={"max_tokens": 16, "retries": 0})).answer_model()
     if chat is None:
         return ""
     began = time.monotonic()
@@ -213,7 +213,7 @@ def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
 def _budget(settings: Settings, knobs: EvidenceKnobs) -> str:
     """Say how many tokens of passages LLM_CONTEXT_TOKENS leaves."""
     from rag.config.prompts import Prompts
-    from rag.wiring.llm import context_window, prompt_template
+    from rag.wiring.models import context_window, prompt_template
 
     if not knobs.model_context_tokens:
         return ""
@@ -237,7 +237,7 @@ def check_seed_rules(settings: Settings) -> str:
     from knowledge.open.place import folder_of, read_manifest
     from rag.config.settings import load
     from rag.profiles import PROFILES
-    from rag.wiring.seed_notes import seed_note
+    from rag.profiles.shared.evidence import seed_note
 
     profile = PROFILES[settings.profile]
     if not load(profile.knobs).seed_rules:

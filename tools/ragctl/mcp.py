@@ -28,7 +28,7 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
     from rag.mcp.tools import server
     from rag.values.chat import Deadline
     from rag.wiring import build_application
-    from rag.wiring.overview import Library
+    from rag.wiring.application import Library
 
     service = build_application(settings)
 

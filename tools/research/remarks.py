@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from knowledge.embedding import MiniLM
 from rag.ask.admit.remarks import KINDS
 from rag.values.stored import quantise
-from rag.wiring.remarks import PLACE
+from rag.wiring.application import UTTERANCES_FILE
 
 REMARKS = {
     "thank_you": "thanks", "general_praise": "thanks", "yes": "assent", "general_affirm": "assent", "no": "dissent",
@@ -97,4 +97,4 @@ def vectors_of(model: MiniLM, training: Labelled) -> NDArray[np.int8]:
 
 
 if __name__ == "__main__":
-    np.save(PLACE, vectors_of(MiniLM(threads=2), read_training(*map(Path, sys.argv[1:]))))
+    np.save(UTTERANCES_FILE, vectors_of(MiniLM(threads=2), read_training(*map(Path, sys.argv[1:]))))

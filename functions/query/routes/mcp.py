@@ -26,7 +26,7 @@ PROTOCOL = "mcp"
 def post_message(call: Call) -> Response:
     """Answer one message."""
     from rag.mcp.tools import server  # late: its schemas are made when somebody speaks MCP
-    from rag.wiring.overview import Library
+    from rag.wiring.application import Library
 
     if (refusal := _refusal(call)) is not None:
         return refusal

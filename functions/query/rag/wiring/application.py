@@ -1,22 +1,26 @@
-"""One service of one profile: adapters made for the settings, the current index, the pipeline."""
+"""The service of one profile: its settings, adapters, current index and pipeline."""
 
 from __future__ import annotations
 
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
 
 from knowledge.cut.embedding_text import question_text
 from knowledge.embedding import MiniLM
+from knowledge.model.errors import IndexUnavailable
 from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.adapters.vendors import store_vendor
 from rag.answer.read import warm as warm_reading
-from rag.ask.admit.remarks import Remarks
+from rag.ask.admit.remarks import Remarks, Utterances
 from rag.ask.cache.frozen_answer import RECIPE
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
@@ -27,44 +31,45 @@ from rag.pipeline import Pipeline
 from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.evidence import EvidenceKnobs
+from rag.profiles.shared.evidence import EvidenceKnobs, seed_note
 from rag.profiles.shared.optional_stages import OptionalStages
-from rag.values.answer import Decline
+from rag.values.answer import Answer, Decline
+from rag.values.events import Listen
+from rag.values.overview import DocumentPage, Overview
 from rag.values.question import Question, SearchQuery
 from rag.version import VERSION
+from rag.wiring import library
 from rag.wiring.live_index import LiveIndex, live_index
-from rag.wiring.llm import Chats, allow_local_time, build_writer
-from rag.wiring.remarks import guide, utterances
-from rag.wiring.seed_notes import seed_note_of
+from rag.wiring.models import ChatModels, allow_local_time, build_writer
 from rag.wiring.stores import OpenStores, build_stores
-from rag.wiring.suggestions import Suggestions
 from rag.wiring.tables import Tables
-from rag.wiring.welcome import welcome_reply
 from rag.write.extractive import MODEL as EXTRACTIVE
 from rag.write.extractive import ExtractiveWriter
 
 logger = logging.getLogger(__name__)
 
 MAX_DIGITS = 9
-"""Of a chunk's number."""
+"""The longest number in a chunk's id."""
+UTTERANCES_FILE = Path(__file__).resolve().parents[1] / "ask" / "admit" / "remarks.npy"
+"""The labelled utterances that tell a remark from a question; ``tools/research/remarks.py`` makes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A pipeline and what there is to say about its state. ``chat`` is None when no LLM is configured."""
+    """A pipeline with its settings, index and stores. ``chat`` is None if no LLM is configured."""
 
     settings: Settings
     knobs: EvidenceKnobs
     pipeline: Pipeline
     index: LiveIndex
     chat: ChatModel | None
-    chats: Chats
+    chats: ChatModels
     stores: OpenStores | None
     remote: RemoteEmbedder | None
-    suggestions: Suggestions
+    suggestions: library.Suggestions
 
     def health(self) -> HealthReply:
-        """The service's state; calls no LLM.
+        """Return the state of the service; calls no LLM.
 
         Raises:
             IndexUnavailable: there is no usable index.
@@ -86,17 +91,17 @@ class Application:
         return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm, store=store)
 
     def welcome(self) -> SuggestionsReply:
-        """What a page begins with.
+        """Return the page's first content.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
         questions, model = self.suggestions(), self.chat.model if self.chat else EXTRACTIVE
         with self.index.lease() as index:
-            return welcome_reply(index, self.knobs, questions=questions, model=model)
+            return library.welcome_reply(index, self.knobs, questions=questions, model=model)
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
-        """The ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
+        """Return the ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
 
         Raises:
             BadRequest: the text cannot be admitted, or a filter is wrong.
@@ -110,7 +115,7 @@ class Application:
         return self.pipeline.retrieve(query).hits[:k]
 
     def chunk(self, chunk_id: str, question: str | None = None) -> ChunkView:
-        """The chunk ``chunk_id`` ("id_42"), as somebody looks at it who asked ``question``.
+        """Return the chunk ``chunk_id`` ("id_42") as a reader sees it who asked ``question``.
 
         Raises:
             UnknownChunk: the index has no such chunk.
@@ -124,19 +129,23 @@ class Application:
         return view
 
     def around(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """The chunks of the same document before and after ``chunk``; IndexUnavailable: there is no usable index."""
+        """Return the chunks of the same document before and after ``chunk``.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
         with self.index.lease() as index:
             beside = [index.chunk(number) for number in (chunk.number - 1, chunk.number + 1)]
         before, after = (other if other and other.doc_id == chunk.doc_id else None for other in beside)
         return before, after
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
-        """Let the session's vote on a response be ``helpful``; None withdraws it.
+        """Record the session's vote on a response; ``helpful`` None withdraws it.
 
         Raises:
-            UnknownResponse: there is no such response, or nothing is kept of any.
-            TooManyVotes: its session has sent as many within an hour as are taken.
-            StoreUnavailable: the vote cannot be kept now.
+            UnknownResponse: there is no such response, or responses are not stored.
+            TooManyVotes: the session has reached its limit of votes for this hour.
+            StoreUnavailable: the vote cannot be stored now.
         """
         if self.pipeline.feedback is None or self.stores is None:
             raise UnknownResponse
@@ -144,9 +153,9 @@ class Application:
             self.pipeline.feedback.vote(response_id, helpful=helpful, comment=comment)
 
     def warm(self) -> None:
-        """Import what an answer will need and make every client, without calling anybody or reading a secret.
+        """Import the modules of an answer and create every client; call no server and read no secret.
 
-        What cannot be made is logged: the first request tries again, and says what is wrong.
+        A failure is logged: the first request tries again and reports it.
         """
         warm_reading()
         if self.stores:
@@ -161,7 +170,7 @@ class Application:
                 logger.warning("not made before the first request: %s", exc)
 
     def renew(self) -> None:
-        """Drop connections, keys and what is cached in this process; the clients stay."""
+        """Drop connections, keys and the caches of this process; the clients stay."""
         self.index.handle.rest()
         self.chats.renew()
         if self.stores:
@@ -172,12 +181,47 @@ class Application:
             renew_secrets()
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The documents of ``service`` as ``rag.mcp.tools.Knowledge``; ``answer`` answers as its transport needs."""
+
+    service: Application
+    answer: Callable[[Question, Listen | None], Answer]
+
+    def ask(self, question: Question, listen: Listen | None) -> Answer:
+        """Answer ``question``; ``listen`` is called with its events."""
+        return self.answer(question, listen)
+
+    def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
+        """Return the ``k`` best chunks."""
+        return self.service.search(text, k=k, filters=filters)
+
+    def chunk(self, chunk_id: str) -> ChunkView:
+        """Return a chunk."""
+        return self.service.chunk(chunk_id)
+
+    def document(self, chunk_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of the document whose first one is ``chunk_id``."""
+        with self.service.index.lease() as index:
+            return library.document(index, chunk_number(chunk_id))
+
+    def document_page(self, start: int) -> DocumentPage:
+        """Return the documents from the number ``start`` on."""
+        with self.service.index.lease() as index:
+            return library.document_page(index, start)
+
+    def overview(self) -> Overview:
+        """Return an overview of the documents."""
+        with self.service.index.lease() as index:
+            return library.overview(index)
+
+
 def build_application(settings: Settings) -> Application:
-    """Everything that ``settings`` ask for; an index that cannot be opened is a state, not an error.
+    """Build the service that ``settings`` describe; an index that cannot be opened is a state, not an error.
 
     Raises:
         ConfigurationError: a setting, a table or a prompt template is wrong.
-        ModelMissing: the embedding model is not there.
+        ModelMissing: the embedding model is missing.
     """
     profile = profile_named(settings.profile)
     knobs: EvidenceKnobs = load(profile.knobs)
@@ -186,12 +230,12 @@ def build_application(settings: Settings) -> Application:
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
     index = live_index(settings, local=local, remote=remote)
     tables = Tables(settings, index)
-    chats = Chats(settings, knobs)
-    chat = chats.answering()
+    chats = ChatModels(settings, knobs)
+    chat = chats.answer_model()
     stages = OptionalStages(
         stores=stores.stores if stores else None,
         chat=chat,
-        deciding_chat=chats.deciding,
+        deciding_chat=chats.decision_model,
         prompt=prompts.load,
         scope=lambda: _scope(settings, knobs, chat.model if chat else EXTRACTIVE, prompts, tables),
         version=index.version,
@@ -199,12 +243,12 @@ def build_application(settings: Settings) -> Application:
         language_unlike=index.language_unlike,
         embed_ahead=index.embed_ahead if remote else None,
     )
-    suggestions = Suggestions(index.lease)
+    suggestions = library.Suggestions(index.lease)
 
-    def guide_now() -> Decline:
+    def guide() -> Decline:
         headings = suggestions()
         with index.lease() as opened:
-            return guide(opened, headings)
+            return library.guide(opened, headings)
 
     writer, window = build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter())
     dependencies = StageDependencies(
@@ -217,23 +261,37 @@ def build_application(settings: Settings) -> Application:
         clock=time.perf_counter,
         new_id=lambda: secrets.token_urlsafe(16),
         remarks=Remarks(
-            utterances=utterances(),
+            utterances=load_utterances(),
             embed=lambda text: local.read(question_text(text)).vector,  # as the search reads it: once
             votes=stores is not None,
             writes=chat is not None,
-            guide=guide_now,
+            guide=guide,
         ),
     )
     pipeline = profile.build(knobs, dependencies)
     if knobs.seed_rules and profile.seed:
-        logger.warning("%s", seed_note_of(settings.profile, profile.seed, index))
+        try:
+            with index.lease() as opened:
+                manifest = opened.manifest
+        except IndexUnavailable:
+            manifest = None
+        logger.warning("%s", seed_note(settings.profile, profile.seed, manifest))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)
     return Application(settings, knobs, pipeline, index, chat, chats, stores, remote, suggestions)
 
 
+def load_utterances() -> Utterances:
+    """Load the labelled utterances that ship with the program."""
+    return Utterances.of(np.load(UTTERANCES_FILE))
+
+
 def chunk_number(chunk_id: str) -> int:
-    """The number in "id_42"; UnknownChunk: no chunk can have this id."""
+    """Return the number in "id_42".
+
+    Raises:
+        UnknownChunk: no chunk can have this id.
+    """
     number = chunk_id.removeprefix("id_")
     if number == chunk_id or not number.isdecimal() or len(number) > MAX_DIGITS:
         raise UnknownChunk
@@ -241,7 +299,7 @@ def chunk_number(chunk_id: str) -> int:
 
 
 def _scope(settings: Settings, knobs: EvidenceKnobs, model: str, prompts: Prompts, tables: Tables) -> dict[str, object]:
-    """All that a cached answer depends on, beside its question and the documents."""
+    """Return the inputs of a cached answer beside its question and the documents."""
     return {
         "recipe": RECIPE,
         "profile": settings.profile,

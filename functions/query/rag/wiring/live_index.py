@@ -1,4 +1,4 @@
-"""The index as the pipeline's stages use it: current at every request, open for as long as one uses it."""
+"""The current index for the stages of the pipeline, checked for a new version at every request."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LiveIndex:
-    """The current index, looked after: a replaced or newly made one is noticed at the next request."""
+    """The current index; a replaced or new one is opened at the next request."""
 
     handle: IndexHandle
 
     @contextmanager
     def lease(self) -> Iterator[AnyIndex]:
-        """One immutable open index for the length of a ``with`` block.
+        """Give one immutable open index for the length of a ``with`` block.
 
         Raises:
             IndexUnavailable: there is no usable index.
@@ -39,7 +39,7 @@ class LiveIndex:
             yield index
 
     def language_unlike(self, text: str) -> str:
-        """The English name of the documents' language where ``text`` is in another; ``""`` where it is not or unknown.
+        """Return the English name of the documents' language if ``text`` is in another one, else ``""``.
 
         Raises:
             IndexUnavailable: there is no usable index.
@@ -48,22 +48,26 @@ class LiveIndex:
             return index.language_unlike(text)
 
     def embed(self, text: str) -> Vector:
-        """The unit vector of the question ``text`` in the current index's own space, shape (dimensions,)."""
+        """Return the unit vector of the question ``text`` by the current index's embedder, shape (dimensions,)."""
         with self.lease() as index:
-            embedder, asked = index.embedder, question_text(text)
+            embedder, query = index.embedder, question_text(text)
             if isinstance(embedder, TokenEmbedder):
-                return embedder.read(asked).vector  # which the search has read
-            vector: Vector = embedder.embed([asked])[0]
+                return embedder.read(query).vector  # cached by the search
+            vector: Vector = embedder.embed([query])[0]
             return vector
 
     def embed_ahead(self, text: str) -> None:
-        """Begin what ``embed`` will need, where it takes a call to another machine."""
+        """Start the embedding of ``text`` if it needs a call to another machine."""
         with self.lease() as index:
             if isinstance(index.embedder, CachingEmbedder):
                 index.embedder.ahead(question_text(text))
 
     def version(self) -> str:
-        """The version of its content. IndexUnavailable: there is no usable index."""
+        """Return the version of the content.
+
+        Raises:
+            IndexUnavailable: there is no usable index.
+        """
         with self.lease() as index:
             return index.version
 
@@ -74,14 +78,14 @@ class LiveIndex:
 
 
 def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
-    """The index that ``settings`` name, opened now; one that cannot be opened is a state, not an error."""
+    """Open the index that ``settings`` name; one that cannot be opened is a state, not an error."""
 
     def open_current() -> AnyIndex:
         place, collection = settings.index_place, settings.collection
         embedder = index_embedder(place, local=local, remote=remote, collection=collection, token=token)
         if remote:
             embedder = CachingEmbedder(embedder)
-        # What may change at its place is on a file system that others write: its files must not be mapped from there.
+        # An index that may change lies on a shared file system; mapped files would change under their reader.
         apart = settings.index_may_come
         return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
 

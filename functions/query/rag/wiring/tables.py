@@ -1,4 +1,4 @@
-"""A deployment's own tables, acronyms and filter rules: those of the settings, else those that the index keeps."""
+"""A deployment's tables of acronyms and filter rules: from the settings, else from the index."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ if TYPE_CHECKING:
 
 
 class Tables:
-    """The tables that ``settings`` name, read once; else those of the current ``index``; empty where there are none.
+    """The tables that ``settings`` name, else those of the current ``index``, else empty ones.
 
-    Its methods raise IndexUnavailable where the index is asked and there is none.
+    Its methods raise IndexUnavailable if they need the index and there is none.
     """
 
     def __init__(self, settings: Settings, index: LiveIndex) -> None:
-        """Read what the settings name.
+        """Read the tables that ``settings`` name, once.
 
         Raises:
-            ConfigurationError: a table that is named cannot be read, or not be used.
+            ConfigurationError: a table cannot be read, or is not valid.
         """
-        named = {"acronyms": settings.acronyms_file, "filters": settings.filter_rules_file}
-        self._named = dict(read_table(option, Path(place)) for option, place in named.items() if place)
+        files = {"acronyms": settings.acronyms_file, "filters": settings.filter_rules_file}
+        self._configured = dict(read_table(option, Path(place)) for option, place in files.items() if place)
         self._index = index
 
     def acronyms(self) -> AcronymTable:
-        """The acronym table."""
+        """Return the acronyms."""
         return next((_acronyms(name, text) for name, text in self._texts("acronyms")), AcronymTable())
 
     def rules(self) -> RuleTable:
-        """The filter rules."""
+        """Return the filter rules."""
         return next((_rules(text) for _, text in self._texts("filters")), RuleTable())
 
     def digest(self) -> str:
-        """A hash (hex) of both tables: their version."""
+        """Return a hash (hex) of both tables."""
         texts = [text for option in ("acronyms", "filters") for _, text in self._texts(option)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
     def _texts(self, option: str) -> list[tuple[str, str]]:
-        """The name and the text of a table, none where there is no such table."""
+        """Return the name and the text of a table in a list, which is empty if there is no such table."""
         with self._index.lease() as index:
-            kept = index.manifest.made.tables if index.manifest else {}
-        tables = [*self._named.items(), *kept.items()]
+            stored = index.manifest.made.tables if index.manifest else {}
+        tables = [*self._configured.items(), *stored.items()]
         return [(name, text) for name, text in tables if name.partition(".")[0] == option][:1]
 
 
 def read_table(option: str, place: Path) -> tuple[str, str]:
-    """The name of a table (``acronyms.csv``, ``filters.json``) and its text, which can be used.
+    """Read and check a table; return its name (``acronyms.csv``, ``filters.json``) and its text.
 
     Raises:
-        ConfigurationError: it cannot be read, or not be used; the message names the file or the entry.
+        ConfigurationError: it cannot be read, or is not valid; the message names the file or the entry.
     """
     try:
         name, text = f"{option}{place.suffix.lower()}", place.read_text(encoding="utf-8-sig")

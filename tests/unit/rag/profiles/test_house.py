@@ -12,7 +12,7 @@ from rag.profiles import PROFILES
 from rag.profiles.house import Knobs
 from rag.values.answer import Answer
 from rag.values.question import Question
-from rag.wiring.llm import build_writer
+from rag.wiring.models import build_writer
 from rag.write.chat_writer import ChatWriter
 
 HITS = (

@@ -27,10 +27,10 @@ from rag.find.retrieve.dense import DenseRetriever
 from rag.find.retrieve.hybrid import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, clockify, waypoint
+from rag.profiles.shared.evidence import seed_note
 from rag.values.answer import Answer, Citation, Confidence, Decline, Proceed
 from rag.values.draft import ConfidenceInput
 from rag.values.question import Question
-from rag.wiring.seed_notes import seed_note
 
 SEED = {"SEED_RULES": "on"}
 SEEDS = {name: profile.seed for name, profile in PROFILES.items() if profile.seed}

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.answer.check import SupportCheck, Unsupported
 from rag.answer.confidence.calibrated import CalibratedConfidence
 from rag.answer.confidence.formulas import Weighted
@@ -114,10 +115,24 @@ class EvidenceKnobs(ServiceKnobs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
-    """What SEED_RULES=on is not, in words: ``left_out``. The seed itself ``cuts`` documents, or leaves that open."""
+    """The seed of a profile: its differences under SEED_RULES=on in words, and whether it says how to cut documents."""
 
     cuts: bool = False
     left_out: tuple[str, ...] = ()
+
+
+NOT_CUT = (
+    "the index is cut at headings, blocks and sentences, not in runs of 1,600 characters with 200 repeated "
+    "(ragctl ingest --cut seed)"
+)
+
+
+def seed_note(profile: str, seed: Seed, manifest: Manifest | None) -> str:
+    """Return how ``profile`` under SEED_RULES=on, over an index with this ``manifest``, differs from its ``seed``."""
+    is_cut = not seed.cuts or (manifest is not None and manifest.recipe == SEED_RECIPE)
+    notes = (*(() if is_cut else (NOT_CUT,)), *seed.left_out)
+    differences = f", but for this: {'; '.join(notes)}" if notes else ""
+    return f"SEED_RULES=on: {profile} searches, judges and scores by its seed's numbers{differences}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

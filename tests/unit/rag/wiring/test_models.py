@@ -6,7 +6,7 @@ import pytest
 
 from rag.config.settings import Settings, load
 from rag.profiles import profile_named
-from rag.wiring.llm import Chats, allow_local_time, is_local
+from rag.wiring.models import ChatModels, allow_local_time, is_local
 
 LOCAL = [
     "http://localhost:11434/v1",
@@ -69,6 +69,6 @@ def test_no_model_of_another_vendor_stands_in(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], fallback: tuple[str, ...]
 ) -> None:
     made: list[Any] = []
-    monkeypatch.setattr("rag.wiring.llm.chat_model", made.append)
-    Chats(load(Settings, given), load(profile_named("house").knobs, given)).answering()
+    monkeypatch.setattr("rag.wiring.models.chat_model", made.append)
+    ChatModels(load(Settings, given), load(profile_named("house").knobs, given)).answer_model()
     assert [config.fallback_models for config in made] == [fallback]

@@ -1,4 +1,4 @@
-"""Who writes: the chat models that the settings name, and the writer over them."""
+"""The chat models that the settings name, and the writer that uses them."""
 
 from __future__ import annotations
 
@@ -21,61 +21,62 @@ from rag.text.fill import fill
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")
-"""Ends of the hosts that get a token of the role; the last is for tests."""
+"""Suffixes of the hosts that receive the role's token; the last one is for tests."""
 GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_FALLBACK = ("openai/gpt-oss-20b",)
 LOCAL_DEADLINE_S = 120.0
-"""How long a model on one's own machine may take to begin: it reads a prompt of 2,000 tokens in 20 to 70 s on a CPU."""
+"""A local model may take this long to begin: it reads a prompt of 2,000 tokens in 20 to 70 s on a CPU."""
 QUESTION_CHARS = 1000
+"""A question of usual length."""
 LOCAL_NAMES = (".localhost", ".local", ".internal")
-DECIDING = {"temperature": 0.0, "max_tokens": 500}
-"""Rewriting, ranking and judging are decisions: the same in every run, and in few words (and a reasoner's thoughts)."""
+DECISION_SETTINGS = {"temperature": 0.0, "max_tokens": 500}
+"""Rewriting, ranking and judging are decisions: repeatable and short, with room for a reasoning model's thoughts."""
 
 
-class Chats:
-    """The chat models of one service, all at the endpoint that the settings and the profile name."""
+class ChatModels:
+    """The chat models of one service, all at the endpoint of the settings and the profile."""
 
     def __init__(self, settings: Settings, knobs: EvidenceKnobs) -> None:
         self._settings = settings
         self._knobs = knobs
-        self._made: list[ChatModel] = []
+        self._models: list[ChatModel] = []
         self.vendor = chat_vendor(_base_url(settings, knobs))
 
-    def answering(self) -> ChatModel | None:
-        """The model that writes answers; None where no LLM is configured."""
+    def answer_model(self) -> ChatModel | None:
+        """Build the model that writes answers; None if no LLM is configured."""
         configured = self._settings.llm_enabled or self._knobs.llm_chosen
         return self._add(self._knobs, self._knobs.llm_model) if configured else None
 
-    def deciding(self, model: str) -> ChatModel:
-        """``model``, for rewriting, ranking and judging; with a role's token the one that it may ask."""
+    def decision_model(self, model: str) -> ChatModel:
+        """Build ``model`` for rewriting, ranking and judging; a role's token is valid for the profile's model alone."""
         model = self._knobs.llm_model if self._settings.llm_auth == "aws" else model
-        return self._add(self._knobs.model_copy(update=DECIDING), model)
+        return self._add(self._knobs.model_copy(update=DECISION_SETTINGS), model)
 
     def warm(self) -> None:
-        """Make the clients of all, without reading a key or calling anybody.
+        """Create the clients; read no key and call no server.
 
         Raises:
             LlmUnavailable: the base URL cannot be used.
         """
-        for chat in self._made:
+        for chat in self._models:
             chat.warm()
 
     def renew(self) -> None:
-        """Close the connections of all, and forget their keys. Not while calls are under way."""
-        for chat in self._made:
+        """Close the connections and forget the keys. No call may be under way."""
+        for chat in self._models:
             chat.renew()
 
     def _add(self, knobs: EvidenceKnobs, model: str) -> ChatModel:
-        self._made.append(_chat(self._settings, knobs, model))
-        return self._made[-1]
+        self._models.append(_chat(self._settings, knobs, model))
+        return self._models[-1]
 
 
 def build_writer(
     settings: Settings, knobs: EvidenceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
 ) -> tuple[Writer, ContextWindow]:
-    """``chat`` with the profile's system prompt, and ``extractive`` where there is none or as the last resort.
+    """Return the writer and the window that bounds its passages.
 
-    The window says how much may be packed for it.
+    ``chat`` writes with the profile's system prompt; ``extractive`` writes without a chat model, or as the fallback.
 
     Raises:
         ConfigurationError: the prompt template cannot be read, or lacks a placeholder.
@@ -101,7 +102,7 @@ def prompt_template(knobs: EvidenceKnobs, prompts: Prompts) -> str:
 
 
 def context_window(knobs: EvidenceKnobs, template: str) -> ContextWindow:
-    """Return the window of the model, without what the answer, the prompt and a question of usual length take."""
+    """Return the model's window and the share that the answer, the prompt and a usual question take of it."""
     prompt = (size(template) + knobs.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN
     return ContextWindow(knobs.model_context_tokens, knobs.max_tokens + int(prompt))
 
