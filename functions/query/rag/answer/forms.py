@@ -83,10 +83,10 @@ class CitationForm(ABC):
     def named(self, hit: Hit, mark: str) -> NamedSource:
         """``hit`` as ``mark``, its own one, names it."""
 
-    def cite(self, hit: Hit, mark: str, *, written: bool = False) -> Cite:
-        """A citation of ``hit`` alone, by its own ``mark``."""
+    def cite(self, hit: Hit, mark: str, *, written: bool = False, place: int = -1) -> Cite:
+        """Return a citation of ``hit`` alone, by its own ``mark``."""
         named, number = self.named(hit, mark), hit.chunk.number
-        return Cite(number, (number,), mark, named.title, named.section, written)
+        return Cite(number, (number,), mark, named.title, named.section, written, place)
 
     def shown(self, tree: Tree, numbers: Mapping[int, int]) -> Tree:
         """``tree`` as a reader sees its marks; ``numbers`` gives the reference's number of each chunk that it cites.

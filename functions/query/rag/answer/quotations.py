@@ -43,7 +43,7 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
         if not blocks:
             continue
         text = plain_text(blocks)
-        cite = form.cite(passage.hit, passage.citation, written=True)
+        cite = form.cite(passage.hit, passage.citation, written=True, place=len(statements))
         tree += _cited(_stated(blocks, len(statements)), cite)
         said = inline_markdown((t.Text(" ".join(text.split())),))
         statements.append(

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from knowledge.model.values import Hit
 from rag.answer import tree as t
@@ -51,6 +52,7 @@ class References:
         self._words = Words(hits)
         self._hits = tuple(hits)
         self._meanings: dict[str, MarkMeaning] = {}
+        self._place = 0  # of the next citation
         self._said = ""  # the words since the last mark
         self._before: tuple[str, ...] = ()  # those before the last marks that had any
 
@@ -117,7 +119,8 @@ class References:
         self._before = (*self._before[-MIN_WORDS:], self._said) if self._said.strip() else self._before
         self._said = ""
         among = tuple(one.chunk.number for one in named.hits)
-        return t.Cite(hit.chunk.number, among, raw, named.title, named.section)
+        place, self._place = self._place, self._place + 1
+        return t.Cite(hit.chunk.number, among, raw, named.title, named.section, place=place)
 
     def _sentence(self) -> str:
         """The last words before a mark that are enough to tell by."""
@@ -131,11 +134,11 @@ def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite 
     least = form.draws_on
     if least is None:
         return None
-    words = Words(hits)
+    words, places = Words(hits), count()
 
     def drawn(said: str) -> t.Cite | None:
         hit = words.drawn_on(said, least)
-        return form.cite(hit, "") if hit else None
+        return form.cite(hit, "", place=next(places)) if hit else None
 
     return drawn
 

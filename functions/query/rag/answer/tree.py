@@ -67,11 +67,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Cite:
-    """A reference to the chunk of that number, the one of all that the mark may mean (``among``) which says most of it.
+    """A citation of the chunk with the number ``chunk``, the best of those that its mark may mean (``among``).
 
-    ``raw`` is what stands for it in Markdown, ``""`` where a link or the sentence itself does. ``title`` and
-    ``section`` are what it names. ``written`` says that the writer put it there; else the check did, or it was found by
-    the words of its sentence.
+    ``raw`` is its mark in Markdown, ``""`` where a link or the sentence itself stands for it. ``title`` and
+    ``section`` are the names in the mark. ``written`` is False for a citation that the writer did not put there: the
+    check added it, or it was found by the words of its sentence. ``place`` identifies a citation among all of an
+    answer: it counts from 0, and is -1 for citations that the check added.
     """
 
     chunk: int
@@ -80,6 +81,7 @@ class Cite:
     title: str = ""
     section: str = ""
     written: bool = True
+    place: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
