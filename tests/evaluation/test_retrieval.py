@@ -18,8 +18,8 @@ from knowledge.model.values import View
 from knowledge.open.index import Index, open_index
 from rag.answer.title_form import TitleForm
 from rag.ask.conversation.joined import with_turns
-from rag.find.gate.evidence import EvidenceGate
-from rag.find.pack.by_title import TitledPacker
+from rag.find.gate import EvidenceGate
+from rag.find.pack import TitledPacker
 from rag.values.answer import Proceed
 from rag.values.chat import Deadline
 from rag.values.question import Question, SearchQuery, Turn

@@ -15,7 +15,7 @@ from knowledge.embedding import MiniLM
 from knowledge.model.values import SearchResult, View
 from knowledge.open.index import Index, open_index
 from knowledge.search.words import words_of
-from rag.find.gate.evidence import EvidenceGate
+from rag.find.gate import EvidenceGate
 from rag.values.answer import Proceed
 from rag.values.question import Question
 from rag.write.not_mentioned import not_mentioned

@@ -16,7 +16,7 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.find.retrieve.late import NOT_LATE
+from rag.find.retrieve import NOT_LATE
 from rag.profiles import PROFILES
 
 NOT_LOADED = {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}

@@ -14,8 +14,8 @@ from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer.claim_verdict import LEAST_SHARED
-from rag.find.refine.mmr import Mmr
-from rag.find.retrieve.hybrid import HybridRetriever
+from rag.find.refine import Mmr
+from rag.find.retrieve import HybridRetriever
 from rag.profiles.clockify import Knobs
 from rag.values.question import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex

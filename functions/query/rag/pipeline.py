@@ -24,8 +24,8 @@ from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
 from rag.ask.query.asking_part import asking_part
 from rag.errors import ContextTooLong
-from rag.find.editions import is_outdated
-from rag.find.refine.rerank import LlmRerank
+from rag.find.refine import is_outdated
+from rag.find.rerank import LlmRerank
 from rag.ledger import Ledger
 from rag.ports.index import Retriever
 from rag.ports.models import Writer

@@ -1,1 +1,1 @@
-"""From the question to the context that is written from, or to the decision that it is not there."""
+"""Find the passages of a question, or decide that the documents do not answer it."""

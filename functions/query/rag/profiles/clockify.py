@@ -11,11 +11,10 @@ from rag.answer.forms import IdForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source
-from rag.find.gate.evidence import UNMEASURED_BAR
-from rag.find.gate.thresholds import Coverage
-from rag.find.pack.by_mark import IdPacker, NumberPacker, disarm_ids
-from rag.find.refine.mmr import Mmr
-from rag.find.retrieve.hybrid import HybridRetriever
+from rag.find.gate import UNMEASURED_BAR, Coverage
+from rag.find.pack import IdPacker, NumberPacker, disarm_ids
+from rag.find.refine import Mmr
+from rag.find.retrieve import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
 from rag.profiles.shared.dependencies import StageDependencies

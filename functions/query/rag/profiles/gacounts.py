@@ -9,11 +9,10 @@ from rag.answer.confidence.formulas import TopCosine
 from rag.answer.source_form import SourceForm
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
-from rag.find.gate.thresholds import TopScore
-from rag.find.pack.by_mark import NumberPacker
-from rag.find.pack.by_url import UrlPacker, disarm_sources
-from rag.find.refine.newer_first import NewerFirst
-from rag.find.retrieve.dense import DenseRetriever, cosine_scale
+from rag.find.gate import TopScore
+from rag.find.pack import NumberPacker, UrlPacker, disarm_sources
+from rag.find.refine import NewerFirst
+from rag.find.retrieve import DenseRetriever, cosine_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
 from rag.profiles.shared.dependencies import StageDependencies

@@ -8,8 +8,8 @@ from rag.answer.forms import NumberForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
-from rag.find.pack.by_mark import NumberPacker
-from rag.find.refine.newer_first import NewerFirst
+from rag.find.pack import NumberPacker
+from rag.find.refine import NewerFirst
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
 from rag.profiles.shared.dependencies import StageDependencies

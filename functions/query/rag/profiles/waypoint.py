@@ -8,12 +8,10 @@ from typing import ClassVar
 
 from rag.answer.confidence.formulas import CountAndMean
 from rag.answer.title_form import TitleForm
-from rag.find.gate.thresholds import AtLeast
-from rag.find.pack.by_mark import NumberPacker
-from rag.find.pack.by_title import TitledPacker, disarm_titles
-from rag.find.pack.tokens import BYTES_PER_TOKEN, CHARS_PER_TOKEN
-from rag.find.refine.min_score import MinScore
-from rag.find.retrieve.dense import DenseRetriever, l2_scale
+from rag.find.gate import AtLeast
+from rag.find.pack import BYTES_PER_TOKEN, CHARS_PER_TOKEN, NumberPacker, TitledPacker, disarm_titles
+from rag.find.refine import MinScore
+from rag.find.retrieve import DenseRetriever, l2_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared.base import base
 from rag.profiles.shared.dependencies import StageDependencies

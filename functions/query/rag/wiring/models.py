@@ -13,8 +13,7 @@ from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.contract.decider import new_mark
 from rag.errors import ConfigurationError
-from rag.find.pack.tokens import BYTES_PER_TOKEN, size
-from rag.find.pack.window import ContextWindow
+from rag.find.pack import BYTES_PER_TOKEN, ContextWindow, size
 from rag.ports.models import ChatModel, Writer
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.text.fill import fill

@@ -10,7 +10,7 @@ from typing import Unpack
 
 from rag.ask.conversation.history import format_history, history_section
 from rag.errors import ContextTooLong, LlmUnavailable
-from rag.find.pack.window import ContextWindow
+from rag.find.pack import ContextWindow
 from rag.ports.models import ChatModel, Writer, Writing
 from rag.text.fence import Fence, NewMark, fence_for
 from rag.text.fill import fill

@@ -11,8 +11,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-from rag.find.editions import outdated_passages
-from rag.find.pack.tokens import cut_to
+from rag.find.pack import cut_to
+from rag.find.refine import outdated_passages
 from rag.ports.models import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote

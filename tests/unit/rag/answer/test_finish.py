@@ -13,9 +13,7 @@ from rag.answer.forms import CitationForm, IdForm
 from rag.answer.growing import read_answer
 from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
-from rag.find.pack.by_mark import IdPacker
-from rag.find.pack.by_title import TitledPacker
-from rag.find.pack.by_url import UrlPacker
+from rag.find.pack import IdPacker, TitledPacker, UrlPacker
 from rag.ledger import Ledger
 from rag.ports.index import Index
 from rag.values.answer import Context

@@ -16,7 +16,7 @@ from rag.answer.references import ReferencedTree, References
 from rag.answer.source_form import SourceForm
 from rag.answer.tree import Cite, Mark
 from rag.answer.walk import all_nodes
-from rag.find.pack.by_mark import NumberPacker
+from rag.find.pack import NumberPacker
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta
 

@@ -1,4 +1,4 @@
-"""rag.find.editions: the newest edition first, and what is said by an older one that differs."""
+"""rag.find.refine: the newest edition first, and what is said by an older one that differs."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from fakes import make_hit
 
 from knowledge.model.values import Hit
-from rag.find.editions import is_outdated, newest_editions_first
+from rag.find.refine import is_outdated, newest_editions_first
 from rag.values.answer import Passage, Statement
 from rag.values.question import Question
 

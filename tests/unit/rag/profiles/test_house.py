@@ -70,7 +70,7 @@ from rag.answer.forms import IdForm
 from rag.profiles.shared.base import base
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.service_knobs import OURS
-from rag.find.pack.by_mark import IdPacker
+from rag.find.pack import IdPacker
 
 
 class Knobs(EvidenceKnobs):

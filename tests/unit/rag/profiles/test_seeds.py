@@ -22,9 +22,8 @@ from knowledge.model.values import Hit, SearchResult
 from rag.ask.query.filter_rules import parse_rules
 from rag.config.settings import load
 from rag.errors import QueryTooLong
-from rag.find.refine.mmr import Mmr
-from rag.find.retrieve.dense import DenseRetriever
-from rag.find.retrieve.hybrid import HybridRetriever
+from rag.find.refine import Mmr
+from rag.find.retrieve import DenseRetriever, HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, clockify, waypoint
 from rag.profiles.shared.evidence import seed_note

@@ -13,7 +13,7 @@ from rag.config.settings import Settings, load
 from rag.contract.decider import new_mark
 from rag.contract.decline import first_sentence
 from rag.errors import LlmFailed, LlmUnavailable
-from rag.find.pack.by_title import TitledPacker
+from rag.find.pack import TitledPacker
 from rag.profiles import PROFILES
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Deadline, Message, OnText

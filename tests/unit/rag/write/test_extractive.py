@@ -8,7 +8,7 @@ from fakes_evidence import make_evidence, matched
 
 from knowledge.model.values import Hit
 from rag.answer.title_form import TitleForm
-from rag.find.pack.by_title import TitledPacker
+from rag.find.pack import TitledPacker
 from rag.values.answer import Context
 from rag.values.chat import Completion
 from rag.values.question import Question

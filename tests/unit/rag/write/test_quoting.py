@@ -7,7 +7,7 @@ import pytest
 from fakes import make_hit
 from fakes_evidence import make_asked, matched
 
-from rag.find.editions import outdated_passages
+from rag.find.refine import outdated_passages
 from rag.values.answer import Passage
 from rag.values.chat import Quote
 from rag.write.extractive import MAX_BYTES, quote_beginning

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.answer.forms import CitationForm
 from rag.ask.admit.admission import PlainAdmission
 from rag.ask.query.where import RequestFilter
-from rag.find.pack.window import WindowPacker
+from rag.find.pack import WindowPacker
 from rag.pipeline import Pipeline
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, RetrievalPolicy, answering, retrieval_policy, writing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rag.ask.admit.remarks import Remarks
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
-from rag.find.pack.window import ContextWindow
+from rag.find.pack import ContextWindow
 from rag.ports.index import Index
 from rag.ports.models import Writer
 from rag.profiles.shared.optional_stages import OptionalStages

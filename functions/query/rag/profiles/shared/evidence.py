@@ -20,12 +20,9 @@ from rag.answer.forms import CitationForm
 from rag.answer.route import ESCALATE_BELOW
 from rag.config.knobs import Env, Source
 from rag.errors import ConfigurationError
-from rag.find.editions import newest_editions_first
-from rag.find.gate.evidence import UNMEASURED_BAR, EvidenceGate
-from rag.find.gate.other_language import LanguageGate
-from rag.find.retrieve.dense import DenseRetriever, cosine_scale
-from rag.find.retrieve.hybrid import HybridRetriever
-from rag.find.retrieve.late import LateRetriever
+from rag.find.gate import UNMEASURED_BAR, EvidenceGate, LanguageGate
+from rag.find.refine import newest_editions_first
+from rag.find.retrieve import DenseRetriever, HybridRetriever, LateRetriever, cosine_scale
 from rag.ports.index import Index, Retriever
 from rag.ports.models import Writer
 from rag.profiles.shared.dependencies import StageDependencies

@@ -17,8 +17,8 @@ from rag.answer.judge import Judge
 from rag.ask.cache.answer_cache import CacheSlot
 from rag.ask.conversation.conversation import Conversation
 from rag.ask.conversation.reframe import Reframe
-from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine
-from rag.find.refine.rerank import LlmRerank
+from rag.find.feedback import FeedbackKnobs, FeedbackRefine
+from rag.find.rerank import LlmRerank
 from rag.ports.models import ChatModel
 from rag.ports.stores import FeedbackStore, LayeredAnswers, Memory
 

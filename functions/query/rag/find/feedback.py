@@ -10,8 +10,8 @@ that count at all. With P and N the sums of the helpful and the other voices, ev
 question and has no vote against it there gets ``pattern_boost`` beside that, within the same limit: what worked once is
 tried first. Take the votes away and the adjustment is gone.
 
-It orders and does no more: ``Hit.score`` stays what retrieval found, for gates, confidence and readers. Stages that
-order go by ``adjusted_score``.
+Votes change the order only: ``Hit.score`` stays the score of retrieval, for gates, confidence and readers. Stages that
+order use ``adjusted_score``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from rag.values.stored import DAY_S, Vote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackKnobs:
-    """The numbers of the module's formula; ``max_boost`` and ``max_penalty`` are those of GaCounts' seed.
+    """Numbers of the module's formula; ``max_boost`` and ``max_penalty`` come from GaCounts' seed.
 
-    With five full voices a single angry voter costs a chunk .03 at most, and with one voice for it nothing.
+    With five full voices one angry voter costs a chunk .03 at most, and nothing if another voter found it helpful.
     """
 
     max_boost: float = 0.10
@@ -50,7 +50,7 @@ class FeedbackKnobs:
 def adjustments(
     votes_by_chunk: Mapping[str, Sequence[Vote]], vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs
 ) -> dict[str, float]:
-    """By how much to move each chunk's score, -max_penalty..max_boost; chunks that stay are left out.
+    """Return the adjustment of each chunk's score, -max_penalty..max_boost; chunks without one are left out.
 
     Args:
         votes_by_chunk: by chunk id, in any order; the same vote twice counts once.
@@ -73,17 +73,17 @@ class _Voice:
 
 
 def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[bytes, float]:
-    """The cosine of ``vector`` with each vector as it is ``stored``; those of no or another length are left out."""
-    fitting = [one for one in stored if len(one) == len(vector) and any(one)]
-    if not fitting:
+    """Return the cosine of ``vector`` with each ``stored`` vector; empty ones and other lengths are left out."""
+    comparable = [one for one in stored if len(one) == len(vector) and any(one)]
+    if not comparable:
         return {}
-    matrix = np.frombuffer(b"".join(fitting), np.int8).reshape(len(fitting), -1).astype(np.float32)
+    matrix = np.frombuffer(b"".join(comparable), np.int8).reshape(len(comparable), -1).astype(np.float32)
     cosines = matrix @ vector / np.linalg.norm(matrix, axis=1)
-    return dict(zip(fitting, cosines.tolist(), strict=True))
+    return dict(zip(comparable, cosines.tolist(), strict=True))
 
 
 def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs) -> float:
-    voices = _standing(votes, cosines, now, knobs)
+    voices = _latest_voices(votes, cosines, now, knobs)
     good = [voice for voice in voices if voice.helpful]
     bad = [voice for voice in voices if not voice.helpful]
     net = sum(voice.weight for voice in good) - sum(voice.weight for voice in bad)
@@ -95,10 +95,10 @@ def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, kn
     return max(-knobs.max_penalty, min(knobs.max_boost, delta))
 
 
-def _standing(
+def _latest_voices(
     votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs
 ) -> Collection[_Voice]:
-    """One of each voter, of those with a weight."""
+    """Return one voice per voter, of those with a weight."""
     voices: dict[str, _Voice] = {}
     for vote in votes:
         voice = _voice(vote, cosines.get(vote.vector, -1.0), now, knobs)
@@ -109,10 +109,10 @@ def _standing(
 
 
 def _precedence(voice: _Voice) -> tuple[float, bool, float]:
-    """Of one voter's votes the latest counts.
+    """Return the sort key of a voter's votes, of which the highest counts: the latest.
 
-    Of two in one second it is the one against (doubt lowers, it never raises), then the one on the more similar
-    question, so that the order in which they are read does not matter.
+    Of two in one second the vote against counts, then the one on the more similar question, so that the order in which
+    votes are read does not matter.
     """
     return voice.at, not voice.helpful, voice.weight
 
@@ -127,16 +127,16 @@ def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
 
 
 def adjusted_score(hit: Hit) -> float:
-    """What ``hit`` is ordered by: its score and what readers said of it."""
+    """Return the score that orders ``hit``: its own and the adjustment by votes."""
     return hit.score + hit.parts.get("feedback", 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRefine:
-    """Orders hits by their score and what readers said; ``parts["feedback"]`` is the adjustment, in the score's units.
+    """Orders hits by their score and readers' votes; ``parts["feedback"]`` is the adjustment, in units of the score.
 
-    ``embed`` gives the question's unit vector in the index's own space; it is called only when there are votes.
-    ``now`` gives seconds since the epoch.
+    ``embed`` returns the question's unit vector in the index's space and is called only if there are votes. ``now``
+    returns seconds since the epoch.
     """
 
     store: FeedbackStore
@@ -145,7 +145,7 @@ class FeedbackRefine:
     knobs: FeedbackKnobs
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> RefinedHits:
-        """The same hits with the same scores, best ``adjusted_score`` first, equals in the order that they had.
+        """Return the same hits with the same scores, best ``adjusted_score`` first; equals keep their order.
 
         Raises:
             StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.

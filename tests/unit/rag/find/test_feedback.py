@@ -1,4 +1,4 @@
-"""rag.find.refine.feedback: what readers' votes do to the order, and what they cannot do."""
+"""rag.find.feedback: what readers' votes do to the order, and what they cannot do."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.find.refine.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
+from rag.find.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 from rag.values.stored import DAY_S

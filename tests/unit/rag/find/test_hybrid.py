@@ -1,4 +1,4 @@
-"""rag.find.retrieve.hybrid: one scale for two kinds of scores, and what the fusion hands to the pipeline."""
+"""rag.find.retrieve: one scale for two kinds of scores, and what the fusion hands to the pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Chunk, SearchResult, View, Where
 from knowledge.search.candidates import Candidates, Signal
-from rag.find.retrieve.hybrid import HybridRetriever, best_first, fuse
+from rag.find.retrieve import HybridRetriever, best_first, fuse
 from rag.values.question import SearchQuery
 
 DENSE = Signal(np.array([0.7, 0.4, 0.1], dtype=np.float32), 0.1, 0.1)

@@ -1,4 +1,4 @@
-"""rag.find.refine.rerank: when the model is asked, what it is shown, and what counts as an answer."""
+"""rag.find.rerank: when the model is asked, what it is shown, and what counts as an answer."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.errors import LlmUnavailable
-from rag.find.refine.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
+from rag.find.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
 from rag.values.answer import RefinedHits
 from rag.values.chat import Completion, LlmUse, Message, Usage
 from rag.values.question import Question

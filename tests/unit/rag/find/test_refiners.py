@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.find.refine.min_score import MinScore
-from rag.find.refine.mmr import REPEAT_COSINE, Mmr
-from rag.find.refine.newer_first import NewerFirst
-from rag.find.retrieve.dense import l2_scale
+from rag.find.refine import REPEAT_COSINE, MinScore, Mmr, NewerFirst
+from rag.find.retrieve import l2_scale
 from rag.profiles.clockify import Knobs
 from rag.values.answer import RefinedHits
 from rag.values.question import Question

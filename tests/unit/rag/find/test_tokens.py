@@ -1,10 +1,10 @@
-"""rag.find.pack.tokens: budgets in bytes, and texts cut to them at the end of a sentence or line."""
+"""rag.find.pack: budgets in bytes, and texts cut to them at the end of a sentence or line."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.find.pack.tokens import ELLIPSIS, budget_bytes, cut_to, size
+from rag.find.pack import ELLIPSIS, budget_bytes, cut_to, size
 
 
 def test_clockifys_budget_is_what_its_seed_packs_at_two_and_a_half_bytes_a_token() -> None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from knowledge.model.values import Hit
 from rag.contract.decider import Decider
 from rag.contract.marks import CLOSE, OPEN
-from rag.find.refine.feedback import adjusted_score
+from rag.find.feedback import adjusted_score
 from rag.ledger import Ledger
 from rag.text.labels import path_of
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 
 TOP = 3
-"""How many of the best scores must lie together to be in doubt (GaCounts' seed)."""
+"""Number of best scores that must lie together for a doubtful order (GaCounts' seed)."""
 PASSAGE_CHARS = 800
-"""As much of each passage as the model is shown: enough to judge it, little enough to be quick."""
+"""Characters of each passage for the model: enough to judge it, few enough to be quick."""
 
 _ROUNDING = 1e-9
 # The seed's own words.
@@ -28,10 +28,9 @@ _RANKING = re.compile(r"\[?\s*\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]?", re.ASCII)
 
 
 def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | None:
-    """Why the order of ``hits`` needs a second look, in words; None when it does not.
+    """Return the reason to re-rank ``hits``, None if there is none.
 
-    The question is temporal or a comparison and there are two hits to choose from, or the three best scores lie
-    within ``spread``.
+    There are two hits and the question is temporal or a comparison, or the three best scores lie within ``spread``.
     """
     if len(hits) < 2:
         return None
@@ -46,19 +45,19 @@ def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | N
 
 
 def number_passages(hits: tuple[Hit, ...]) -> str:
-    """``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text.
+    """Return ``hits`` as the model sees them: numbered from 1, each with its title and the beginning of its text.
 
-    A number in square brackets that stands in one of them is shown in round ones.
+    Numbers in square brackets within a hit get round ones.
     """
     blocks = []
     for number, hit in enumerate(hits, start=1):
-        shown = f"{path_of(hit.chunk)}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
-        blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', shown)}")
+        passage = f"{path_of(hit.chunk)}\n{hit.chunk.text[:PASSAGE_CHARS].strip()}"
+        blocks.append(f"[{number}] {_NUMBER.sub(r'(\1)', passage)}")
     return "\n\n".join(blocks)
 
 
 def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
-    """The ranking as positions from 0, best first; None for anything but each of 1..``count`` exactly once.
+    """Parse the ranking as positions from 0, best first; None unless each of 1..``count`` is there exactly once.
 
     ``text`` is a list of numbers, ``2, 1, 3`` or ``[2, 1, 3]``, and nothing else.
     """
@@ -71,17 +70,16 @@ def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmRerank(Decider):
-    """Orders the first ``max_hits`` hits by relevance; the others follow as they stood.
+    """Orders the first ``max_hits`` hits by relevance; the others follow in their order.
 
-    ``template`` holds ``{question}`` and ``{passages}``. Scores stay as they are. An answer that is no ranking keeps
-    the order.
+    ``template`` has ``{question}`` and ``{passages}``. Scores do not change. A reply that is no ranking keeps the order.
     """
 
     spread: float
     max_hits: int = 8
 
     def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
-        """The same hits, best first; ``ledger`` counts the call and notes "reranked".
+        """Return the same hits, best first; ``ledger`` counts the call and notes "reranked".
 
         Raises:
             LlmError: the model cannot be reached in time or refused; the pipeline carries on without it.

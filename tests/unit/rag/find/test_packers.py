@@ -19,10 +19,19 @@ from rag.answer.source_form import SourceForm
 from rag.answer.title_form import TitleForm
 from rag.answer.tree import Cite
 from rag.answer.walk import all_nodes
-from rag.find.pack.by_mark import Disarm, IdPacker, NumberPacker, disarm_ids
-from rag.find.pack.by_title import TitledPacker, disarm_titles
-from rag.find.pack.by_url import UrlPacker, disarm_sources
-from rag.find.pack.tokens import BYTES_PER_TOKEN, budget_bytes, size
+from rag.find.pack import (
+    BYTES_PER_TOKEN,
+    Disarm,
+    IdPacker,
+    NumberPacker,
+    TitledPacker,
+    UrlPacker,
+    budget_bytes,
+    disarm_ids,
+    disarm_sources,
+    disarm_titles,
+    size,
+)
 from rag.text.labels import make_label
 from rag.values.answer import Context, Passage
 

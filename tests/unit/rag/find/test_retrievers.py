@@ -7,9 +7,7 @@ from fakes_embedding import HashingEmbedder
 
 from knowledge.model.errors import IndexMissing
 from knowledge.model.values import SearchResult, View
-from rag.find.retrieve.blend import blended
-from rag.find.retrieve.dense import DenseRetriever, cosine_scale, l2_scale
-from rag.find.retrieve.late import NOT_LATE, LateRetriever
+from rag.find.retrieve import NOT_LATE, DenseRetriever, LateRetriever, blended, cosine_scale, l2_scale
 from rag.values.question import SearchQuery
 
 

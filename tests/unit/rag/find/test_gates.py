@@ -6,9 +6,7 @@ import pytest
 from fakes import make_evidence, make_hit
 
 from knowledge.model.values import SearchResult
-from rag.find.gate.evidence import EvidenceGate
-from rag.find.gate.other_language import LanguageGate
-from rag.find.gate.thresholds import AtLeast, Coverage
+from rag.find.gate import AtLeast, Coverage, EvidenceGate, LanguageGate
 from rag.values.answer import Decline, Proceed
 from rag.values.question import Question
 

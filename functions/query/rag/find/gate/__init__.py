@@ -1,1 +1,0 @@
-"""Do the hits support an answer?"""

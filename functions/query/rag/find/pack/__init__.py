@@ -1,1 +1,0 @@
-"""From hits to exactly what the model sees."""

@@ -1,1 +1,0 @@
-"""Refinement: what happens to the hits between retrieval and the gate."""

@@ -1,1 +1,0 @@
-"""From a search query to hits."""
