@@ -18,8 +18,8 @@ from knowledge.open.index import open_index
 from rag.answer.growing import read_answer
 from rag.answer.statements import cut
 from rag.config.settings import Settings, load
-from rag.find.refine.min_score import MinScore
-from rag.find.retrieve.dense import DenseRetriever, l2_scale
+from rag.find.refine import MinScore
+from rag.find.retrieve import DenseRetriever, l2_scale
 from rag.ledger import Ledger
 from rag.values.answer import Context
 from rag.values.chat import Completion, Deadline

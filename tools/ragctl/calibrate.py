@@ -187,8 +187,7 @@ def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[C
 
 def _notes(service: Application, manifest: Manifest) -> list[str]:
     from knowledge.build.labels import labels_older
-    from rag.find.gate.evidence import EvidenceGate
-    from rag.find.gate.other_language import LanguageGate
+    from rag.find.gate import EvidenceGate, LanguageGate
 
     gate, notes = service.pipeline.gate, []
     gate = gate.gate if isinstance(gate, LanguageGate) else gate

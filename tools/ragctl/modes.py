@@ -108,7 +108,7 @@ class _Held:
 
 def _hybrid(index: AnyIndex, profile: str) -> Search:
     from rag.config.settings import load
-    from rag.find.retrieve.hybrid import DENSE_WEIGHT, HybridRetriever
+    from rag.find.retrieve import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import PROFILES
     from rag.values.question import SearchQuery
 
@@ -123,7 +123,7 @@ def _bm25(index: AnyIndex) -> Search:
     from knowledge.model.errors import IndexMismatch
     from knowledge.model.values import Hit
     from knowledge.search.lexical import Lexical
-    from rag.find.retrieve.hybrid import best_first
+    from rag.find.retrieve import best_first
 
     lexical = index.lexical
     if not isinstance(lexical, Lexical):

@@ -256,8 +256,8 @@ _ONE_ID = re.compile(r"id_\d+", re.IGNORECASE)
 class NumberPacker:
     r"""``[1] {title} > {section} ({date})\n{text}\n\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
 
-    ``marks`` gives the profile's mark, which a reader sees. Numbers in brackets, and marks that the profile's ``disarm``
-    finds, get round brackets. A number in the code of a passage stays: marks are not read in code, and ``x[1]`` with
+    ``marks`` gives the profile's mark, which a reader sees. Numbers in brackets, and marks that ``disarm`` finds, get
+    round brackets. A number in the code of a passage stays: marks are not read in code, and ``x[1]`` with
     round brackets is other code.
     """
 
@@ -296,7 +296,7 @@ class IdPacker:
 
 
 def disarm_ids(text: str, hits: Sequence[Hit]) -> str:
-    """Return ``text`` with round brackets around ids; in code, which stays to the letter, only around ids of ``hits``."""
+    """Return ``text`` with round brackets around ids; in code only around ids of ``hits``."""
     ids = {hit.chunk.id for hit in hits}
 
     def is_mark(found: re.Match[str], in_code: bool) -> bool:

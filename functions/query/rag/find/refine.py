@@ -77,10 +77,8 @@ def _copies(hits: tuple[Hit, ...], near: NDArray[np.bool_], question: str) -> ND
     """Return, for rows i and columns j, whether hit i has no word of the question that hit j lacks."""
     pairs = [(i, j) for i, j in np.argwhere(near).tolist() if i != j]
     asked = content_stems(question) if pairs else set()
-    stems = {
-        i: asked & content_stems(f"{hits[i].chunk.title} {hits[i].chunk.section} {hits[i].chunk.text}")
-        for i in {i for i, _ in pairs}
-    }  # few hits are near
+    chunks = {i: hits[i].chunk for i, _ in pairs}  # few hits are near
+    stems = {i: asked & content_stems(f"{one.title} {one.section} {one.text}") for i, one in chunks.items()}
     copies = np.zeros_like(near)
     for i, j in pairs:
         copies[i, j] = stems[i] <= stems[j]

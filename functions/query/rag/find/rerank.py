@@ -72,7 +72,7 @@ def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
 class LlmRerank(Decider):
     """Orders the first ``max_hits`` hits by relevance; the others follow in their order.
 
-    ``template`` has ``{question}`` and ``{passages}``. Scores do not change. A reply that is no ranking keeps the order.
+    ``template`` has ``{question}`` and ``{passages}``. Scores do not change. Another reply keeps the order.
     """
 
     spread: float

@@ -39,7 +39,7 @@ type Scale = Callable[[float], float]
 
 
 def l2_scale(cosine: float) -> float:
-    """Return the score on Waypoint's scale: 1 - d with d the squared L2 distance of unit vectors, d = 2 (1 - cos); -3..1."""
+    """Return Waypoint's score: 1 - d, with d the squared L2 distance of unit vectors, d = 2 (1 - cos); -3..1."""
     return 2 * cosine - 1
 
 
