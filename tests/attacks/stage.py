@@ -11,12 +11,10 @@ from typing import Any
 from attacks.reading import BEHIND, leads, nodes_lead
 from fakes import make_hit
 
-from rag.answer.forms import CitationForm, IdForm, NumberForm
-from rag.answer.growing import GrowingAnswer, read_answer
-from rag.answer.markdown import markdown
-from rag.answer.printers import nodes_of
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
+from rag.answer.markdown import render_markdown
+from rag.answer.printers import json_nodes
+from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Tree
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
@@ -60,13 +58,13 @@ def foreign_nodes(nodes: Sequence[Any]) -> Leads:
 
 def nodes(tree: Tree) -> list[Any]:
     """``tree`` as a page gets it."""
-    return nodes_of(tree, lambda number: (number, str(number)))
+    return json_nodes(tree, lambda number: (number, str(number)))
 
 
 def through(said: str, profile: str = "waypoint") -> Leads:
     """What in the answer that ``said`` becomes leads elsewhere, as Markdown and as nodes."""
-    tree = read_answer(said, CITED[profile], CONTEXT).tree
-    return foreign(leads(markdown(tree).text)) + foreign_nodes(nodes(tree))
+    tree = parse_answer(said, CITED[profile], CONTEXT).tree
+    return foreign(leads(render_markdown(tree).text)) + foreign_nodes(nodes(tree))
 
 
 @dataclass
@@ -98,9 +96,9 @@ def pieces(text: str, seed: int) -> Iterator[str]:
 def streamed(said: str, seed: int, profile: str = "waypoint") -> Leads:
     """What leads elsewhere at any time while ``said`` is written; also what was told and is no more so at the end."""
     heard = Heard()
-    growing = GrowingAnswer(CITED[profile], CONTEXT, listen=heard)
+    growing = StreamingParser(CITED[profile], CONTEXT, listen=heard)
     for piece in pieces(said, seed):
         growing(piece)
-    whole = markdown(growing.end().tree).text
+    whole = render_markdown(growing.end().tree).text
     found = [one for text in (*heard.texts, whole) for one in foreign(leads(text))] + foreign_nodes(heard.nodes)
     return found if heard.texts[-1] == whole else [*found, ("told and changed", heard.texts[-1])]

@@ -4,15 +4,15 @@ from typing import Any
 
 from browser.stand_in import ANSWER, event
 
-from rag.answer.printers import nodes_of
-from rag.answer.read import Reader
+from rag.answer.parse import parse_markdown
+from rag.answer.printers import json_nodes
 
 type Node = str | dict[str, Any]
 
 
 def nodes(markdown: str) -> list[Node]:
     """What the service makes of a text that cites nothing."""
-    return nodes_of(Reader()(markdown), lambda number: (number, f"id_{number}"))
+    return json_nodes(parse_markdown(markdown), lambda number: (number, f"id_{number}"))
 
 
 def tag(name: str, *children: Node, **more: Any) -> Node:

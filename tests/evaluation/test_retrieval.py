@@ -16,7 +16,7 @@ from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
 from knowledge.model.values import View
 from knowledge.open.index import Index, open_index
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import TitleForm
 from rag.ask.conversation.joined import with_turns
 from rag.find.gate import EvidenceGate
 from rag.find.pack import TitledPacker

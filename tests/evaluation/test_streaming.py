@@ -8,10 +8,8 @@ from evaluation.rates import json_lines, public_data, report
 from fakes import make_hit
 from faults.drawing import by_night
 
-from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import GrowingAnswer
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
+from rag.answer.streaming_parser import StreamingParser
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event
 
@@ -42,7 +40,7 @@ def soon(text: str, form: CitationForm) -> tuple[int, int]:
         if isinstance(event, Delta) and event.text:
             told.append((event.text, read))
 
-    growing = GrowingAnswer(form, Context("", (Passage(hit=hit, citation="[x]", text=text),)), listen=listen)
+    growing = StreamingParser(form, Context("", (Passage(hit=hit, citation="[x]", text=text),)), listen=listen)
     for token in TOKEN.finditer(text):
         read = token.end()
         growing(token[0])

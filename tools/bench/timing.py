@@ -15,8 +15,8 @@ from knowledge.cut.quote_spans import Kind
 from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index
-from rag.answer.growing import read_answer
 from rag.answer.statements import cut
+from rag.answer.streaming_parser import parse_answer
 from rag.config.settings import Settings, load
 from rag.find.refine import MinScore
 from rag.find.retrieve import DenseRetriever, l2_scale
@@ -108,7 +108,7 @@ def checking(index: Path, questions: Sequence[str]) -> str:
     embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(CHECK_ROUNDS):
         for completion, context in _answers(service, questions):
-            stated = cut(read_answer(completion.text, answering.form, context).tree)
+            stated = cut(parse_answer(completion.text, answering.form, context).tree)
             text = "\n".join(unit.claim for unit in stated.units)
             with service.index.lease() as opened:
                 embedding.append(_milliseconds(opened.embedder.embed, [text]))

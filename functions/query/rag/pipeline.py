@@ -16,9 +16,9 @@ from rag.answer.confidence.formulas import NOT_ANSWERED
 from rag.answer.declined import declined
 from rag.answer.feedback_log import FeedbackLog, grounds
 from rag.answer.finish import AnswerFinisher, model_text, removed_note
-from rag.answer.growing import ReadAnswer, read_answer
-from rag.answer.read import MAX_CHARS
+from rag.answer.parse import MAX_CHARS
 from rag.answer.route import routed
+from rag.answer.streaming_parser import ParsedAnswer, parse_answer
 from rag.ask.cache.answer_cache import CacheSlot
 from rag.ask.cache.frozen_answer import thaw
 from rag.ask.conversation.conversation import Conversation, asked_again
@@ -133,7 +133,7 @@ class Pipeline:
             return self._retrieved(draft, ledger)
         return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
 
-    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Draft, Completion | None, ReadAnswer | None]:
+    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Draft, Completion | None, ParsedAnswer | None]:
         """The completion, what was read of it while it came, and the draft with the context that it was made of.
 
         None, and no model call, where the gate declined or the cache answered. A context that exceeds the model's
@@ -153,7 +153,7 @@ class Pipeline:
                 logger.warning("%s; it is asked again with fewer passages", exc)
                 draft = again
 
-    def _written(self, draft: Draft, context: Context, ledger: Ledger) -> tuple[Completion, ReadAnswer | None]:
+    def _written(self, draft: Draft, context: Context, ledger: Ledger) -> tuple[Completion, ParsedAnswer | None]:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
@@ -170,7 +170,7 @@ class Pipeline:
         return replace(draft, context=replace(context, text=packed.text, used=packed.used))
 
     def finish(
-        self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ReadAnswer | None = None
+        self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ParsedAnswer | None = None
     ) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and completion.quotes and draft.note:
@@ -195,14 +195,14 @@ class Pipeline:
         evidence: Proceed,
         made: Completion,
         ledger: Ledger,
-        read: ReadAnswer | None,
+        read: ParsedAnswer | None,
     ) -> Answer:
         if len(made.text) > MAX_CHARS:
             made = replace(made, finish_reason="length")
         if made.quotes:
             done = ledger.time("citation", self.answering.quotes, made, context)
         else:
-            read = read or ledger.time("citation", read_answer, made.text, self.answering.form, context)
+            read = read or ledger.time("citation", parse_answer, made.text, self.answering.form, context)
             done = ledger.time("citation", self.answering, read, context, ledger)
             if done.is_unfounded and (instead := self._quoted_instead(draft, context, evidence, made, ledger)):
                 return replace(instead, model_text=model_text(read))

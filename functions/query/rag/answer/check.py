@@ -17,12 +17,12 @@ from typing import Literal
 from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from rag.answer import tree as t
 from rag.answer.check_limit import LEFT, fitting, left_note
+from rag.answer.citation_forms import CitationForm
 from rag.answer.claim_verdict import Verdict, best_chunk, best_supports, claim_verdict, judged_verdict
-from rag.answer.forms import CitationForm
 from rag.answer.recitations import cited_to
 from rag.answer.statements import Unit
+from rag.answer.tree import map_leaves, map_runs, merge_text, trim_run, walk
 from rag.answer.unused_citations import CitationPruning, drop_unused_citations, explicit_citations
-from rag.answer.walk import all_nodes, joined, leaves, mapped, trimmed
 from rag.ports.index import Index
 from rag.values import answer as values
 from rag.values.answer import Context, Support
@@ -106,7 +106,7 @@ class SupportCheck:
     def _with_verdicts(self, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> CheckedAnswer:
         return replace(
             checked,
-            tree=mapped(checked.pruned.tree, _Changes(self, checked, verdicts).run),
+            tree=map_runs(checked.pruned.tree, _Changes(self, checked, verdicts).run),
             statements=tuple(verdict.statement for verdict in verdicts),
             supports=best_supports(verdicts),
             notes=(
@@ -138,7 +138,7 @@ class _Changes:
     def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[Verdict]) -> None:
         self._check, self._unchecked = check, {unit.number for unit in checked.left}
         self._verdicts = {unit.number: verdict for unit, verdict in zip(checked.units, verdicts, strict=True)}
-        self._left = Counter(node.number for node in all_nodes(checked.pruned.tree) if isinstance(node, t.Statement))
+        self._left = Counter(node.number for node in walk(checked.pruned.tree) if isinstance(node, t.ClaimSpan))
         self._gone = self._taken_out(checked.units, checked.left) if check.unsupported == "remove" else set()
 
     def _taken_out(self, units: Sequence[Unit], left: Sequence[Unit]) -> set[int]:
@@ -148,11 +148,11 @@ class _Changes:
         return gone | {unit.lead for unit in units if unit.number in gone and unit.lead is not None} - kept
 
     def run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        made = joined(made for node in run for made in self._node(node))
-        return trimmed(made) if self._gone else made
+        made = merge_text(made for node in run for made in self._node(node))
+        return trim_run(made) if self._gone else made
 
     def _node(self, node: t.Inline) -> Iterator[t.Inline]:
-        if not isinstance(node, t.Statement):
+        if not isinstance(node, t.ClaimSpan):
             yield node
             return
         self._left[node.number] -= 1
@@ -164,8 +164,8 @@ class _Changes:
             node = replace(node, note=LEFT)
         yield self._changed(node, verdict, last=last) if verdict else node
 
-    def _changed(self, node: t.Statement, verdict: Verdict, *, last: bool) -> t.Statement:
-        children = leaves(node.children, partial(_nearest, support=verdict.support))
+    def _changed(self, node: t.ClaimSpan, verdict: Verdict, *, last: bool) -> t.ClaimSpan:
+        children = map_leaves(node.children, partial(_nearest, support=verdict.support))
         if verdict.found:
             cite = self._check.form.cite(verdict.found.hit, verdict.found.citation)
             children = cited_to(children, cite if last else None, instead=verdict.wrong)
@@ -184,7 +184,7 @@ def mark_of(verdict: Verdict) -> str:
 
 def _cited_chunks(unit: Unit) -> tuple[int, ...]:
     """Return the chunks that a unit cites, or may mean."""
-    return tuple(dict.fromkeys(number for cite in explicit_citations(unit) for number in cite.among))
+    return tuple(dict.fromkeys(number for cite in explicit_citations(unit) for number in cite.candidates))
 
 
 def _nearest(node: t.Inline, support: ClaimSupport) -> t.Inline:

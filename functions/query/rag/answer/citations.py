@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from knowledge.model.claims import ChunkSupport
 from knowledge.model.values import Hit
-from rag.answer.forms import CitationForm
-from rag.answer.markdown import WrittenMarkdown
-from rag.answer.printers import cited_chunks, plain_text
-from rag.answer.read import Reader, normalised
-from rag.answer.tree import Tree
+from rag.answer.citation_forms import CitationForm
+from rag.answer.markdown import RenderedMarkdown
+from rag.answer.parse import normalise_text, parse_markdown
+from rag.answer.printers import plain_text
+from rag.answer.tree import Tree, cited_chunks
 from rag.text.addresses import is_http, source_urls
 from rag.values.answer import Citation, Reference, ReferenceMark, RelatedDoc, Source, Statement, Support
 
@@ -31,9 +31,8 @@ def references_of(
 
 def quotes_of(bearings: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> dict[int, str]:
     """The words of each chunk that bear a statement out best, without markup."""
-    read = Reader()
     spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in bearings.items() if number in hits}
-    return {number: plain_text(read(normalised(text))) for number, text in spans.items()}
+    return {number: plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
 
 
 def _support_of(chunk: int, statements: Sequence[Statement]) -> Support | None:
@@ -42,7 +41,9 @@ def _support_of(chunk: int, statements: Sequence[Statement]) -> Support | None:
     return supports.pop() if len(supports) == 1 else "partial" if supports else None
 
 
-def citations_of(written: WrittenMarkdown, references: Sequence[Reference], form: CitationForm) -> tuple[Citation, ...]:
+def citations_of(
+    written: RenderedMarkdown, references: Sequence[Reference], form: CitationForm
+) -> tuple[Citation, ...]:
     """One citation a title, address or id, in the order of the answer; ``written`` is its text.
 
     Its passage is the one of the first mark; ``also`` are the others of the same source that are referred to.
@@ -52,7 +53,7 @@ def citations_of(written: WrittenMarkdown, references: Sequence[Reference], form
     supports: dict[Hashable, set[Support | None]] = {}
     for start, end, cite in written.marks:
         reference = by_chunk[cite.chunk]
-        hit, source = reference.hit, form.source(reference.hit)
+        hit, source = reference.hit, form.source_key(reference.hit)
         first = found.setdefault(
             source,
             Citation(
@@ -61,7 +62,7 @@ def citations_of(written: WrittenMarkdown, references: Sequence[Reference], form
                 section=cite.section,
                 position=start,
                 hit=hit,
-                source_urls=form.urls(hit),
+                source_urls=form.cited_urls(hit),
                 chunk_id=form.chunk_id(hit),
             ),
         )
@@ -76,7 +77,7 @@ def _joined(supports: set[Support | None]) -> Support | None:
     return known.pop() if len(known) == 1 else "partial" if known else None
 
 
-def marks_of(written: WrittenMarkdown, references: Sequence[Reference]) -> tuple[ReferenceMark, ...]:
+def marks_of(written: RenderedMarkdown, references: Sequence[Reference]) -> tuple[ReferenceMark, ...]:
     """Where ``written`` refers to which of ``references``."""
     numbers = {one.hit.chunk.number: one.n for one in references}
     return tuple(ReferenceMark(start, end, numbers[cite.chunk]) for start, end, cite in written.marks)
@@ -87,7 +88,7 @@ def build_sources(references: Sequence[Reference], form: CitationForm) -> tuple[
     sources: dict[str, Source] = {}
     for reference in references:
         chunk = reference.hit.chunk
-        for url in form.urls(reference.hit):
+        for url in form.cited_urls(reference.hit):
             known = sources.setdefault(
                 url, Source(title=chunk.title, org=chunk.source_org, url=url, section=chunk.section)
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from knowledge.model.claims import ChunkSupport, ClaimSupport
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
-from rag.answer.forms import CitationForm
+from rag.answer.citation_forms import CitationForm
 from rag.answer.statements import Unit
 from rag.answer.unused_citations import explicit_citations
 from rag.values import answer as values
@@ -99,7 +99,7 @@ def best_supports(verdicts: Sequence[Verdict]) -> Mapping[int, ChunkSupport]:
 
 def best_chunk(cite: t.Cite, support: ClaimSupport) -> int:
     """Return the chunk that a citation means, unless another that it may mean supports the claim better."""
-    among = {one.number: one for one in support.each if one.number in cite.among}
+    among = {one.number: one for one in support.each if one.number in cite.candidates}
     grades = {number: (one.verbatim, one.chance >= SUPPORTED) for number, one in among.items()}
     best = max(among, key=lambda number: (grades[number], among[number].chance), default=cite.chunk)
     return cite.chunk if grades.get(cite.chunk) == grades.get(best) else best

@@ -9,19 +9,19 @@ from statistics import fmean
 from rag.answer import tree as t
 from rag.answer.check import CheckedAnswer, SupportCheck
 from rag.answer.check_limit import ROOM
+from rag.answer.citation_forms import CitationForm
 from rag.answer.citations import citations_of, marks_of, quotes_of, references_of
 from rag.answer.courtesies import courtesies
-from rag.answer.forms import CitationForm
-from rag.answer.growing import GrowingAnswer, ReadAnswer
 from rag.answer.judge import NEEDS_S, NOT_JUDGED, Judge
-from rag.answer.markdown import markdown
+from rag.answer.markdown import render_markdown
 from rag.answer.names import names_only
-from rag.answer.printers import Node, nodes_of, plain_text
+from rag.answer.printers import JsonNode, json_nodes, plain_text
 from rag.answer.quotations import quoted
 from rag.answer.references import drawn_on
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
-from rag.answer.walk import mapped, trimmed
+from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
+from rag.answer.tree import map_runs, trim_run
 from rag.ask.admit.remarks import Remarks
 from rag.contract.decline import begins_with_decline, says_nothing
 from rag.ledger import Ledger
@@ -53,7 +53,7 @@ class FinishedAnswer:
     """
 
     text: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[JsonNode, ...]
     refused: bool
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
@@ -87,9 +87,9 @@ class AnswerFinisher:
     judge: Judge | None = None
     remarks: Remarks | None = None
 
-    def growing(self, context: Context, listen: Listen) -> GrowingAnswer:
+    def growing(self, context: Context, listen: Listen) -> StreamingParser:
         """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
-        return GrowingAnswer(self.form, context, decline=self.decline, listen=listen)
+        return StreamingParser(self.form, context, decline=self.decline, listen=listen)
 
     def quotes(self, made: Completion, context: Context) -> FinishedAnswer:
         """What ``made`` quotes of ``context``."""
@@ -99,14 +99,14 @@ class AnswerFinisher:
         checked = CheckedAnswer(found.tree, found.statements)
         return self._printed(checked, context, found.quotes, cited=len(found.quotes))
 
-    def __call__(self, read: ReadAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
+    def __call__(self, read: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
         if says_nothing(words):
             return self._refusal(removed=read.removed)
         hits = tuple(passage.hit for passage in context.used)
         if begins_with_decline(words, self.decline):
-            return replace(self._printed(CheckedAnswer(mapped(read.tree, _without_cites)), context, {}), refused=True)
+            return replace(self._printed(CheckedAnswer(map_runs(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
         made = cut(
             read.tree,
@@ -129,7 +129,7 @@ class AnswerFinisher:
         return replace(self._printed(checked, context, quotes, cited=cited, removed=removed), is_unfounded=is_unfounded)
 
     def _names(self, context: Context) -> Callable[[str], bool]:
-        urls = (url for passage in context.used for url in self.form.urls(passage.hit))
+        urls = (url for passage in context.used for url in self.form.cited_urls(passage.hit))
         return names_only((*(passage.citation for passage in context.used), *urls))
 
     def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> CheckedAnswer:
@@ -157,11 +157,11 @@ class AnswerFinisher:
         hits = {passage.hit.chunk.number: passage.hit for passage in context.used}
         references = references_of(checked.tree, hits, checked.statements, quotes)
         known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
-        written = markdown(self.form.shown(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
+        written = render_markdown(self.form.rewrite_marks(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
         citations = citations_of(written, references, self.form)
         return FinishedAnswer(
             text=written.text,
-            nodes=tuple(nodes_of(checked.tree, lambda chunk: known[chunk])),
+            nodes=tuple(json_nodes(checked.tree, lambda chunk: known[chunk])),
             refused=False,
             references=references,
             citations=citations,
@@ -189,17 +189,17 @@ def lacks_support(statements: Sequence[Statement]) -> bool:
     return fmean(one.chance * (one.support != "unsupported") for one in statements) < LEAST_MEAN
 
 
-def model_text(read: ReadAnswer) -> str:
+def model_text(read: ParsedAnswer) -> str:
     """Return what a model wrote as Markdown, without citations."""
-    return markdown(mapped(read.tree, _without_cites)).text
+    return render_markdown(map_runs(read.tree, _without_cites)).text
 
 
-def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[Node, ...]]:
+def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[JsonNode, ...]]:
     """Words of ours, with a list of ``items`` behind them, as Markdown and as nodes."""
     said = t.Paragraph((t.Text(text),))
-    listed = tuple(t.Item((t.Paragraph((t.Text(" ".join(item.split())),)),), gap=False) for item in items)
-    tree: t.Tree = (said, t.Listing(listed)) if listed else (said,)
-    return markdown(tree).text, tuple(nodes_of(tree, lambda chunk: (chunk, "")))
+    listed = tuple(t.ListItem((t.Paragraph((t.Text(" ".join(item.split())),)),), gap=False) for item in items)
+    tree: t.Tree = (said, t.ListBlock(listed)) if listed else (said,)
+    return render_markdown(tree).text, tuple(json_nodes(tree, lambda chunk: (chunk, "")))
 
 
 def removed_note(removed: int) -> tuple[str, ...]:
@@ -213,4 +213,4 @@ def _links_note(removed: int) -> tuple[str, ...]:
 
 def _without_cites(run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
     """A refusal may cite where it did not find the answer: that is no source."""
-    return trimmed([node for node in run if not isinstance(node, t.Cite)])
+    return trim_run([node for node in run if not isinstance(node, t.Cite)])

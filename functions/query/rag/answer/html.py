@@ -12,8 +12,8 @@ from html import unescape
 from itertools import chain, groupby
 
 from rag.answer import tree as t
-from rag.answer.printers import plain
-from rag.answer.walk import joined, one_line, runs, trimmed
+from rag.answer.printers import inline_text
+from rag.answer.tree import iter_runs, join_lines, merge_text, trim_run
 
 type Node = t.Inline | t.Block
 
@@ -62,8 +62,8 @@ class Element:
 
 
 VOID: Mapping[str, Callable[[Tag, int], Node]] = {
-    "br": lambda _tag, _line: t.Break(hard=True),
-    "hr": lambda _, line: t.Ruler(line=line),
+    "br": lambda _tag, _line: t.LineBreak(hard=True),
+    "hr": lambda _, line: t.ThematicBreak(line=line),
     "img": lambda tag, _: t.Text(tag.attributes.get("alt", "")),
 }
 """What holds nothing, and what it is in a line."""
@@ -76,7 +76,7 @@ def tag_of(raw: str) -> Tag:
     return Tag(raw, name[1].lower(), raw.startswith("</"), attributes) if name else Tag("")
 
 
-def made(one: Element) -> Sequence[Node]:
+def element_nodes(one: Element) -> Sequence[Node]:
     """The nodes that ``one`` is."""
     return _MADE.get(one.name, _unwrapped)(one)
 
@@ -98,51 +98,51 @@ def _styled(one: Element) -> Sequence[Node]:
 
 def _words(held: Sequence[Node]) -> t.Run:
     """``held`` as a run; blocks in it as their words on one line."""
-    return joined(held) if all(map(_is_inline, held)) else one_line(blocks_of(held))  # type: ignore[arg-type]
+    return merge_text(held) if all(map(_is_inline, held)) else join_lines(blocks_of(held))  # type: ignore[arg-type]
 
 
 def _flat(held: Sequence[Node], is_same: Callable[[t.Inline], bool]) -> t.Run:
     """``held`` as a run without elements of the kind that it stands in."""
-    return joined(chain.from_iterable(node.children if is_same(node) else (node,) for node in _words(held)))  # type: ignore[union-attr]
+    return merge_text(chain.from_iterable(node.children if is_same(node) else (node,) for node in _words(held)))  # type: ignore[union-attr]
 
 
 def _heading(one: Element) -> Sequence[Node]:
-    words = one_line(_unwrapped(one))
+    words = join_lines(_unwrapped(one))
     return (t.Heading(words, int(one.name[1]), line=one.line),) if words else ()
 
 
 def _quotation(one: Element) -> Sequence[Node]:
     blocks = _unwrapped(one)
-    return (t.Quotation(blocks, line=one.line),) if blocks else ()
+    return (t.BlockQuote(blocks, line=one.line),) if blocks else ()
 
 
 def _item(one: Element) -> Sequence[Node]:
     blocks = _unwrapped(one)
-    return (t.Item(blocks, line=one.line),) if blocks else ()
+    return (t.ListItem(blocks, line=one.line),) if blocks else ()
 
 
 def _listing(one: Element) -> Sequence[Node]:
     blocks = blocks_of(one.held, one.line, within_list=True)
-    items = tuple(block if isinstance(block, t.Item) else t.Item((block,), line=one.line) for block in blocks)
+    items = tuple(block if isinstance(block, t.ListItem) else t.ListItem((block,), line=one.line) for block in blocks)
     start = one.attributes.get("start", "1")
     number = int(start) if start.isdecimal() and len(start) < 10 else 1
-    return (t.Listing(items, number if one.name == "ol" else None, line=one.line),) if items else ()
+    return (t.ListBlock(items, number if one.name == "ol" else None, line=one.line),) if items else ()
 
 
 def _cell(one: Element) -> Sequence[Node]:
     align = _ALIGN.search(one.attributes.get("style", ""))
-    return (t.Cell(one_line(blocks_of(one.held)), align[0] if align else "", line=one.line),)
+    return (t.TableCell(join_lines(blocks_of(one.held)), align[0] if align else "", line=one.line),)
 
 
 def _row(one: Element) -> Sequence[Node]:
-    return (t.Row(tuple(cell for cell in one.held if isinstance(cell, t.Cell)), line=one.line),)
+    return (t.TableRow(tuple(cell for cell in one.held if isinstance(cell, t.TableCell)), line=one.line),)
 
 
 def _table(one: Element) -> Sequence[Node]:
-    rows = [row.children for row in one.held if isinstance(row, t.Row)]
+    rows = [row.children for row in one.held if isinstance(row, t.TableRow)]
     width = max(map(len, rows), default=0)
-    even = tuple(t.Row((*row, *(t.Cell(),) * (width - len(row)))) for row in rows)
-    return (t.Table(even, line=one.line),) if width else ()
+    even = tuple(t.TableRow((*row, *(t.TableCell(),) * (width - len(row)))) for row in rows)
+    return (t.TableBlock(even, line=one.line),) if width else ()
 
 
 _MADE: Mapping[str, Callable[[Element], Sequence[Node]]] = {
@@ -150,8 +150,8 @@ _MADE: Mapping[str, Callable[[Element], Sequence[Node]]] = {
     **{f"h{level}": _heading for level in range(1, 7)},
     "a": _link,
     "sup": lambda one: (t.Text("^"), *one.held),
-    "code": lambda one: (t.Code(plain(_words(one.held))),),
-    "pre": lambda one: (_code_block(plain(_words(one.held)), "", one.line),),
+    "code": lambda one: (t.Code(inline_text(_words(one.held))),),
+    "pre": lambda one: (_code_block(inline_text(_words(one.held)), "", one.line),),
     "blockquote": _quotation,
     "ul": _listing,
     "ol": _listing,
@@ -170,12 +170,12 @@ def blocks_of(held: Sequence[Node], line: int = 0, *, within_list: bool = False)
     found: list[t.Block] = []
     for kind, group in groupby(held, _kind):
         if kind == "inline":
-            words = trimmed(tuple(group))  # type: ignore[arg-type]
+            words = trim_run(tuple(group))  # type: ignore[arg-type]
             found += [t.Paragraph(words, line=line)] if words else []
         elif kind == "item" and not within_list:
-            found.append(t.Listing(tuple(group), line=line))  # type: ignore[arg-type]
+            found.append(t.ListBlock(tuple(group), line=line))  # type: ignore[arg-type]
         elif kind == "row":
-            found += [t.Paragraph(words, line=line) for words in runs(group) if words]  # type: ignore[arg-type]
+            found += [t.Paragraph(words, line=line) for words in iter_runs(group) if words]  # type: ignore[arg-type]
         else:
             found += group  # type: ignore[arg-type]
     return tuple(found)
@@ -184,11 +184,11 @@ def blocks_of(held: Sequence[Node], line: int = 0, *, within_list: bool = False)
 def _kind(node: Node) -> str:
     if _is_inline(node):
         return "inline"
-    return {t.Item: "item", t.Row: "row", t.Cell: "row"}.get(type(node), "")
+    return {t.ListItem: "item", t.TableRow: "row", t.TableCell: "row"}.get(type(node), "")
 
 
 def _is_inline(node: Node) -> bool:
-    return isinstance(node, t.Text | t.Code | t.Break | t.Styled | t.Link | t.Mark)
+    return isinstance(node, t.Text | t.Code | t.LineBreak | t.Styled | t.Link | t.Mark)
 
 
 def raw_block(content: str, line: int) -> Sequence[t.Block]:

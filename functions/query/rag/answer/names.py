@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from unicodedata import normalize
 
 from rag.answer import tree as t
-from rag.answer.printers import plain
+from rag.answer.printers import inline_text
 
 
 def names_only(names: Iterable[str]) -> Callable[[str], bool]:
@@ -24,7 +24,7 @@ def names_only(names: Iterable[str]) -> Callable[[str], bool]:
 
 def is_address(node: t.Inline) -> bool:
     """Whether ``node`` is a link that says its own address, or a number alone ("[1](...)"): it names a source."""
-    words = plain((node,))
+    words = inline_text((node,))
     return isinstance(node, t.Link) and not node.bare and (node.href in words or not any(map(str.isalpha, words)))
 
 

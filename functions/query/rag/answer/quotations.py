@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answer import tree as t
-from rag.answer.forms import CitationForm
-from rag.answer.inline_markdown import inline_markdown
+from rag.answer.citation_forms import CitationForm
+from rag.answer.markdown import render_inline
+from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import plain_text
-from rag.answer.read import Reader, normalised
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.walk import mapped
+from rag.answer.tree import map_runs
 from rag.values import answer as values
 from rag.values.answer import Context
 from rag.values.chat import Completion
@@ -34,36 +34,35 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
     tree: list[t.Block] = [t.Paragraph((t.Text(made.note),))] if made.note else []
     statements: list[values.Statement] = []
     quotes: dict[int, str] = {}
-    read = Reader()
     chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
     for quote in made.quotes:
         passage = context.used[quote.passage]
         chunk = passage.hit.chunk.number
-        blocks = RestrictLinks(chunks)(read(_normalised(quote.text)), cited=(chunk,)).tree
+        blocks = RestrictLinks(chunks)(parse_markdown(_normalised(quote.text)), cited=(chunk,)).tree
         if not blocks:
             continue
         text = plain_text(blocks)
-        cite = form.cite(passage.hit, passage.citation, written=True, place=len(statements))
+        cite = form.cite(passage.hit, passage.citation, is_explicit=True, place=len(statements))
         tree += _cited(_stated(blocks, len(statements)), cite)
-        said = inline_markdown((t.Text(" ".join(text.split())),))
+        said = render_inline((t.Text(" ".join(text.split())),))
         statements.append(
             values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
         )
-        marked = plain_text(read(_normalised(quote.marked))) if quote.marked else text
+        marked = plain_text(parse_markdown(_normalised(quote.marked))) if quote.marked else text
         quotes.setdefault(chunk, marked)
     return QuotedAnswer(tuple(tree), tuple(statements), quotes)
 
 
 def _normalised(text: str) -> str:
-    return normalised(_TEMPLATE_LINK.sub("]()", text))
+    return normalise_text(_TEMPLATE_LINK.sub("]()", text))
 
 
 def _stated(blocks: t.Tree, number: int) -> t.Tree:
     def run(children: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        return (t.Statement(children, number, "supported"),)
+        return (t.ClaimSpan(children, number, "supported"),)
 
     return tuple(
-        replace(block, children=run(())) if isinstance(block, t.CodeBlock) else block for block in mapped(blocks, run)
+        replace(block, children=run(())) if isinstance(block, t.CodeBlock) else block for block in map_runs(blocks, run)
     )
 
 
@@ -73,7 +72,7 @@ def _cited(blocks: t.Tree, cite: t.Cite) -> t.Tree:
     match last:
         case t.Paragraph() | t.Heading():
             return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
-        case t.Listing() | t.Item() | t.Quotation():
+        case t.ListBlock() | t.ListItem() | t.BlockQuote():
             return (*others, replace(last, children=_cited(last.children, cite)))  # type: ignore[arg-type]
         case _:
             return (*others, last, t.Paragraph((cite,)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag.answer import tree as t
 from rag.answer.references import cites, tidied
-from rag.answer.walk import joined
+from rag.answer.tree import merge_text
 
 
 def cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -> tuple[t.Inline, ...]:
@@ -25,7 +25,7 @@ def cited_to(run: tuple[t.Inline, ...], cite: t.Cite | None, *, instead: bool) -
             cite = None
         else:
             tidied(found, rest)
-    return joined(found)
+    return merge_text(found)
 
 
 def _without_cites(run: tuple[t.Inline, ...]) -> Iterator[t.Inline]:

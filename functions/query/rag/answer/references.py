@@ -15,10 +15,10 @@ from itertools import count
 
 from knowledge.model.values import Hit
 from rag.answer import tree as t
-from rag.answer.forms import CitationForm
-from rag.answer.printers import plain
-from rag.answer.walk import joined, mapped, nodes, trimmed
-from rag.contract.marks import MarkMeaning, NamedSource
+from rag.answer.citation_forms import CitationForm
+from rag.answer.printers import inline_text
+from rag.answer.tree import map_runs, merge_text, trim_run, walk_run
+from rag.contract.marks import NamedSource, ResolvedMark
 from rag.text.stems import content_stems
 
 MIN_WORDS = 3
@@ -51,7 +51,7 @@ class References:
         self._form = form
         self._words = Words(hits)
         self._hits = tuple(hits)
-        self._meanings: dict[str, MarkMeaning] = {}
+        self._meanings: dict[str, ResolvedMark] = {}
         self._place = 0  # of the next citation
         self._said = ""  # the words since the last mark
         self._before: tuple[str, ...] = ()  # those before the last marks that had any
@@ -59,44 +59,44 @@ class References:
     def __call__(self, tree: t.Tree) -> ReferencedTree:
         """``tree`` with citations in place of its marks."""
         self._valid = self._removed = 0
-        made = mapped(tree, self._run)
+        made = map_runs(tree, self._run)
         return ReferencedTree(made, self._valid, self._removed)
 
     def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._said += "\n"
-        if not any(isinstance(node, t.Mark | t.Link) for node in nodes(run)):
-            self._said += plain(run)
+        if not any(isinstance(node, t.Mark | t.Link) for node in walk_run(run)):
+            self._said += inline_text(run)
             return run
         found = self._resolved(run)
-        return found if found == run else trimmed(found)
+        return found if found == run else trim_run(found)
 
     def _resolved(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         found: list[t.Inline] = []
-        rest = list(joined(run))
+        rest = list(merge_text(run))
         while rest:
             node = rest.pop(0)
             if isinstance(node, t.Mark):
                 self._mark(node, found, rest)
                 continue
-            if isinstance(node, t.Link) and (named := self._form.linked(node, self._hits)):
+            if isinstance(node, t.Link) and (named := self._form.resolve_link(node, self._hits)):
                 self._valid += 1
-                self._said += plain(node.children)
+                self._said += inline_text(node.children)
                 link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
-                names = node.bare or not plain(link.children).strip()  # it is the mark itself
+                names = node.bare or not inline_text(link.children).strip()  # it is the mark itself
                 found += [self._cite(named, named.raw)] if names else [link, self._cite(named, "")]
                 continue
-            self._said += plain((node,))
+            self._said += inline_text((node,))
             if not isinstance(node, t.Styled | t.Link):
                 found.append(node)
             elif children := self._resolved(node.children):
                 found.append(replace(node, children=children))
             else:  # it held nothing but marks that went
                 tidied(found, rest)
-        return joined(found)
+        return merge_text(found)
 
     def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
         """Add what ``mark`` is to ``found``; where it goes, blanks and brackets around it do too."""
-        meaning = self._meanings.get(mark.raw) or self._form.meaning(mark.raw, self._hits)
+        meaning = self._meanings.get(mark.raw) or self._form.resolve_mark(mark.raw, self._hits)
         self._meanings[mark.raw] = meaning
         if not meaning.named and _is_glued(found):  # as in "list[str]": it is no mark
             found.append(t.Text(mark.raw))
@@ -108,11 +108,11 @@ class References:
         else:
             tidied(found, rest)
 
-    def _cites(self, meaning: MarkMeaning, raw: str) -> list[t.Inline]:
+    def _cites(self, meaning: ResolvedMark, raw: str) -> list[t.Inline]:
         if not meaning.changed:  # what was written stands for all of them
             first, *others = meaning.named
             return [self._cite(first, raw), *(self._cite(one, "") for one in others)]
-        return list(joined(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
+        return list(merge_text(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
 
     def _cite(self, named: NamedSource, raw: str) -> t.Cite:
         hit = named.hits[0] if len(named.hits) == 1 else self._words.nearest(self._sentence(), named.hits)
@@ -131,7 +131,7 @@ class References:
 
 def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
     """Gives the citation of the passage that a statement draws on by its words; None where the form knows none."""
-    least = form.draws_on
+    least = form.min_overlap
     if least is None:
         return None
     words, places = Words(hits), count()
@@ -145,7 +145,7 @@ def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite 
 
 def cites(tree: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
     """The citations in a run of nodes, in their order."""
-    return tuple(node for node in nodes(tree) if isinstance(node, t.Cite))
+    return tuple(node for node in walk_run(tree) if isinstance(node, t.Cite))
 
 
 class Words:
@@ -203,12 +203,12 @@ def tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
     before, behind = _without_sentence(*_without_brackets(before, behind), _is_edge(found[-1:]), _is_edge(rest[:1]))
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
-    rest[:0] = joined((t.Text(before + behind),))
+    rest[:0] = merge_text((t.Text(before + behind),))
 
 
 def _is_edge(beside: Sequence[t.Inline]) -> bool:
     """Whether a line ends where ``beside`` stands, the next node, if there is one."""
-    return not beside or isinstance(beside[0], t.Break)
+    return not beside or isinstance(beside[0], t.LineBreak)
 
 
 def _without_sentence(before: str, behind: str, begins: bool, ends: bool) -> tuple[str, str]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rag.answer import tree as t
-from rag.answer.printers import plain
-from rag.answer.walk import joined
+from rag.answer.printers import inline_text
+from rag.answer.tree import merge_text
 
 _STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
 _STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\s*\Z")
 
 
-def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
+def split_sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
     from knowledge.cut import spans  # late: it brings markdown-it
     from knowledge.cut.boundaries import Source
@@ -30,9 +30,9 @@ def sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
             head.append(rest.pop(0))
         done = start
         if head:
-            yield joined(head)
+            yield merge_text(head)
     if rest:
-        yield joined(rest)
+        yield merge_text(rest)
 
 
 def _behind_marks(run: Sequence[t.Inline]) -> Iterator[int]:
@@ -55,13 +55,13 @@ def _opaque(node: t.Inline) -> str:
     match node:
         case t.Text(text):
             return text
-        case t.Break():
+        case t.LineBreak():
             return "\n"
         case t.Code(text):
             return "x" * len(text)
         case t.Link():
-            return "x" * len(plain(node.children))
-        case t.Styled() | t.Statement():
+            return "x" * len(inline_text(node.children))
+        case t.Styled() | t.ClaimSpan():
             return "".join(map(_opaque, node.children))
         case _:
             return ""

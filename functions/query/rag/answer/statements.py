@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.answer import tree as t
-from rag.answer.inline_markdown import inline_markdown
+from rag.answer.markdown import render_inline
 from rag.answer.names import is_address
-from rag.answer.printers import plain
+from rag.answer.printers import inline_text
 from rag.answer.references import cites
-from rag.answer.sentences import sentences
-from rag.answer.walk import all_nodes, joined, trimmed
+from rag.answer.sentences import split_sentences
+from rag.answer.tree import merge_text, trim_run, walk
 
 type Draw = Callable[[str], t.Cite | None]
 """From what a statement says to the citation of what it draws on."""
@@ -78,7 +78,7 @@ def cut(
     that comes first ("Yes.") is held up with the ``question`` that it answers. In an answer that cites nothing ``draw``
     gives the citation that belongs behind a statement.
     """
-    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in all_nodes(tree)) else draw, is_name, is_courtesy)
+    cutter = _Cutter(None if any(isinstance(node, t.Cite) for node in walk(tree)) else draw, is_name, is_courtesy)
     made = tuple(map(cutter.block, tree))
     if not cutter.units:
         cutter.headings = True
@@ -122,11 +122,11 @@ class _Cutter:
                 return replace(block, children=self._paragraph(block.children)) if self.headings else block
             case t.CodeBlock():
                 return self._code(block)
-            case t.Listing():
+            case t.ListBlock():
                 return self._list(block)
-            case t.Quotation():
+            case t.BlockQuote():
                 return replace(block, children=tuple(map(self.block, block.children)))
-            case t.Table():
+            case t.TableBlock():
                 return self._table(block)
             case _:
                 return block
@@ -144,28 +144,28 @@ class _Cutter:
         return plain_words and self.is_courtesy(unit.text)
 
     def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
-        if not any(map(str.isalnum, plain(run))):
+        if not any(map(str.isalnum, inline_text(run))):
             place = len(self.units)
             self.apart[place] = (*self.apart.get(place, ()), *cites(run))
             return tuple(run)
         made: list[t.Inline] = []
         colon = self.intro if self.intro and self.intro.ends == ":" else None
-        for part in sentences(run):
-            words, last = trimmed(part), part[-1]
-            between = last if isinstance(last, t.Break) else t.Text("" if words == part else " ")
+        for part in split_sentences(run):
+            words, last = trim_run(part), part[-1]
+            between = last if isinstance(last, t.LineBreak) else t.Text("" if words == part else " ")
             made += [self._unit("sentence", words, colon), between]
             colon = None
         self.intro = self.units[-1]
-        return joined(made)
+        return merge_text(made)
 
-    def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.Statement:
-        words = _told(plain([node for node in run if not is_address(node)]))
-        if self.draw and (drawn := self.draw(plain([node for node in run if not isinstance(node, t.Link)]))):
+    def _unit(self, kind: Kind, run: Sequence[t.Inline], lead: Unit | None) -> t.ClaimSpan:
+        words = _told(inline_text([node for node in run if not is_address(node)]))
+        if self.draw and (drawn := self.draw(inline_text([node for node in run if not isinstance(node, t.Link)]))):
             run = (*run, drawn)
         unit = Unit(
             number=len(self.units),
             kind=kind,
-            text=_told(inline_markdown(run)),
+            text=_told(render_inline(run)),
             claim=words,
             cites=cites(run),
             group=self.group,
@@ -175,11 +175,11 @@ class _Cutter:
         if lead and lead.ends == ":" and not (kind == "sentence" and lead.number == 0 and self._is_courtesy(lead)):
             unit = _introduced(unit, lead)
         self.units.append(unit)
-        return t.Statement(tuple(run), unit.number)
+        return t.ClaimSpan(tuple(run), unit.number)
 
-    def _list(self, block: t.Listing) -> t.Listing:
+    def _list(self, block: t.ListBlock) -> t.ListBlock:
         intro, group = self.intro, self.group
-        items: list[t.Item] = []
+        items: list[t.ListItem] = []
         for item in block.children:
             self.intro, children = intro, list[t.Block]()
             for child in item.children:
@@ -196,40 +196,42 @@ class _Cutter:
         """An item's own words whole; long ones by their sentences."""
         from knowledge.cut.spans import MAX_CHARS  # late: it brings markdown-it
 
-        words = plain(run)
+        words = inline_text(run)
         if not any(map(str.isalnum, words)):
             return self._paragraph(run)
-        parts = [run] if len(words) <= MAX_CHARS else list(sentences(run))
+        parts = [run] if len(words) <= MAX_CHARS else list(split_sentences(run))
         made = tuple(self._unit("item", part, intro) for part in parts)
         self.intro = self.units[-1] if len(words) <= _LEAD_CHARS else None
         return made
 
-    def _table(self, block: t.Table) -> t.Table:
+    def _table(self, block: t.TableBlock) -> t.TableBlock:
         self.intro = None
         head, *rows = block.children
-        header = " ".join(plain(cell.children) for cell in head.children)
+        header = " ".join(inline_text(cell.children) for cell in head.children)
         return replace(block, children=(head, *(self._row(row, header, n) for n, row in enumerate(rows, 1))))
 
-    def _row(self, row: t.Row, head: str, number: int) -> t.Row:
+    def _row(self, row: t.TableRow, head: str, number: int) -> t.TableRow:
         run: list[t.Inline] = []
-        counts = plain(row.children[0].children).strip(" .") == str(number)  # it says which row it is, and no more
+        counts = inline_text(row.children[0].children).strip(" .") == str(
+            number
+        )  # it says which row it is, and no more
         for cell in row.children[counts:]:
             run += [*([t.Text(" ")] if run else []), *cell.children]
-        if not any(map(str.isalnum, plain(run))):
+        if not any(map(str.isalnum, inline_text(run))):
             return row
         made = self._unit("row", run, None)
         unit = self.units[made.number]
         self.units[made.number] = replace(unit, text=f"{head} {unit.text}".strip())
         *cells, last = row.children
         cells.append(replace(last, children=(*last.children, *made.children[len(run) :])))
-        stated = (replace(cell, children=(t.Statement(cell.children, made.number),)) for cell in cells)
+        stated = (replace(cell, children=(t.ClaimSpan(cell.children, made.number),)) for cell in cells)
         return replace(row, children=tuple(stated))
 
     def _code(self, block: t.CodeBlock) -> t.CodeBlock:
         number = len(self.units)
-        said, own, states = inline_markdown((t.Code(block.text),)), cites(block.children), not self.is_name(block.text)
+        said, own, states = render_inline((t.Code(block.text),)), cites(block.children), not self.is_name(block.text)
         self.units.append(Unit(number, "code", said, block.text, own, self.group, states=states))
-        return replace(block, children=(t.Statement(block.children, number),))
+        return replace(block, children=(t.ClaimSpan(block.children, number),))
 
 
 def _introduced(unit: Unit, lead: Unit) -> Unit:
@@ -241,7 +243,7 @@ def _states(run: Sequence[t.Inline], words: str) -> bool:
     """Whether a run is more than a question, a line all in bold, or words that only name sources ("Sources:")."""
     if words.endswith(("?", ":")) or all(map(_is_bold, run)):
         return False
-    own = plain([node for node in run if not isinstance(node, t.Link)])
+    own = inline_text([node for node in run if not isinstance(node, t.Link)])
     return not cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
 
 
@@ -258,7 +260,7 @@ def _answers(unit: Unit) -> bool:
 
 
 def _is_bold(node: t.Inline) -> bool:
-    return (isinstance(node, t.Styled) and node.style == "strong") or not plain((node,)).strip(" :")
+    return (isinstance(node, t.Styled) and node.style == "strong") or not inline_text((node,)).strip(" :")
 
 
 def _told(words: str) -> str:

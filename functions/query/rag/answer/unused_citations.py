@@ -14,7 +14,7 @@ from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.references import tidied
 from rag.answer.statements import Unit
-from rag.answer.walk import all_nodes, joined, mapped
+from rag.answer.tree import map_runs, merge_text, walk
 from rag.ports.index import OpenIndex
 
 
@@ -50,19 +50,19 @@ def drop_unused_citations(
         unused |= here
         kept |= {id(cite) for cite in explicit_citations(unit)} - here.keys()
     if not unchecked:
-        every = (node for node in all_nodes(tree) if isinstance(node, t.Cite) and node.written)
+        every = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
         orphaned = [cite for cite in every if id(cite) not in kept | unused.keys()]
         unused |= {id(cite): cite for cite in _unused_anywhere(orphaned, units, index)}
     removed = unused.keys() - kept
     if not removed:
         return CitationPruning(tree)
     return CitationPruning(
-        mapped(tree, lambda run: _without(run, removed)), sum(unused[key].written for key in removed)
+        map_runs(tree, lambda run: _without(run, removed)), sum(unused[key].is_explicit for key in removed)
     )
 
 
 def _unused(unit: Unit, support: ClaimSupport) -> list[t.Cite]:
-    written, by_overlap = explicit_citations(unit), [cite for cite in unit.cites if not cite.written]
+    written, by_overlap = explicit_citations(unit), [cite for cite in unit.cites if not cite.is_explicit]
     cited, best = support.cited or 0.0, max((one.chance for one in support.each), default=0.0)
     weak = [cite for cite in written if _chance(cite, support) < PARTIAL]
     only_together = _grade(cited) > _grade(best)
@@ -74,14 +74,14 @@ def _unused(unit: Unit, support: ClaimSupport) -> list[t.Cite]:
 def _unused_anywhere(orphaned: Sequence[t.Cite], units: Sequence[Unit], index: OpenIndex) -> list[t.Cite]:
     if not orphaned:
         return []
-    chunks = dict.fromkeys(number for cite in orphaned for number in cite.among)
+    chunks = dict.fromkeys(number for cite in orphaned for number in cite.candidates)
     supports = index.support([Claim(unit.claim) for unit in units], list(chunks))
     return [cite for cite in orphaned if all(_chance(cite, support) < PARTIAL for support in supports)]
 
 
 def explicit_citations(unit: Unit) -> list[t.Cite]:
     """Return the citations that the writer put behind a unit, or that one without any may mean."""
-    return [cite for cite in unit.cites or unit.shared if cite.written]
+    return [cite for cite in unit.cites or unit.shared if cite.is_explicit]
 
 
 def _grade(chance: float) -> int:
@@ -89,7 +89,7 @@ def _grade(chance: float) -> int:
 
 
 def _chance(cite: t.Cite, support: ClaimSupport) -> float:
-    return max((one.chance for one in support.each if one.number in cite.among), default=0.0)
+    return max((one.chance for one in support.each if one.number in cite.candidates), default=0.0)
 
 
 def _without(run: t.Run, removed: Collection[int]) -> t.Run:
@@ -97,7 +97,7 @@ def _without(run: t.Run, removed: Collection[int]) -> t.Run:
     rest = list(run)
     while rest:
         node = rest.pop(0)
-        if isinstance(node, t.Styled | t.Link | t.Statement) and node.children:
+        if isinstance(node, t.Styled | t.Link | t.ClaimSpan) and node.children:
             node = replace(node, children=_without(node.children, removed))
             is_removed = not node.children
         else:
@@ -106,4 +106,4 @@ def _without(run: t.Run, removed: Collection[int]) -> t.Run:
             tidied(found, rest)
         else:
             found.append(node)
-    return joined(found)
+    return merge_text(found)

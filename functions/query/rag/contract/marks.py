@@ -24,7 +24,7 @@ class NamedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkMeaning:
+class ResolvedMark:
     """What a mark means; ``removed`` of its names mean nothing. ``changed``: it cannot stay as it was written."""
 
     named: tuple[NamedSource, ...]
@@ -33,12 +33,12 @@ class MarkMeaning:
 
 
 class Marks(Protocol):
-    """How the marks of a profile are read; ``rag.answer.forms`` has its forms."""
+    """How the marks of a profile are read; ``rag.answer.citation_forms`` has its forms."""
 
-    def meaning(self, mark: str, hits: Sequence[Hit]) -> MarkMeaning:
+    def resolve_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """What ``mark`` means of ``hits``, all that the writer saw."""
         ...
 
-    def mark(self, hit: Hit, place: int) -> str:
+    def mark_for(self, hit: Hit, place: int) -> str:
         """The profile's own mark of ``hit``, at that place of the context, from 1 on."""
         ...

@@ -161,7 +161,7 @@ def disarm_titles(form: Marks, text: str, hits: Sequence[Hit]) -> str:
     several lines only the labels of ``hits`` count.
     """
     own = {_plain(make_label(hit.chunk.title, hit.chunk.section)) for hit in hits if hit.chunk.section}
-    cites = cache(lambda mark: bool(form.meaning(mark, hits).named))
+    cites = cache(lambda mark: bool(form.resolve_mark(mark, hits).named))
 
     def is_label(mark: re.Match[str], in_code: bool) -> bool:
         if in_code or mark["link"] or "\n" in mark[0] or _NO_LABEL.match(mark[0]):
@@ -274,7 +274,7 @@ class NumberPacker:
 
         def block(place: int, hit: Hit) -> _Block:
             title = dated_label(round_brackets(plain(path_of(hit.chunk))), hit.chunk)
-            return _Block(f"[{place}]", title, plain(hit.chunk.text), self.marks.mark(hit, place))
+            return _Block(f"[{place}]", title, plain(hit.chunk.text), self.marks.mark_for(hit, place))
 
         return _packed(hits, self.max_tokens, block)
 

@@ -110,11 +110,11 @@ def chunk_reply(view: ChunkView) -> dict[str, Any]:
 
 def rendered_chunk_reply(view: ChunkView, around: tuple[Chunk | None, Chunk | None]) -> dict[str, Any]:
     """The same for a page: with the Markdown of the chunk, and of the one before and after it, as nodes."""
-    from rag.answer.printers import nodes_of
-    from rag.answer.read import Reader, normalised  # late: it brings markdown-it
+    from rag.answer.parse import normalise_text, parse_markdown  # late: it brings markdown-it
+    from rag.answer.printers import json_nodes
 
     before, shown, after = (
-        nodes_of(Reader()(normalised(chunk.text)), lambda number: (number, "")) if chunk else []
+        json_nodes(parse_markdown(normalise_text(chunk.text)), lambda number: (number, "")) if chunk else []
         for chunk in (around[0], view.chunk, around[1])
     )
     return {**chunk_reply(view), "rendered": shown, "before": before, "after": after}

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from rag.answer.forms import IdForm
+from rag.answer.citation_forms import IdForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.admit.admission import StrictAdmission
 from rag.config.knobs import Source

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from rag.answer.citation_forms import SourceForm
 from rag.answer.confidence.formulas import TopCosine
-from rag.answer.source_form import SourceForm
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter
 from rag.find.gate import TopScore

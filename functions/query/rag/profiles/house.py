@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag.answer.forms import NumberForm
+from rag.answer.citation_forms import NumberForm
 from rag.answer.route import ConfidenceRouter
 from rag.ask.query.acronyms import ExpandAcronyms
 from rag.ask.query.filter_rules import RuleFilter

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from rag.answer.citation_forms import TitleForm
 from rag.answer.confidence.formulas import CountAndMean
-from rag.answer.title_form import TitleForm
 from rag.find.gate import AtLeast
 from rag.find.pack import BYTES_PER_TOKEN, CHARS_PER_TOKEN, NumberPacker, TitledPacker, disarm_titles
 from rag.find.refine import MinScore

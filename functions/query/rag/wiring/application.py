@@ -19,7 +19,7 @@ from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.adapters.vendors import store_vendor
-from rag.answer.read import warm as warm_reading
+from rag.answer.parse import warm_parser as warm_reading
 from rag.ask.admit.remarks import Remarks, Utterances
 from rag.ask.cache.frozen_answer import RECIPE
 from rag.config.prompts import Prompts

@@ -8,13 +8,12 @@ from fakes import FakeIndex, make_hit
 from knowledge.model.values import Hit
 from rag.answer.check import CheckedAnswer, SupportCheck
 from rag.answer.check_limit import EACH, ROOM
-from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import read_answer
-from rag.answer.markdown import markdown
-from rag.answer.printers import cited_chunks, nodes_of
-from rag.answer.source_form import SourceForm
+from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
+from rag.answer.markdown import render_markdown
+from rag.answer.printers import json_nodes
 from rag.answer.statements import cut
-from rag.answer.title_form import TitleForm
+from rag.answer.streaming_parser import parse_answer
+from rag.answer.tree import cited_chunks
 from rag.values.answer import Context, Passage
 
 DAYS = make_hit("The import permit takes five working days.", number=1, url="https://example.org/1")
@@ -38,12 +37,12 @@ def check(
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     index = FakeIndex(hits, late=late, unlike=lambda text: language)
     slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
-    made = cut(read_answer(answer, form, context).tree)
+    made = cut(parse_answer(answer, form, context).tree)
     return slot(made.tree, made.units, context)
 
 
 def text(checked: CheckedAnswer) -> str:
-    return markdown(checked.tree).text
+    return render_markdown(checked.tree).text
 
 
 def said(checked: CheckedAnswer) -> list[tuple[str, tuple[str, ...], str]]:
@@ -57,7 +56,7 @@ def supports(checked: CheckedAnswer) -> list[str]:
         inner = [node for node in nodes if isinstance(node, dict)]
         return [one for node in inner for one in ([node["support"]] if "support" in node else of(node["children"]))]
 
-    return of(nodes_of(checked.tree, lambda chunk: (chunk, "")))
+    return of(json_nodes(checked.tree, lambda chunk: (chunk, "")))
 
 
 def test_what_its_own_passage_says_stays_as_it_is() -> None:

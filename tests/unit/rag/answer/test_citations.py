@@ -5,12 +5,10 @@ from typing import Any
 from fakes import make_hit
 
 from knowledge.model.values import Hit
+from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.citations import build_related_docs, build_sources, citations_of, marks_of, references_of
-from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import read_answer
-from rag.answer.markdown import markdown
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
+from rag.answer.markdown import render_markdown
+from rag.answer.streaming_parser import parse_answer
 from rag.profiles.waypoint import CATEGORIES
 from rag.values.answer import Citation, Context, Passage, Reference, ReferenceMark, RelatedDoc, Source, Statement
 
@@ -24,13 +22,13 @@ TITLES = TitleForm(0.5, 3)
 def cited(
     answer: str, form: CitationForm = TITLES, **supports: Any
 ) -> tuple[tuple[Reference, ...], tuple[Citation, ...], tuple[ReferenceMark, ...]]:
-    read = read_answer(answer, form, Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS)))
+    read = parse_answer(answer, form, Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS)))
     statements = [
         Statement(text="s", citations=(), support=support, chance=0.5, chunks=(int(chunk[1:]),))
         for chunk, several in supports.items()
         for support in several
     ]
-    written = markdown(read.tree)
+    written = render_markdown(read.tree)
     references = references_of(read.tree, {hit.chunk.number: hit for hit in HITS}, statements, {4: "ninety dollars"})
     return references, citations_of(written, references, form), marks_of(written, references)
 

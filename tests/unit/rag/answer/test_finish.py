@@ -8,11 +8,9 @@ from fakes import FakeClock, FakeIndex, deadline, make_hit
 from fakes_evidence import make_evidence
 
 from rag.answer.check import SupportCheck
+from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.finish import UNCHECKED, AnswerFinisher, FinishedAnswer
-from rag.answer.forms import CitationForm, IdForm
-from rag.answer.growing import read_answer
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
+from rag.answer.streaming_parser import parse_answer
 from rag.find.pack import IdPacker, TitledPacker, UrlPacker
 from rag.ledger import Ledger
 from rag.ports.index import Index
@@ -47,7 +45,7 @@ def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note
 
 def finished(text: str, index: Index | None = None, *, left_s: float = 27.0) -> FinishedAnswer:
     ledger = Ledger(FakeClock(), deadline(left_s))
-    return finish(IdForm(), index)(read_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
+    return finish(IdForm(), index)(parse_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
 
 
 @pytest.mark.parametrize(("context", "form"), PROFILES)
@@ -121,7 +119,7 @@ def test_an_answer_in_another_language_or_not_checked_as_a_whole_is_not_unfounde
     text = "Officers never answer phone calls on Sundays. Whales sing in the harbour."
     assert not finished(text, FakeIndex(HITS), left_s=0.0).is_unfounded
     foreign = replace(CONTEXT, evidence=replace(make_evidence("Wann?"), foreign=True))
-    read, ledger = read_answer(text, IdForm(), foreign), Ledger(FakeClock(), deadline())
+    read, ledger = parse_answer(text, IdForm(), foreign), Ledger(FakeClock(), deadline())
     assert not finish(IdForm(), FakeIndex(HITS))(read, foreign, ledger).is_unfounded
 
 

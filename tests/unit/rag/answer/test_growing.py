@@ -1,4 +1,4 @@
-"""rag.answer.growing: what is told of an answer while it is written stands in it in the end, and is safe at any time."""  # noqa: E501
+"""rag.answer.streaming_parser: what is told of an answer while it is written stands in it in the end, and is safe at any time."""  # noqa: E501
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,13 +10,12 @@ from faults.drawing import by_night
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.answer.forms import CitationForm, IdForm, NumberForm
-from rag.answer.growing import GrowingAnswer, ReadAnswer, read_answer
-from rag.answer.markdown import markdown
-from rag.answer.printers import cited_chunks, nodes_of
-from rag.answer.read import Reader
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import parse_markdown
+from rag.answer.printers import json_nodes
+from rag.answer.streaming_parser import ParsedAnswer, StreamingParser, parse_answer
+from rag.answer.tree import Tree, cited_chunks
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta, Event, Patch
 
@@ -27,9 +26,9 @@ DECLINE = "I don't have specific information about that in the knowledge base. P
 FORMS: list[CitationForm] = [IdForm(), TitleForm(0.5, 3), SourceForm(0.5), NumberForm()]
 
 
-def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], ReadAnswer]:
+def grown(pieces: Iterable[str], form: CitationForm = FORMS[0], **more: Any) -> tuple[list[Event], ParsedAnswer]:
     events: list[Event] = []
-    growing = GrowingAnswer(form, CONTEXT, listen=events.append, **more)
+    growing = StreamingParser(form, CONTEXT, listen=events.append, **more)
     for piece in pieces:
         growing(piece)
     return events, growing.end()
@@ -79,7 +78,7 @@ def test_half_of_what_pairs_is_never_told(pieces: list[str], form: CitationForm,
     for piece in told(pieces, form):
         ends.append((ends[-1] if ends else "") + piece)
     assert not any(end.endswith(half) for end in ends for half in never)
-    assert ends[-1] == markdown(read_answer("".join(pieces), form, CONTEXT).tree).text
+    assert ends[-1] == render_markdown(parse_answer("".join(pieces), form, CONTEXT).tree).text
 
 
 @pytest.mark.parametrize("said", [DECLINE, f"**{DECLINE}** [id_1]", "\u201cI don\u2019t have specific", f"> {DECLINE}"])
@@ -121,9 +120,9 @@ def test_what_is_told_is_what_is_written_in_the_end_however_it_comes(
 ) -> None:
     events, read = grown(pieces_of(text, sizes), form)
     ids = {chunk: n for n, chunk in enumerate(cited_chunks(read.tree), start=1)}
-    written = markdown(form.shown(read.tree, ids)).text
+    written = render_markdown(form.rewrite_marks(read.tree, ids)).text
     assert "".join(event.text for event in events if isinstance(event, Delta)) == written
-    assert shown(events) == nodes_of(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
+    assert shown(events) == json_nodes(read.tree, lambda chunk: (ids[chunk], f"id_{chunk}"))
 
 
 @settings(max_examples=by_night(150, 2000), deadline=None)
@@ -146,13 +145,12 @@ def test_nothing_told_leads_to_an_address_that_no_cited_passage_holds(
 )
 def test_how_much_is_read_grows_with_the_text_alone(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[int] = []
-    plain = Reader.__call__
 
-    def counted(self: Reader, text: str) -> object:
+    def counted(text: str, **how: Any) -> Tree:
         lines.append(len(text))
-        return plain(self, text)
+        return parse_markdown(text, **how)
 
-    monkeypatch.setattr(Reader, "__call__", counted)
+    monkeypatch.setattr("rag.answer.streaming_parser.parse_markdown", counted)
     text = (part * 2_000)[:2_000]
     grown(text[at : at + 4] for at in range(0, len(text), 4))
     assert sum(lines) <= 60 * len(text)

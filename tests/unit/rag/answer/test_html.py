@@ -8,12 +8,11 @@ from attacks.reading import leads, nodes_lead
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.answer.markdown import markdown
-from rag.answer.printers import Node, nodes_of
-from rag.answer.read import Reader, normalised
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import normalise_text, parse_markdown
+from rag.answer.printers import JsonNode, json_nodes
 from rag.answer.restrict_links import RestrictLinks
 
-READ = Reader()
 _MARKDOWN_TAGS = "p ul ol li strong em s code pre blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td a"
 TAGS = {*_MARKDOWN_TAGS.split(), "cite", "statement", "note"}
 """All that nodes have."""
@@ -21,10 +20,10 @@ TAGS = {*_MARKDOWN_TAGS.split(), "cite", "statement", "note"}
 
 def shown(text: str) -> str:
     """What is answered where ``text`` was written, and no passage is cited."""
-    return markdown(RestrictLinks({})(READ(normalised(text))).tree).text
+    return render_markdown(RestrictLinks({})(parse_markdown(normalise_text(text))).tree).text
 
 
-def tags(nodes: list[Node]) -> set[str]:
+def tags(nodes: list[JsonNode]) -> set[str]:
     return {tag for node in nodes if isinstance(node, dict) for tag in ({node["tag"]} | tags(node["children"]))}
 
 
@@ -84,7 +83,7 @@ def test_what_could_run_is_gone(text: str, result: str) -> None:
     ],
 )
 def test_a_tag_that_is_mentioned_can_be_read(text: str) -> None:
-    (node,) = nodes_of(READ(text), lambda chunk: (chunk, ""))
+    (node,) = json_nodes(parse_markdown(text), lambda chunk: (chunk, ""))
     assert node == {"tag": "p", "children": [text.replace("&lt;", "<").replace("&gt;", ">")]}
 
 
@@ -101,9 +100,9 @@ MESS = st.lists(st.sampled_from([*(piece.replace("¬", " ") for piece in _TAGS.s
 @settings(max_examples=300, deadline=None)
 @given(MESS.map("".join))
 def test_nothing_of_scripts_and_no_tag_remains_whatever_is_mixed(text: str) -> None:
-    tree = RestrictLinks({})(READ(normalised(text))).tree
-    nodes = nodes_of(tree, lambda chunk: (chunk, ""))
-    assert leads(markdown(tree).text) == []
+    tree = RestrictLinks({})(parse_markdown(normalise_text(text))).tree
+    nodes = json_nodes(tree, lambda chunk: (chunk, ""))
+    assert leads(render_markdown(tree).text) == []
     assert (tags(nodes) <= TAGS, list(nodes_lead(nodes))) == (True, [])
 
 

@@ -8,13 +8,13 @@ from fakes import MARK, FakeChat, FakeClock, FakeIndex, deadline, make_hit, make
 from knowledge.model.claims import ClaimSupport
 from knowledge.model.values import Hit
 from rag.answer.check import SupportCheck
+from rag.answer.citation_forms import IdForm
 from rag.answer.claim_verdict import ACQUITTED, Verdict
 from rag.answer.confidence.written import chance_faithful, level_of_written
 from rag.answer.finish import AnswerFinisher, FinishedAnswer
-from rag.answer.forms import IdForm
-from rag.answer.growing import read_answer
 from rag.answer.judge import NOT_JUDGED, Judge, parse_verdicts
 from rag.answer.statements import Unit
+from rag.answer.streaming_parser import parse_answer
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
 from rag.values.answer import Context, Passage, Statement, Support
@@ -49,7 +49,7 @@ def finished(
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=FakeIndex(hits), form=IdForm())
     finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(chat, **fields))
-    return finish(read_answer(text, IdForm(), context), context, this or make_ledger())
+    return finish(parse_answer(text, IdForm(), context), context, this or make_ledger())
 
 
 def words(made: FinishedAnswer) -> list[str]:

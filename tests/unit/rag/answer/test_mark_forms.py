@@ -1,4 +1,4 @@
-"""rag.answer.forms: passages by id and by number, and what is taken out."""
+"""rag.answer.citation_forms: passages by id and by number, and what is taken out."""
 
 import re
 
@@ -7,15 +7,12 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answer.forms import IdForm, NumberForm
-from rag.answer.growing import GrowingAnswer, read_answer
-from rag.answer.markdown import markdown
-from rag.answer.printers import cited_chunks
-from rag.answer.read import Reader
+from rag.answer.citation_forms import IdForm, NumberForm, SourceForm
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import parse_markdown
 from rag.answer.references import ReferencedTree, References
-from rag.answer.source_form import SourceForm
-from rag.answer.tree import Cite, Mark
-from rag.answer.walk import all_nodes
+from rag.answer.streaming_parser import StreamingParser, parse_answer
+from rag.answer.tree import Cite, Mark, cited_chunks, walk
 from rag.find.pack import NumberPacker
 from rag.values.answer import Context, Passage
 from rag.values.events import Delta
@@ -26,7 +23,7 @@ FORM = IdForm()
 
 
 def referenced(answer: str) -> ReferencedTree:
-    return References(FORM, HITS)(Reader(FORM)(answer))
+    return References(FORM, HITS)(parse_markdown(answer, FORM))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +49,7 @@ def referenced(answer: str) -> ReferencedTree:
 )
 def test_unknown_ids_go_as_marks(answer: str, text: str, removed: int) -> None:
     found = referenced(answer)
-    assert (markdown(found.tree).text, found.removed) == (text, removed)
+    assert (render_markdown(found.tree).text, found.removed) == (text, removed)
 
 
 @given(
@@ -62,14 +59,14 @@ def test_unknown_ids_go_as_marks(answer: str, text: str, removed: int) -> None:
 )
 def test_removed_marks_leave_nothing_of_what_joined_them(marks: list[tuple[str, bool]]) -> None:
     answer = "".join(f"{joint}[id_{42 if known else 5}]" for joint, known in marks)
-    text = markdown(referenced(f"It is so [id_42]{answer}.").tree).text
+    text = render_markdown(referenced(f"It is so [id_42]{answer}.").tree).text
     assert re.fullmatch(r"It is so (\[id_42\]([ ,;/]| and |\. (See|And) )*)*(?<=\])\.", text)
     assert text.count("[") == 1 + sum(known for _, known in marks)
 
 
 def test_each_id_of_a_mark_is_a_citation_where_it_stands() -> None:
     found = referenced("First [id_87], then [id_42, id_87] and \u3010id_1\u3011; never [id_5]. `[id_1]`")
-    written = markdown(found.tree)
+    written = render_markdown(found.tree)
     assert [(cite.chunk, written.text[start:end]) for start, end, cite in written.marks] == [
         (87, "[id_87]"),
         (42, "[id_42, id_87]"),
@@ -85,9 +82,9 @@ PIECES = ["[id_1]", "[id_42]", "[id_5]", "[id_42,id_99]", "(id_5)", "\u3010id_7\
 @given(st.lists(st.sampled_from([*PIECES, *"[](){}<>*_|-:;59 .,"]), max_size=30).map("".join))
 def test_no_mark_reaches_a_reader_as_text_and_what_is_cited_is_known(answer: str) -> None:
     tree = referenced(answer).tree
-    assert {node.chunk for node in all_nodes(tree) if isinstance(node, Cite)} <= KNOWN
-    assert not any(isinstance(node, Mark) for node in all_nodes(tree))
-    again = referenced(markdown(tree).text)
+    assert {node.chunk for node in walk(tree) if isinstance(node, Cite)} <= KNOWN
+    assert not any(isinstance(node, Mark) for node in walk(tree))
+    again = referenced(render_markdown(tree).text)
     assert again.removed == 0
 
 
@@ -117,19 +114,19 @@ CONTEXT = Context("", tuple(Passage(hit=hit, citation=f"[{at}]", text="") for at
     ],
 )
 def test_what_a_mark_means(said: str, chunks: tuple[int, ...], removed: int) -> None:
-    read = read_answer(said, NUMBERS, CONTEXT)
+    read = parse_answer(said, NUMBERS, CONTEXT)
     assert (cited_chunks(read.tree), read.removed) == (chunks, removed)
 
 
 def test_a_reader_sees_the_numbers_of_the_references_in_their_order() -> None:
-    tree = read_answer("One [3]. Two [1, 3].\n\n- Three **[2]**", NUMBERS, CONTEXT).tree
+    tree = parse_answer("One [3]. Two [1, 3].\n\n- Three **[2]**", NUMBERS, CONTEXT).tree
     numbers = {chunk: n for n, chunk in enumerate(cited_chunks(tree), start=1)}
-    assert markdown(NUMBERS.shown(tree, numbers)).text == "One [1]. Two [2] [1].\n\n- Three **[3]**"
+    assert render_markdown(NUMBERS.rewrite_marks(tree, numbers)).text == "One [1]. Two [2] [1].\n\n- Three **[3]**"
 
 
 def test_a_stream_shows_the_numbers_that_the_answer_has() -> None:
     told: list[str] = []
-    growing = GrowingAnswer(
+    growing = StreamingParser(
         NUMBERS, CONTEXT, listen=lambda event: told.append(event.text) if isinstance(event, Delta) else None
     )
     for piece in ("One thing [", "3]. ", "Another [1].\n\nAnd ", "one more [3, 2]."):
@@ -152,11 +149,11 @@ def test_the_same_mark_of_two_passages_is_shown_once_side_by_side(said: str, sho
     hits = tuple(make_hit("Text.", number=n, title="Other", url=url) for n, url in enumerate(urls, start=1))
     form = SourceForm(0.5)
     context = NumberPacker(1000, form)(hits)
-    tree = read_answer(said, form, context).tree
-    assert markdown(form.shown(tree, {})).text == shown
+    tree = parse_answer(said, form, context).tree
+    assert render_markdown(form.rewrite_marks(tree, {})).text == shown
     assert len(cited_chunks(tree)) == cited
 
 
 def test_with_the_seed_s_labels_a_number_is_none() -> None:
-    read = read_answer("Five days [1].", IdForm(numbered=False), CONTEXT)
+    read = parse_answer("Five days [1].", IdForm(numbered=False), CONTEXT)
     assert (cited_chunks(read.tree), read.removed) == ((), 0)

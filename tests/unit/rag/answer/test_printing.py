@@ -9,23 +9,35 @@ from faults.drawing import by_night
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.answer.forms import IdForm
-from rag.answer.inline_markdown import inline_markdown
-from rag.answer.markdown import markdown
-from rag.answer.printers import nodes_of, plain_text
-from rag.answer.read import Reader, normalised
+from rag.answer.citation_forms import IdForm
+from rag.answer.markdown import render_inline, render_markdown
+from rag.answer.parse import normalise_text, parse_markdown
+from rag.answer.printers import json_nodes, plain_text
 from rag.answer.references import References
-from rag.answer.tree import Cell, Cite, Code, CodeBlock, Inline, Link, Paragraph, Row, Statement, Table, Text, Tree
+from rag.answer.tree import (
+    Cite,
+    ClaimSpan,
+    Code,
+    CodeBlock,
+    Inline,
+    Link,
+    Paragraph,
+    TableBlock,
+    TableCell,
+    TableRow,
+    Text,
+    Tree,
+)
 
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 
 
 def read(text: str) -> Tree:
-    return References(IdForm(), HITS)(Reader(IdForm())(text)).tree
+    return References(IdForm(), HITS)(parse_markdown(text, IdForm())).tree
 
 
 def written(text: str) -> str:
-    return markdown(read(normalised(text))).text
+    return render_markdown(read(normalise_text(text))).text
 
 
 @pytest.mark.parametrize(
@@ -52,26 +64,26 @@ def test_what_is_written_plainly_is_written_the_same(text: str) -> None:
 )  # fmt: skip
 def test_nothing_in_a_text_is_markup(text: str) -> None:
     tree = (Paragraph((Text(text),)),)
-    assert _nodes(markdown(tree).text) == [{"tag": "p", "children": [text.replace(" ", "")]}]
+    assert _nodes(render_markdown(tree).text) == [{"tag": "p", "children": [text.replace(" ", "")]}]
 
 
 def test_a_citation_is_told_where_it_stands() -> None:
     cite = Cite(3, (3,), "[id_3]", "T", "")
     behind = Cite(4, (4,), "", "T", "")
     page = Link("https://a.example/b", (Text("the page"),))
-    made = markdown((Paragraph((Text("Yes "), cite, Text(". See "), page, behind, Text("."))),))
+    made = render_markdown((Paragraph((Text("Yes "), cite, Text(". See "), page, behind, Text("."))),))
     assert made.text == "Yes [id_3]. See [the page](https://a.example/b)."
     assert [made.text[start:end] for start, end, _ in made.marks] == ["[id_3]", "[the page](https://a.example/b)"]
 
 
 def test_a_mark_makes_no_link_and_no_image_of_what_stands_beside_it() -> None:
     cite = Cite(3, (3,), "[id_3]", "T", "")
-    text = markdown((Paragraph((Text("Yes!"), cite, Text("(https: //x): no"))),)).text
+    text = render_markdown((Paragraph((Text("Yes!"), cite, Text("(https: //x): no"))),)).text
     assert [node["tag"] for node in _nodes(text)[0]["children"] if isinstance(node, dict)] == ["cite"]
 
 
 def test_a_line_alone_without_its_citations() -> None:
-    assert inline_markdown((Text("a*b "), Code("x"), Cite(3, (3,), "[id_3]", "T", ""))) == "a\\*b `x`"
+    assert render_inline((Text("a*b "), Code("x"), Cite(3, (3,), "[id_3]", "T", ""))) == "a\\*b `x`"
 
 
 PIECES = [
@@ -85,7 +97,7 @@ PIECES = [
 
 @example("*<b>Note: </b>*")
 @settings(max_examples=by_night(150, 2000), deadline=None)
-@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalised))
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join).map(normalise_text))
 def test_what_was_written_renders_as_what_was_read(text: str) -> None:
     """But for blanks side by side and at the edges of what they stand in."""
     once = written(text)
@@ -94,7 +106,7 @@ def test_what_was_written_renders_as_what_was_read(text: str) -> None:
 
 
 def _nodes(text: str) -> list[Any]:
-    return _without_blanks(nodes_of(read(text), lambda chunk: (chunk, "")))
+    return _without_blanks(json_nodes(read(text), lambda chunk: (chunk, "")))
 
 
 def _without_blanks(nodes: list[Any]) -> list[Any]:
@@ -111,8 +123,8 @@ CITED = tuple(make_hit(number=number) for number in (7, 8))
 
 
 def nodes(text: str) -> list[Any]:
-    tree = References(IdForm(), CITED)(Reader(IdForm())(text)).tree
-    return nodes_of(tree, lambda chunk: (chunk - 6, f"id_{chunk}"))
+    tree = References(IdForm(), CITED)(parse_markdown(text, IdForm())).tree
+    return json_nodes(tree, lambda chunk: (chunk - 6, f"id_{chunk}"))
 
 
 def node(tag: str, *children: Any, **more: Any) -> dict[str, Any]:
@@ -145,15 +157,15 @@ def test_each_name_of_a_mark_is_a_chip_that_opens_its_passage() -> None:
 
 def test_what_was_checked_is_a_node_in_tables_and_around_code_too() -> None:
     def said(*children: Inline) -> tuple[Inline, ...]:
-        return (Statement(children, 0, "unsupported", "not found in the sources"),)
+        return (ClaimSpan(children, 0, "unsupported", "not found in the sources"),)
 
     tree = (
         Paragraph(said(Text("It is free."))),
-        Table((Row((Cell((Text("a"),)),)), Row((Cell(said(Text("1"))),)))),
+        TableBlock((TableRow((TableCell((Text("a"),)),)), TableRow((TableCell(said(Text("1"))),)))),
         CodeBlock("rm x", children=said()),
     )
     note = node("note", "not found in the sources")
-    paragraph, table, code = nodes_of(tree, lambda chunk: (chunk, ""))
+    paragraph, table, code = json_nodes(tree, lambda chunk: (chunk, ""))
     assert paragraph == node("p", node("statement", "It is free.", " ", note, support="unsupported"))
     assert table["children"][1]["children"][0]["children"] == [  # type: ignore[index]
         node("td", node("statement", "1", " ", note, support="unsupported"))

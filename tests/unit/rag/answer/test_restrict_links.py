@@ -4,19 +4,18 @@ import pytest
 from attacks.reading import leads
 from fakes import make_hit
 
-from rag.answer.held_addresses import held_by
-from rag.answer.markdown import markdown
-from rag.answer.read import Reader, normalised
-from rag.answer.restrict_links import RestrictedTree, RestrictLinks
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import normalise_text, parse_markdown
+from rag.answer.restrict_links import RestrictedTree, RestrictLinks, allowed_urls
 
 PAGE = "https://a.example/guide"
 EVIL = "https://b.example/x"
 CHUNK = make_hit(f"See [x]({PAGE}), ![y](y.png) and me@a.example.", number=1).chunk
-HELD = held_by([CHUNK])
+HELD = allowed_urls([CHUNK])
 
 
 def restricted(text: str, *, cited: bool = True) -> RestrictedTree:
-    return RestrictLinks({1: CHUNK})(Reader()(normalised(text)), cited=(1,) if cited else ())
+    return RestrictLinks({1: CHUNK})(parse_markdown(normalise_text(text)), cited=(1,) if cited else ())
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def restricted(text: str, *, cited: bool = True) -> RestrictedTree:
     ],
 )
 def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
-    assert markdown(restricted(text).tree).text == left
+    assert render_markdown(restricted(text).tree).text == left
 
 
 @pytest.mark.parametrize(
@@ -48,10 +47,10 @@ def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
     ],
 )
 def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
-    assert markdown(restricted(text).tree).text == text
+    assert render_markdown(restricted(text).tree).text == text
     assert restricted(text).removed == 0
     if PAGE in text:
-        assert PAGE not in [to for kind, to in leads(markdown(restricted(text, cited=False).tree).text)]
+        assert PAGE not in [to for kind, to in leads(render_markdown(restricted(text, cited=False).tree).text)]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,9 @@ def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_address_is_the_whole_of_it(address: str) -> None:
-    assert markdown(restricted(f"[x](<{address}>)").tree).text == "x"
+    assert render_markdown(restricted(f"[x](<{address}>)").tree).text == "x"
 
 
 def test_a_passage_lends_no_script_and_no_part_of_an_address() -> None:
     chunk = make_hit("[x](javascript:alert(1)) [y](data:,x) <https://a.example/b?c=d&amp;e=f>").chunk
-    assert held_by([chunk]) == {"//a.example/b?c=d&e=f"}
+    assert allowed_urls([chunk]) == {"//a.example/b?c=d&e=f"}

@@ -1,4 +1,4 @@
-"""rag.answer.source_form: citations by source address, by a link, and by what a sentence draws on."""
+"""rag.answer.citation_forms: citations by source address, by a link, and by what a sentence draws on."""
 
 import pytest
 from fakes import make_hit
@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.markdown import WrittenMarkdown, markdown
-from rag.answer.read import Reader
+from rag.answer.citation_forms import SourceForm
+from rag.answer.markdown import RenderedMarkdown, render_markdown
+from rag.answer.parse import parse_markdown
 from rag.answer.references import ReferencedTree, References, drawn_on
-from rag.answer.source_form import SourceForm
 from rag.answer.statements import cut
 from rag.text.addresses import source_name
 
-FORM = SourceForm(draws_on=0.5)
+FORM = SourceForm(min_overlap=0.5)
 REPORT = make_hit(
     "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
     number=1, title="Reporting", url="https://ga.example.edu/reporting", section="Steps",
@@ -27,13 +27,13 @@ HITS = (REPORT, PEOPLE, MEMO)
 
 
 def referenced(answer: str, hits: tuple[Hit, ...] = HITS) -> ReferencedTree:
-    return References(FORM, hits)(Reader(FORM)(answer))
+    return References(FORM, hits)(parse_markdown(answer, FORM))
 
 
-def written(answer: str, hits: tuple[Hit, ...] = HITS) -> WrittenMarkdown:
+def written(answer: str, hits: tuple[Hit, ...] = HITS) -> RenderedMarkdown:
     """With what it draws on, where it cites nothing."""
     tree = referenced(answer, hits).tree
-    return markdown(cut(tree, draw=drawn_on(FORM, hits)).tree)
+    return render_markdown(cut(tree, draw=drawn_on(FORM, hits)).tree)
 
 
 def cited(answer: str, hits: tuple[Hit, ...] = HITS) -> list[int]:
@@ -74,15 +74,15 @@ def test_what_was_not_in_the_context_is_no_citation(answer: str) -> None:
 
 def test_a_made_up_source_is_taken_out() -> None:
     found = referenced("Submit it (Source: https://ga.example.edu/reporting). Free (Source: https://evil.example/x).")
-    assert markdown(found.tree).text == "Submit it (Source: https://ga.example.edu/reporting). Free."
+    assert render_markdown(found.tree).text == "Submit it (Source: https://ga.example.edu/reporting). Free."
     assert (found.valid, found.removed) == (1, 1)
 
 
 def test_what_a_citation_says() -> None:
     ((_, _, cite),) = written("Go (Source: https://ga.example.edu/reporting)").marks
     assert (cite.title, cite.section) == ("Reporting", "Steps")
-    assert FORM.urls(REPORT) == ("https://ga.example.edu/reporting",)
-    assert FORM.urls(MEMO) == ()
+    assert FORM.cited_urls(REPORT) == ("https://ga.example.edu/reporting",)
+    assert FORM.cited_urls(MEMO) == ()
 
 
 def test_without_marks_the_passages_that_each_sentence_draws_on() -> None:

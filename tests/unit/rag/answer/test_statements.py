@@ -6,21 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.forms import CitationForm, IdForm
-from rag.answer.markdown import markdown
-from rag.answer.read import Reader
+from rag.answer.citation_forms import CitationForm, IdForm, SourceForm
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import parse_markdown
 from rag.answer.references import References
-from rag.answer.source_form import SourceForm
 from rag.answer.statements import StatementTree, cut
-from rag.answer.tree import Cite, Statement
-from rag.answer.walk import all_nodes
+from rag.answer.tree import Cite, ClaimSpan, walk
 
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 
 
 def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> StatementTree:
     form = form or IdForm()
-    return cut(References(form, hits)(Reader(form)(answer)).tree)
+    return cut(References(form, hits)(parse_markdown(answer, form)).tree)
 
 
 def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
@@ -82,7 +80,7 @@ def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None
         ("Permit Fee import 90", "import 90", [1]),
         ("Permit Fee export 40", "export 40", []),
     ]
-    assert [node.number for node in all_nodes(cut_up.tree) if isinstance(node, Statement)] == [0, 0, 1, 1]
+    assert [node.number for node in walk(cut_up.tree) if isinstance(node, ClaimSpan)] == [0, 0, 1, 1]
 
 
 def test_a_block_of_code_is_a_statement() -> None:
@@ -128,7 +126,7 @@ def test_a_link_is_read_as_what_it_says_and_a_list_of_links_names_sources() -> N
 
 def test_a_short_answer_is_held_up_with_its_question() -> None:
     asked = "Does the import permit take five days?"
-    (unit,) = cut(Reader()("Yes."), question=asked).units
+    (unit,) = cut(parse_markdown("Yes."), question=asked).units
     assert (unit.text, unit.claim) == ("Yes.", f"{asked} Yes.")
 
 
@@ -151,7 +149,7 @@ OPENS = "The office opens at half past eight on weekdays and at ten on other day
     ],
 )
 def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
-    tree = References(IdForm(), HITS)(Reader(IdForm())(answer)).tree
+    tree = References(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
     found = [unit.text for unit in cut(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).units]
     assert found == (statements or [unit.text for unit in cut(tree).units])
 
@@ -164,11 +162,11 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
-    tree = References(IdForm(), HITS)(Reader(IdForm())(answer)).tree
+    tree = References(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
     found = cut(tree)
-    assert markdown(found.tree).text == markdown(tree).text
-    assert [n.chunk for n in all_nodes(found.tree) if isinstance(n, Cite)] == [
-        n.chunk for n in all_nodes(tree) if isinstance(n, Cite)
+    assert render_markdown(found.tree).text == render_markdown(tree).text
+    assert [n.chunk for n in walk(found.tree) if isinstance(n, Cite)] == [
+        n.chunk for n in walk(tree) if isinstance(n, Cite)
     ]
-    numbers = {node.number for node in all_nodes(found.tree) if isinstance(node, Statement)}
+    numbers = {node.number for node in walk(found.tree) if isinstance(node, ClaimSpan)}
     assert {unit.number for unit in found.units} <= numbers

@@ -1,4 +1,4 @@
-"""rag.answer.title_form: which passages does a label in the answer mean?"""
+"""rag.answer.citation_forms: which passages does a label in the answer mean?"""
 
 from collections import Counter
 from itertools import pairwise
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.markdown import markdown
-from rag.answer.read import Reader
+from rag.answer.citation_forms import TitleForm, dice
+from rag.answer.markdown import render_markdown
+from rag.answer.parse import parse_markdown
 from rag.answer.references import ReferencedTree, References, cites
-from rag.answer.title_form import TitleForm, dice
-from rag.answer.walk import all_nodes
+from rag.answer.tree import walk
 from rag.text.labels import make_label, safe
 
 FORM = TitleForm(min_dice=0.5, min_contained=3)
@@ -24,11 +24,11 @@ def hits_titled(*titles: str) -> tuple[Hit, ...]:
 
 
 def referenced(answer: str, hits: tuple[Hit, ...]) -> ReferencedTree:
-    return References(FORM, hits)(Reader(FORM)(answer))
+    return References(FORM, hits)(parse_markdown(answer, FORM))
 
 
 def cited(answer: str, hits: tuple[Hit, ...]) -> list[int]:
-    return [cite.chunk for cite in cites(tuple(all_nodes(referenced(answer, hits).tree)))]
+    return [cite.chunk for cite in cites(tuple(walk(referenced(answer, hits).tree)))]
 
 
 def test_equal_titles_win_over_contained_ones_and_those_over_similar_ones_whatever_the_order() -> None:
@@ -117,7 +117,7 @@ def test_invented_labels_go_as_marks(answer: str, text: str, removed: int, numbe
         make_hit(number=3, title="Carriers", section="Times"),
     )
     found = referenced(answer, hits)
-    assert (markdown(found.tree).text, found.removed, cited(answer, hits)) == (text, removed, numbers)
+    assert (render_markdown(found.tree).text, found.removed, cited(answer, hits)) == (text, removed, numbers)
 
 
 TITLES = st.text("ab >[]", min_size=1, max_size=12).map(lambda text: f"T{text}")

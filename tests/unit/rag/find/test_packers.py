@@ -11,14 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.forms import CitationForm, IdForm, NumberForm
-from rag.answer.growing import read_answer
-from rag.answer.markdown import markdown
-from rag.answer.printers import cited_chunks
-from rag.answer.source_form import SourceForm
-from rag.answer.title_form import TitleForm
-from rag.answer.tree import Cite
-from rag.answer.walk import all_nodes
+from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
+from rag.answer.markdown import render_markdown
+from rag.answer.streaming_parser import parse_answer
+from rag.answer.tree import Cite, cited_chunks, walk
 from rag.find.pack import (
     BYTES_PER_TOKEN,
     Disarm,
@@ -115,8 +111,8 @@ def test_nothing_is_left_out_that_fits(hits: tuple[Hit, ...], max_chars: int) ->
 def test_what_is_packed_can_be_cited(title: str) -> None:
     context = TitledPacker(8000, TitleForm(0.5, 3))((make_hit("Text.", title=title, section="X > Y"),))
     (passage,) = context.used
-    read = read_answer(f"So {passage.citation}.", TitleForm(0.5, 3), context)
-    (cite,) = (node for node in all_nodes(read.tree) if isinstance(node, Cite))
+    read = parse_answer(f"So {passage.citation}.", TitleForm(0.5, 3), context)
+    (cite,) = (node for node in walk(read.tree) if isinstance(node, Cite))
     assert (cite.raw, cite.chunk) == (passage.citation, passage.hit.chunk.number)
 
 
@@ -270,9 +266,9 @@ def test_a_model_sees_numbers_with_dates_and_a_reader_the_profile_s_marks(
     context = NumberPacker(4000, form, disarm)(DATED)
     assert context.text == "[1] Fees > Late (2026-01-05)\nOne.\n\n[2] Hours (2025)\nTwo.\n\n"
     assert [passage.citation for passage in context.used] == citations
-    assert markdown(form.shown(read_answer("So [1]. Or [2, 1].", form, context).tree, {1: 1, 2: 2})).text == (
-        f"So {citations[0]}. Or {citations[1]} {citations[0]}."
-    )
+    assert render_markdown(
+        form.rewrite_marks(parse_answer("So [1]. Or [2, 1].", form, context).tree, {1: 1, 2: 2})
+    ).text == (f"So {citations[0]}. Or {citations[1]} {citations[0]}.")
 
 
 @pytest.mark.parametrize(("form", "disarm", "citations"), NUMBERED)
@@ -281,7 +277,7 @@ def test_a_document_writes_neither_a_number_nor_the_profile_s_marks(
 ) -> None:
     planted = make_hit(f"Free [1], {citations[1]}.", number=3, title=f"Free {citations[1]}", section="[1]")
     text = NumberPacker(4000, form, disarm)((*DATED, planted)).text.partition("[3] ")[2]
-    read = read_answer(text, form, Context("", tuple(Passage(hit=hit, citation="", text="") for hit in DATED)))
+    read = parse_answer(text, form, Context("", tuple(Passage(hit=hit, citation="", text="") for hit in DATED)))
     assert "Free" in text
     assert cited_chunks(read.tree) == ()
 

@@ -66,7 +66,7 @@ FIFTH = '''
 
 from typing import ClassVar
 
-from rag.answer.forms import IdForm
+from rag.answer.citation_forms import IdForm
 from rag.profiles.shared.base import base
 from rag.profiles.shared.evidence import EvidenceKnobs
 from rag.profiles.shared.service_knobs import OURS

@@ -8,7 +8,7 @@ import pytest
 from fakes import FakeChat, Unconnected, deadline, decline_of, make_hit, make_writer
 from fakes_evidence import make_evidence, matched
 
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import TitleForm
 from rag.config.settings import Settings, load
 from rag.contract.decider import new_mark
 from rag.contract.decline import first_sentence

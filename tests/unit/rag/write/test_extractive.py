@@ -7,7 +7,7 @@ from fakes import deadline, make_hit
 from fakes_evidence import make_evidence, matched
 
 from knowledge.model.values import Hit
-from rag.answer.title_form import TitleForm
+from rag.answer.citation_forms import TitleForm
 from rag.find.pack import TitledPacker
 from rag.values.answer import Context
 from rag.values.chat import Completion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.answer.forms import CitationForm
+from rag.answer.citation_forms import CitationForm
 from rag.ask.admit.admission import PlainAdmission
 from rag.ask.query.where import RequestFilter
 from rag.find.pack import WindowPacker

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.answer.check import SupportCheck, Unsupported
+from rag.answer.citation_forms import CitationForm
 from rag.answer.confidence.calibrated import CalibratedConfidence
 from rag.answer.confidence.formulas import Weighted
 from rag.answer.finish import AnswerFinisher
-from rag.answer.forms import CitationForm
 from rag.answer.route import ESCALATE_BELOW
 from rag.config.knobs import Env, Source
 from rag.errors import ConfigurationError

@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag.answer import html
 from rag.answer import tree as t
-from rag.answer.forms import CitationForm
-from rag.answer.held_addresses import linked
-from rag.answer.parser import parser
+from rag.answer.citation_forms import CitationForm
+from rag.answer.restrict_links import link_addresses
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
+
 
 MAX_CHARS = 100_000
 """No answer to a question is longer; what follows is not read."""
@@ -34,31 +39,24 @@ _READ_AS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
 _LANGUAGE = re.compile(r"[\w+#.,=-]{1,60}")
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads answers that cite in ``form``, and with None what cites nothing, such as passages.
+def parse_markdown(text: str, form: CitationForm | None = None, *, growing: bool = False) -> t.Tree:
+    """Parse ``text``, which cites in ``form``; with None it has no citation marks, as passages have none.
 
-    ``growing`` text is read line by line: no later line makes a heading or a link of an earlier one, and a table only
-    of one with a border.
+    ``growing`` text is parsed line by line: no later line makes a heading or a link of an earlier one, and a table
+    begins only with a line that begins with a bar.
     """
-
-    form: CitationForm | None = None
-    growing: bool = False
-
-    def __call__(self, text: str) -> t.Tree:
-        """``text`` as a tree."""
-        builder = _Builder(text.split("\n"))
-        for token in parser(self.form, self.growing).parse(text):
-            builder.add(token)
-        return html.blocks_of(builder.open[0].held)
+    builder = _Builder(text.split("\n"))
+    for token in markdown_it_parser(form, growing).parse(text):
+        builder.add(token)
+    return html.blocks_of(builder.open[0].held)
 
 
-def warm() -> None:
+def warm_parser() -> None:
     """Import what reading needs: markdown-it takes some 20 ms."""
-    Reader()("")
+    parse_markdown("")
 
 
-def normalised(text: str, *, began: bool = False) -> str:
+def normalise_text(text: str, *, began: bool = False) -> str:
     """``text`` with line feeds for all ends of lines, and without characters that no parser reads alike.
 
     ``began`` says that this is not the beginning.
@@ -87,7 +85,7 @@ class _Builder:
             case "html_block":
                 self._put(*html.raw_block(token.content, self.line))
             case "hr":
-                self._put(t.Ruler(line=self.line))
+                self._put(t.ThematicBreak(line=self.line))
             case _:
                 self._own(token)
 
@@ -103,12 +101,12 @@ class _Builder:
 
     def _end(self) -> None:
         ended = self.open.pop()
-        self._put(*(self._gapped(node) if isinstance(node, t.Item) else node for node in html.made(ended)))
+        self._put(*(self._gapped(node) if isinstance(node, t.ListItem) else node for node in html.element_nodes(ended)))
 
     def _put(self, *nodes: t.Inline | t.Block) -> None:
         self.open[-1].held += nodes
 
-    def _gapped(self, item: t.Item) -> t.Item:
+    def _gapped(self, item: t.ListItem) -> t.ListItem:
         before, found = None, list[t.Block]()
         for block in item.children:
             apart = isinstance(block, t.Paragraph) if block.line == before else self._is_empty(block.line - 1)
@@ -176,11 +174,11 @@ def _edges(tokens: Sequence[Token], place: int) -> int:
 def _leaf(token: Token, *, in_link: bool) -> Iterator[t.Inline]:
     match token.type:
         case "text":
-            yield from (t.Text(token.content),) if in_link else linked(token.content)
+            yield from (t.Text(token.content),) if in_link else link_addresses(token.content)
         case "code_inline":
             yield t.Code(token.content)
         case "softbreak" | "hardbreak":
-            yield t.Break(hard=token.type == "hardbreak")
+            yield t.LineBreak(hard=token.type == "hardbreak")
         case "mark":
             yield t.Mark(token.content)
         case "image":
@@ -200,3 +198,83 @@ def _code(token: Token, line: int) -> t.CodeBlock:
         ended=last - first > 1 + lines,
         line=line,
     )
+
+
+_RAW = re.compile(r"<(?:(script|style|pre|textarea)(?=[\s>]|\Z)|(!--)|[?!])", re.IGNORECASE)
+
+_SIGNS = re.compile(r"[\[\]`*_~<&\\!]")
+MOST_SIGNS = 1500
+"""In one paragraph. Of 2,400 pages of documentation the most that one has is in the hundreds."""
+MOST_CELLS = 2000
+"""In one table; rows behind them are text. A table of 4 KB has no more."""
+
+
+@cache
+def markdown_it_parser(form: CitationForm | None, growing: bool) -> MarkdownIt:
+    """The parser; see ``rag.answer.parse.Reader``."""
+    from markdown_it import MarkdownIt  # late: a question that is declined reads nothing
+
+    class Parser(MarkdownIt):
+        """Takes any address, and leaves it as it is: what may stay is judged later."""
+
+        def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
+            return True
+
+        def normalizeLink(self, url: str) -> str:  # noqa: N802
+            return url
+
+    made = Parser("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    if growing:
+        made.disable(["lheading", "reference"])
+    own = {rule.name: rule.fn for rule in made.block.ruler.__rules__}["html_block"]
+
+    def closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        start = state.bMarks[first] + state.tShift[first]
+        raw = _RAW.match(state.src, start)
+        closer = "-->" if raw and raw[2] else f"</{raw[1]}" if raw and raw[1] else ">"
+        return raw is not None and closer.lower() in state.src[start:].lower() and own(state, first, last, silent)
+
+    table = {rule.name: rule.fn for rule in made.block.ruler.__rules__}["table"]
+
+    def fenced_table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        head = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+        columns = head.count("|") + 1
+        rows = first + 2 + MOST_CELLS // columns
+        may_be = columns <= MOST_CELLS and (head[:1] == "|" or not growing)
+        return may_be and table(state, first, min(last, rows), silent)
+
+    made.block.ruler.at("table", fenced_table, {"alt": ["paragraph", "reference"]})
+    made.block.ruler.at("html_block", closed_html, {"alt": ["paragraph", "reference", "blockquote"]})
+    made.core.ruler.at("inline", _inline)
+    if form is not None:
+        for char in form.openers:
+            made.inline.add_terminator_char(char)
+        made.inline.ruler.before("link", "mark", _marking(form))
+    return made
+
+
+def _inline(state: StateCore) -> None:
+    """Reads the lines of all blocks; one with very many signs is text, as pairing them takes quadratically long."""
+    for token in state.tokens:
+        if token.type == "inline" and token.children is not None:
+            if len(_SIGNS.findall(token.content)) > MOST_SIGNS:
+                from markdown_it.token import Token  # late, as the parser itself
+
+                token.children.append(Token("text", "", 0, content=token.content))
+            else:
+                state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def _marking(form: CitationForm) -> Any:  # markdown-it's own type is of its rules alone
+    def mark(state: StateInline, silent: bool) -> bool:
+        if state.src[state.pos] not in form.openers:
+            return False
+        found = form.find_mark(state.src, state.pos, state.posMax)
+        if found is None:
+            return False
+        state.pos, said = found
+        if not silent:
+            state.push("mark", "", 0).content = said
+        return True
+
+    return mark
