@@ -224,10 +224,10 @@ def _budget(settings: Settings, knobs: EvidenceKnobs) -> str:
 
 def check_store(settings: Settings) -> str:
     """Where the server keeps turns and votes, which others must not read."""
-    from rag.adapters.vendors import open_store
+    from rag.adapters.vendors import open_table
 
     settings, said = with_store(settings)
-    open_store(settings)
+    open_table(settings)
     return said
 
 

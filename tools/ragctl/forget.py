@@ -32,13 +32,14 @@ def forget(
 
     The store is that of TABLE_NAME, else of STORE_PATH, else the one beside the index.
     """
-    from rag.adapters.vendors import open_store
+    from rag.adapters.stores.forget import forget_session
+    from rag.adapters.vendors import open_table
     from rag.http.requests import parse_session
 
     session = parse_session(session)
     settings, _ = with_store(read_settings(index=index, profile=profile))
-    store = open_store(settings)
-    forgotten = store.forget(session) if store else None
+    table = open_table(settings)
+    forgotten = forget_session(table, session) if table else None
     if forgotten is None:
         sentence = "There is no store: name the index (--index), its SQLite file (STORE_PATH) or the table (TABLE_NAME)"
         raise CommandFailed(sentence, code="no_store")

@@ -8,11 +8,13 @@ the path of a SQLite file.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from pathlib import Path
 
 from rag.adapters.model_config import ChatConfig, EmbedConfig
+from rag.adapters.stores.table import Table
 from rag.config.settings import Settings
+from rag.errors import ConfigurationError
 from rag.ports.models import ChatModel, RemoteEmbedder
-from rag.ports.stores import Store
 
 NO_STORE = "none"
 """The STORE_PATH that asks for no store."""
@@ -32,23 +34,34 @@ def openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
     return OpenAiEmbedder(config)
 
 
-def dynamodb_store(settings: Settings) -> Store:
-    """Build the store in the table TABLE_NAME."""
-    from rag.adapters.dynamodb.store import DynamoDbStore
+def dynamodb_table(settings: Settings) -> Table:
+    """Build the DynamoDB table TABLE_NAME."""
+    from rag.adapters.dynamodb.table import DynamoDbTable
 
-    return DynamoDbStore(settings)
+    return DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
 
 
-def sqlite_store(settings: Settings) -> Store:
-    """Build the store in the file STORE_PATH."""
-    from rag.adapters.sqlite.store import SqliteStore
+def sqlite_table(settings: Settings) -> Table:
+    """Build the table in the SQLite file STORE_PATH.
 
-    return SqliteStore(settings)
+    Raises:
+        ConfigurationError: others than its owner may read or write the file.
+    """
+    from rag.adapters.sqlite.files import find_exposed
+    from rag.adapters.sqlite.table import SqliteTable
+
+    path = Path(settings.store_path)
+    if exposed := find_exposed(path):
+        raise ConfigurationError(
+            f"STORE_PATH: others than its owner may read or write {exposed}, which holds what people asked."
+            f" Run: chmod 600 {exposed}"
+        )
+    return SqliteTable(path)
 
 
 CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": openai_chat}
 EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": openai_embedder}
-STORES: dict[str, Callable[[Settings], Store]] = {"dynamodb": dynamodb_store, "sqlite": sqlite_store}
+STORES: dict[str, Callable[[Settings], Table]] = {"dynamodb": dynamodb_table, "sqlite": sqlite_table}
 
 
 def chat_model(config: ChatConfig) -> ChatModel:
@@ -66,11 +79,11 @@ def remote_embedder(config: EmbedConfig) -> RemoteEmbedder:
     return EMBEDDERS[_vendor(config.base_url, EMBEDDERS, "openai")](config)
 
 
-def open_store(settings: Settings) -> Store | None:
-    """Build the store that ``settings`` name, None if they name none; connects to nothing yet.
+def open_table(settings: Settings) -> Table | None:
+    """Build the stores' table that ``settings`` name, None if they name none; connects to nothing yet.
 
     Raises:
-        ConfigurationError: the store must not be used.
+        ConfigurationError: the table must not be used.
     """
     vendor = store_vendor(settings)
     return STORES[vendor](settings) if vendor else None

@@ -1,4 +1,4 @@
-"""The stores of a service: guarded, and the cache of answers in front of them."""
+"""The stores of a service: on one table, behind one guard, with the layered answer cache in front."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag.adapters import store_format
-from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.vendors import open_store
+from rag.adapters.vendors import open_table
 from rag.config.settings import Settings
 from rag.errors import StoreUnavailable
 from rag.profiles.shared.optional_stages import Stores
@@ -16,50 +14,55 @@ from rag.profiles.shared.optional_stages import Stores
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from rag.adapters.store_guard import StoreGuard
-    from rag.ports.stores import Store
+    from rag.adapters.stores.cache import LayeredCache
+    from rag.adapters.stores.guard import StoreGuard
+    from rag.adapters.stores.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class OpenStores:
-    """The stores and what belongs to the moment of a snapshot: connections, and what this process has cached."""
+    """The stores, and what a snapshot renews: the table's connections, this process's cache and the guard's state."""
 
     stores: Stores
     cache: LayeredCache
-    store: Store
+    table: Table
     guard: StoreGuard
 
     def warm(self) -> None:
-        """Import what the first access will need, without reading or writing anything."""
-        store_format.warm()
+        """Import and build what the first call needs; no request is sent."""
+        from rag.adapters.stores import records
+
+        records.warm()
         try:
-            self.store.warm()
+            self.table.warm()
         except StoreUnavailable as exc:
-            # No snapshot fails for it: the first access tries again, and fails soft.
+            # It must not fail the snapshot: the first call tries again, and its stage is skipped if it fails.
             logger.warning("the stores cannot be warmed: %s", exc)
 
     def renew(self) -> None:
-        """Forget what this process has cached and how the store was; a new connection is opened meanwhile."""
+        """Empty this process's cache, forget the guard's state and close all connections."""
         self.cache.clear()
         self.guard.reset()
-        self.store.renew()
+        self.table.renew()
 
 
 def build_stores(settings: Settings) -> OpenStores | None:
-    """The stores that ``settings`` name; nothing is connected yet, and boto3 not imported.
+    """Return the stores that ``settings`` name; nothing is connected yet, and boto3 is not imported.
 
-    What one of them finds out of reach, none of them waits for.
+    They share one guard, so that a table that one of them finds out of reach holds up none of the others.
 
     Raises:
-        ConfigurationError: the file of one is open to others.
+        ConfigurationError: others may read or write the table's file.
     """
-    store = open_store(settings)
-    if store is None:
+    table = open_table(settings)
+    if table is None:
         return None
-    from rag.adapters.guarded_stores import guarded
-    from rag.adapters.store_guard import StoreGuard
+    from rag.adapters.stores.cache import LayeredCache, TableAnswerCache
+    from rag.adapters.stores.feedback import TableFeedback
+    from rag.adapters.stores.guard import StoreGuard
+    from rag.adapters.stores.memory import TableMemory
 
-    guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=store.warm)
-    layered = LayeredCache(guarded(store.cache, guard))  # what this process holds is nobody's to wait for
-    stores = Stores(layered, guarded(store.memory, guard), guarded(store.feedback, guard))
-    return OpenStores(stores, layered, store, guard)
+    guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=table.warm)
+    cache = LayeredCache(TableAnswerCache(table, guard))  # not guarded itself: its own layer needs no time limit
+    feedback = TableFeedback(table, guard, votes_per_hour=settings.feedback_per_hour)
+    return OpenStores(Stores(cache, TableMemory(table, guard), feedback), cache, table, guard)

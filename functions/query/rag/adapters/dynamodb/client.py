@@ -1,19 +1,26 @@
-"""Calls to DynamoDB: a client made on first use, and its errors in our words."""
+"""Calls to DynamoDB: a boto3 client that is made on first use, and its errors as ours.
+
+The client loads its certificate authorities once. botocore hands urllib3 the path of its bundle with each connection,
+and urllib3 parses all of it each time, which is nine tenths of a new connection's CPU time. Here they go into
+botocore's own SSL context, which stays with the client, so that a snapshot holds it.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from rag.adapters.dynamodb.tls import load_authorities_once
 from rag.errors import StoreOutOfReach, StoreUnavailable
+
+logger = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 2
 TRIES = 2
-"""Per call, the first included. The stages that stand on this can be skipped: better soon than late."""
+"""Per call, the first included: few, because the stages that use a store can be skipped."""
 THROTTLES = {
     "ProvisionedThroughputExceeded",
     "ProvisionedThroughputExceededException",
@@ -21,11 +28,11 @@ THROTTLES = {
     "ThrottlingError",
     "ThrottlingException",
 }
-"""Codes of errors, and reasons of cancelled transactions, that say: too much at once."""
+"""Error codes, and reasons of cancelled transactions, that mean throttling."""
 
 
-class Cancelled(StoreUnavailable):
-    """A transaction changed nothing. ``reasons`` are DynamoDB's codes, one a part."""
+class TransactionCancelled(StoreUnavailable):
+    """A transaction changed nothing; ``reasons`` are DynamoDB's codes, one per action."""
 
     def __init__(self, message: str, reasons: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -33,39 +40,33 @@ class Cancelled(StoreUnavailable):
 
 
 class DynamoDbClient:
-    """An account's DynamoDB. ``region`` and ``endpoint_url`` default to what boto3 finds.
-
-    Serves any number of threads.
-    """
+    """A boto3 client for any number of threads. boto3 finds ``region`` and ``endpoint_url`` where they are None."""
 
     def __init__(self, *, region: str | None, endpoint_url: str | None) -> None:
         self._region = region
         self._endpoint_url = endpoint_url
         self._lock = threading.Lock()
-        self._made: Any = None
+        self._boto_client: Any = None
         self._connecting: threading.Thread | None = None
 
     def warm(self) -> None:
-        """Make boto3's client now; nobody is called.
+        """Make boto3's client; no request is sent.
 
         Raises:
-            StoreUnavailable: it cannot be made: no region, no such endpoint.
+            StoreUnavailable: there is no region, or the endpoint is no URL.
         """
         self._client()
 
     def reset(self) -> None:
-        """Close all connections; boto3's client stays, it takes 80 ms of CPU.
-
-        Not while calls are under way.
-        """
+        """Close all connections, not while calls are running; boto3's client stays, making it takes 80 ms of CPU."""
         with self._lock:
-            if self._made is not None:
-                self._made.close()  # its connections alone: it opens new ones
+            if self._boto_client is not None:
+                self._boto_client.close()  # closes its connections only; the next call opens others
 
     def connect(self, probe: Callable[[], object]) -> None:
         """Begin to open a connection, with ``probe``, in a thread; calls wait for it rather than open one each.
 
-        What ``probe`` raises says the first call again, to somebody who can be told.
+        An error of ``probe`` is dropped: the first call meets it again and reports it.
         """
 
         def work() -> None:
@@ -76,12 +77,12 @@ class DynamoDbClient:
         self._connecting.start()
 
     def call(self, operation: str, **arguments: Any) -> Any:
-        """boto3's ``operation`` (its method's name) with these arguments.
+        """Call boto3's method ``operation``.
 
         Raises:
-            Cancelled: it was a transaction, and changed nothing.
-            StoreOutOfReach: it cannot be reached, or throttles for too long.
-            StoreUnavailable: it refuses.
+            TransactionCancelled: a transaction changed nothing.
+            StoreOutOfReach: DynamoDB cannot be reached, or throttles for too long.
+            StoreUnavailable: DynamoDB refuses.
         """
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
@@ -98,7 +99,7 @@ class DynamoDbClient:
                 reasons = tuple(reason.get("Code", "") for reason in exc.response.get("CancellationReasons", ()))
                 if THROTTLES.intersection(reasons):
                     raise StoreOutOfReach(message) from exc
-                raise Cancelled(message, reasons) from exc
+                raise TransactionCancelled(message, reasons) from exc
             if code in THROTTLES or exc.response["ResponseMetadata"].get("HTTPStatusCode", 500) >= 500:
                 raise StoreOutOfReach(message) from exc
             raise StoreUnavailable(message) from exc
@@ -107,12 +108,12 @@ class DynamoDbClient:
 
     def _client(self) -> Any:
         with self._lock:
-            if self._made is None:
-                self._made = self._make_client()
-            return self._made
+            if self._boto_client is None:
+                self._boto_client = self._make_client()
+            return self._boto_client
 
     def _make_client(self) -> Any:
-        # Lambda's runtime brings boto3, and only who has a table pays for its import.
+        # Late: only a deployment with a table pays for the import.
         import boto3  # type: ignore[import-untyped]
         from botocore.config import Config  # type: ignore[import-untyped]
         from botocore.exceptions import BotoCoreError
@@ -124,11 +125,38 @@ class DynamoDbClient:
             tcp_keepalive=True,
         )
         try:
-            # A session of its own: boto3's shared one must not be used by several threads.
+            # Not boto3's shared session, which must not be used by several threads.
             client = boto3.session.Session().client(
                 "dynamodb", region_name=self._region, endpoint_url=self._endpoint_url, config=config
             )
-        except (BotoCoreError, ValueError) as exc:  # no region, no such profile, an endpoint that is no URL
+        except (BotoCoreError, ValueError) as exc:  # no region or profile, or an endpoint that is no URL
             raise StoreUnavailable(f"DynamoDB client: {type(exc).__name__}") from exc
-        load_authorities_once(client)
+        _load_authorities_once(client)
         return client
+
+
+def _load_authorities_once(client: Any) -> None:
+    """Load the bundle that ``client`` trusts into its context, and keep connections from loading it again.
+
+    There is no public way. With another botocore the client stays as it is: slower, and as safe. Connections through a
+    proxy have contexts of their own and are not changed.
+    """
+    from botocore.httpsession import get_cert_path  # type: ignore[import-untyped]
+
+    try:
+        session = client._endpoint.http_session
+        context, verify = session._manager.connection_pool_kw["ssl_context"], session._verify
+        set_up = session._setup_ssl_cert
+        if not verify or not client.meta.endpoint_url.startswith("https:"):
+            return
+        context.load_verify_locations(get_cert_path(verify))
+    except (AttributeError, KeyError, TypeError, OSError) as exc:
+        logger.warning("each connection will load its certificate authorities: %s", type(exc).__name__)
+        return
+
+    def set_up_without_bundle(pool: Any, url: str, verify: Any) -> None:
+        set_up(pool, url, verify)
+        if getattr(pool, "conn_kw", {}).get("ssl_context") is context:
+            pool.ca_certs = None
+
+    session._setup_ssl_cert = set_up_without_bundle

@@ -1,10 +1,11 @@
-"""The one DynamoDB table: plain values in and out, what has expired left out, batches and conflicts seen through.
+"""The storage port on one DynamoDB table: batches, paging, conflicts and expiry.
 
-The table: string keys ``pk`` and ``sk``, TTL on ``expiresAt``, on demand. TTL deletes up to two days late, so what has
-expired is treated as gone on every read. Reads are strongly consistent: a vote, an eviction or a turn holds for the
-very next request.
+The table has the string keys ``pk`` and ``sk``, TTL on ``expiresAt`` and on-demand capacity. TTL deletes up to two days
+late, so reads leave out what has expired. Reads are strongly consistent: a vote, an eviction or a turn holds for the
+next request.
 
-IAM actions, on the table alone (a transaction needs those of its parts and none of its own): ``IAM_ACTIONS``.
+IAM actions, on the table alone: ``IAM_ACTIONS``. A transaction needs those of its parts and none of its own; ``scan``
+needs dynamodb:Scan, which the function does not have.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import batched
 from typing import Any
 
-from rag.adapters.dynamodb.client import Cancelled, DynamoDbClient
-from rag.adapters.dynamodb.items import Item, Key, Row, Swap, Value, marshal, marshal_key, marshal_row, unmarshal
-from rag.errors import StoreOutOfReach, StoreUnavailable
+from rag.adapters.dynamodb.client import DynamoDbClient, TransactionCancelled
+from rag.adapters.stores.table import Attribute, Swap, SwapConflict, TableItem, TableKey
+from rag.errors import StoreOutOfReach
 
 IAM_ACTIONS = (
     "dynamodb:BatchGetItem",
@@ -28,21 +29,14 @@ IAM_ACTIONS = (
 )
 
 PAUSES_S = (0.05, 0.15, 0.4)
-"""Between the tries of what DynamoDB left undone in a batch, or what met another transaction."""
+"""Between the tries of a batch's unprocessed items, or of a transaction that met another one."""
 
 GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
 
 
-class Overtaken(StoreUnavailable):
-    """Nothing was written: somebody else has changed what was to be swapped since it was read."""
-
-
 class DynamoDbTable:
-    """The table ``name``. ``region`` and ``endpoint_url`` default to what boto3 finds; ``clock`` gives Unix seconds.
-
-    Every method raises ``StoreUnavailable`` when the table cannot be reached, refuses, or throttles for too long.
-    """
+    """See ``rag.adapters.stores.table.Table``. boto3 finds ``region`` and ``endpoint_url`` where they are None."""
 
     def __init__(
         self,
@@ -59,27 +53,28 @@ class DynamoDbTable:
         self._sleep = sleep
 
     def warm(self) -> None:
-        """Make the client now; nobody is called."""
+        """Make the client; no request is sent."""
         self._client.warm()
 
-    def reset(self) -> None:
-        """Close all connections; the client stays. Not while calls are under way."""
+    def renew(self) -> None:
+        """Close all connections and begin to open a new one, with a read of an item that does not exist."""
         self._client.reset()
+        self._client.connect(lambda: self.get(TableKey("connect", "connect")))
 
-    def connect(self) -> None:
-        """Begin to open a connection, in a thread: it asks for an item that does not exist."""
-        self._client.connect(lambda: self.get(Key("connect", "connect")))
+    def exists(self) -> bool:
+        """Return True: the template makes the table."""
+        return True
 
-    def get(self, key: Key) -> Item | None:
-        """The item at ``key``."""
+    def get(self, key: TableKey) -> TableItem | None:
+        """Return the item at ``key`` unless it has expired."""
         answer = self._client.call("get_item", TableName=self._name, Key=marshal_key(key), ConsistentRead=True)
-        return next(self._alive([answer["Item"]]), None) if "Item" in answer else None
+        return next(self._unexpired([answer["Item"]]), None) if "Item" in answer else None
 
-    def get_many(self, keys: Iterable[Key]) -> list[Item]:
-        """Those of the items at ``keys`` that exist, in no order."""
+    def get_many(self, keys: Iterable[TableKey]) -> list[TableItem]:
+        """Return the items at ``keys`` that exist and have not expired, in any order."""
         found: list[Mapping[str, Any]] = []
-        for some in batched(dict.fromkeys(keys), GET_BATCH):
-            wanted: Any = {self._name: {"Keys": [marshal_key(key) for key in some], "ConsistentRead": True}}
+        for batch in batched(dict.fromkeys(keys), GET_BATCH):
+            wanted: Any = {self._name: {"Keys": [marshal_key(key) for key in batch], "ConsistentRead": True}}
             for pause_s in (*PAUSES_S, None):
                 answer = self._client.call("batch_get_item", RequestItems=wanted)
                 found += answer["Responses"].get(self._name, [])
@@ -87,13 +82,10 @@ class DynamoDbTable:
                 if not wanted:
                     break
                 self._pause("batch_get_item", pause_s)
-        return list(self._alive(found))
+        return list(self._unexpired(found))
 
-    def newest(self, pk: str, *, prefix: str, limit: int) -> list[Item]:
-        """Of the ``limit`` items with the last sort keys under ``pk`` that begin with ``prefix``, those alive.
-
-        Last sort key first.
-        """
+    def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
+        """Return at most ``limit`` items whose sort key begins with ``prefix``, last sort key first."""
         found: list[Mapping[str, Any]] = []
         page: dict[str, Any] = {}
         while len(found) < limit:
@@ -111,69 +103,61 @@ class DynamoDbTable:
             if "LastEvaluatedKey" not in answer:
                 break
             page = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-        return list(self._alive(found))
+        return list(self._unexpired(found))
 
-    def put(self, row: Row) -> None:
-        """Write ``row`` in place of what was there."""
-        self._client.call("put_item", TableName=self._name, Item=marshal_row(row))
+    def put(self, item: TableItem) -> None:
+        """Write ``item``, replacing the one at its key."""
+        self._client.call("put_item", TableName=self._name, Item=marshal_item(item))
 
-    def under(self, pk: str) -> list[Item]:
-        """Every item under ``pk``, what has expired too."""
+    def list_partition(self, pk: str) -> list[TableItem]:
+        """Return every item under ``pk``, expired ones too."""
         condition = "pk = :pk"
         return list(self._pages("query", KeyConditionExpression=condition, values={":pk": pk}))
 
-    def scan(self, *, prefix: str, holding: str) -> list[Item]:
-        """Every item whose ``pk`` begins with ``prefix`` and whose body holds ``holding``, what has expired too.
-
-        Reads the whole table. The function may not: only somebody who looks after it does.
-        """
-        values = {":prefix": prefix, ":holding": holding}
-        condition = "begins_with(pk, :prefix) AND contains(body, :holding)"
+    def scan(self, *, prefix: str, text: str) -> list[TableItem]:
+        """Return every item whose ``pk`` begins with ``prefix`` and whose ``body`` contains ``text``."""
+        values = {":prefix": prefix, ":text": text}
+        condition = "begins_with(pk, :prefix) AND contains(body, :text)"
         return list(self._pages("scan", FilterExpression=condition, values=values))
 
-    def put_many(self, rows: Iterable[Row]) -> None:
-        """Write ``rows``, no two at one key; when this raises, some may have been written."""
-        self._write({"PutRequest": {"Item": marshal_row(row)}} for row in rows)
+    def put_many(self, items: Iterable[TableItem]) -> None:
+        """Write ``items``, each at another key; if this raises, some may have been written."""
+        self._write({"PutRequest": {"Item": marshal_item(item)}} for item in items)
 
-    def delete_many(self, keys: Iterable[Key]) -> None:
-        """Remove what lies at ``keys``; when this raises, some may be gone."""
+    def delete_many(self, keys: Iterable[TableKey]) -> None:
+        """Delete the items at ``keys``; if this raises, some may have been deleted."""
         self._write({"DeleteRequest": {"Key": marshal_key(key)}} for key in dict.fromkeys(keys))
 
-    def delete(self, key: Key) -> None:
-        """Remove the item at ``key``, if there is one."""
+    def delete(self, key: TableKey) -> None:
+        """Delete the item at ``key`` if there is one."""
         self._client.call("delete_item", TableName=self._name, Key=marshal_key(key))
 
     def replace_unless_newer(
-        self, row: Row, *, puts: Sequence[Row], deletes: Sequence[Key], swap: Swap | None = None
+        self, item: TableItem, *, puts: Sequence[TableItem], deletes: Sequence[TableKey], swap: Swap | None = None
     ) -> bool:
-        """Write ``row``, ``puts``, ``deletes`` and ``swap`` (fewer than 100 in all), or nothing.
-
-        Nothing, and False, when the item at ``row``'s key has a larger ``at`` than ``row``.
-
-        Raises:
-            Overtaken: what ``swap`` is to replace is not there any more.
-        """
-        guarded = {
-            "TableName": self._name,
-            "Item": marshal_row(row),
-            "ConditionExpression": "attribute_not_exists(pk) OR #at <= :at",
-            "ExpressionAttributeNames": {"#at": "at"},
-            "ExpressionAttributeValues": marshal({":at": row.values["at"]}),
-        }
+        """Write ``item``, ``puts``, ``deletes`` and ``swap`` in one transaction; see ``Table``."""
         actions = [
-            {"Put": guarded},
-            *({"Put": {"TableName": self._name, "Item": marshal_row(put)}} for put in puts),
+            {
+                "Put": {
+                    "TableName": self._name,
+                    "Item": marshal_item(item),
+                    "ConditionExpression": "attribute_not_exists(pk) OR #at <= :at",
+                    "ExpressionAttributeNames": {"#at": "at"},
+                    "ExpressionAttributeValues": marshal({":at": item.attributes["at"]}),
+                }
+            },
+            *({"Put": {"TableName": self._name, "Item": marshal_item(put)}} for put in puts),
             *({"Delete": {"TableName": self._name, "Key": marshal_key(key)}} for key in deletes),
-            *([{"Put": self._swapped(swap)}] if swap else []),
+            *([{"Put": self._swap_action(swap)}] if swap else []),
         ]
         for pause_s in (*PAUSES_S, None):
             try:
                 self._client.call("transact_write_items", TransactItems=actions)
-            except Cancelled as exc:
+            except TransactionCancelled as exc:
                 if exc.reasons[:1] == ("ConditionalCheckFailed",):
                     return False
                 if "ConditionalCheckFailed" in exc.reasons:
-                    raise Overtaken(str(exc)) from exc
+                    raise SwapConflict(str(exc)) from exc
                 if "TransactionConflict" not in exc.reasons or pause_s is None:
                     raise
                 self._sleep(pause_s)
@@ -181,21 +165,24 @@ class DynamoDbTable:
                 break
         return True
 
-    def _swapped(self, swap: Swap) -> Mapping[str, Any]:
-        values: dict[str, Value] = {":now": self.clock()}
+    def purge_deleted(self) -> None:
+        """Do nothing: DynamoDB keeps no readable bytes of deleted items."""
+
+    def _swap_action(self, swap: Swap) -> Mapping[str, Any]:
+        values: dict[str, Attribute] = {":now": self.clock()}
         condition = "attribute_not_exists(pk) OR expiresAt <= :now"
         if swap.before is not None:
-            names = [*swap.row.values, "expiresAt"]
-            values = {f":{name}": swap.before[name] for name in names}
-            condition = " AND ".join(f"{name} = :{name}" for name in names)
+            before = {**swap.before.attributes, "expiresAt": swap.before.expires_at}
+            values = {f":{name}": value for name, value in before.items()}
+            condition = " AND ".join(f"{name} = :{name}" for name in before)
         return {
             "TableName": self._name,
-            "Item": marshal_row(swap.row),
+            "Item": marshal_item(swap.item),
             "ConditionExpression": condition,
             "ExpressionAttributeValues": marshal(values),
         }
 
-    def _pages(self, operation: str, *, values: Mapping[str, str], **condition: str) -> Iterator[Item]:
+    def _pages(self, operation: str, *, values: Mapping[str, str], **condition: str) -> Iterator[TableItem]:
         page: dict[str, Any] = {"TableName": self._name, "ConsistentRead": True, **condition}
         while True:
             answer = self._client.call(operation, ExpressionAttributeValues=marshal(values), **page)
@@ -205,8 +192,8 @@ class DynamoDbTable:
             page["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _write(self, requests: Iterable[Mapping[str, Any]]) -> None:
-        for some in batched(requests, WRITE_BATCH):
-            wanted: Any = {self._name: list(some)}
+        for batch in batched(requests, WRITE_BATCH):
+            wanted: Any = {self._name: list(batch)}
             for pause_s in (*PAUSES_S, None):
                 wanted = self._client.call("batch_write_item", RequestItems=wanted).get("UnprocessedItems")
                 if not wanted:
@@ -218,9 +205,45 @@ class DynamoDbTable:
             raise StoreOutOfReach(f"DynamoDB {operation}: throttled")
         self._sleep(pause_s)
 
-    def _alive(self, items: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+    def _unexpired(self, items: Iterable[Mapping[str, Any]]) -> Iterator[TableItem]:
         now = self.clock()
-        for item in items:
-            values = unmarshal(item)
-            if float(values["expiresAt"]) > now:
-                yield values
+        for item in map(unmarshal, items):
+            if item.expires_at > now:
+                yield item
+
+
+def marshal(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    """Return ``attributes`` in DynamoDB's notation, such as ``{"at": {"N": "1.5"}}``."""
+    return {name: _marshal_value(value) for name, value in attributes.items()}
+
+
+def _marshal_value(value: Attribute) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"BOOL": value}
+        case str():
+            return {"S": value}
+        case bytes():
+            return {"B": value}
+        case _:
+            return {"N": repr(value)}
+
+
+def marshal_key(key: TableKey) -> dict[str, Any]:
+    """Return ``key`` in DynamoDB's notation."""
+    return marshal({"pk": key.pk, "sk": key.sk})
+
+
+def marshal_item(item: TableItem) -> dict[str, Any]:
+    """Return the whole item in DynamoDB's notation."""
+    return marshal_key(item.key) | marshal(item.attributes) | marshal({"expiresAt": item.expires_at})
+
+
+def unmarshal(item: Mapping[str, Any]) -> TableItem:
+    """Return the item of DynamoDB's notation; its numbers are floats."""
+    values: dict[str, Any] = {}
+    for name, marshalled in item.items():
+        ((kind, value),) = marshalled.items()
+        values[name] = float(value) if kind == "N" else value
+    key = TableKey(values.pop("pk"), values.pop("sk"))
+    return TableItem(key, expires_at=int(values.pop("expiresAt")), attributes=values)

@@ -1,4 +1,4 @@
-"""The files of a SQLite store: for their owner alone, and known again when somebody deletes or replaces them."""
+"""The files of a SQLite database: private to their owner, and recognised after a deletion or replacement."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_BESIDE = ("-wal", "-shm", "-journal")
-"""Endings of what SQLite keeps beside a database: all of it holds rows."""
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database; all of them hold rows."""
 _OTHERS_MAY = stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH
 
-type Identity = tuple[int, int]
-"""Device and number of a file: another file at the same path has others."""
+type FileId = tuple[int, int]
+"""Device and inode: another file at the same path has others."""
 
 
-def identity(path: Path) -> Identity | None:
-    """Which file is at ``path``; None where there is none."""
+def file_id(path: Path) -> FileId | None:
+    """Return the identity of the file at ``path``; None where there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -25,44 +25,44 @@ def identity(path: Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def exposed(path: Path) -> Path | None:
-    """A file of the database at ``path`` that others than its owner may read or write; None where there is none.
+def find_exposed(path: Path) -> Path | None:
+    """Return a file of the database at ``path`` that others than its owner may read or write.
 
-    Where files have no such modes there is nothing to say of them.
+    None where there is none, and on systems without such modes.
     """
     if os.name != "posix":
         return None
-    files = (path, *_beside(path))
+    files = (path, *_side_files(path))
     return next((file for file in files if file.is_file() and file.stat().st_mode & _OTHERS_MAY), None)
 
 
-def make_private(path: Path) -> None:
-    """An empty file at ``path`` for its owner alone, whatever the umask, unless another process makes it first.
+def create_private(path: Path) -> None:
+    """Create an empty file for its owner alone, whatever the umask, unless another process creates it first.
 
-    SQLite would make it readable by all; the files that it makes beside it take over the mode. Those of a database that
-    was deleted go first: processes that have it open still share them, and must not share them with the new one.
+    SQLite would make it readable by all; its side files take over the mode. Side files of a database that was deleted
+    are removed first: processes that still have it open share them, and must not share them with the new one.
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-    with _alone_in(path.parent):
+    with _lock_folder(path.parent):
         if path.exists():
             return
-        for file in _beside(path):
+        for file in _side_files(path):
             file.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         path.chmod(0o600)
 
 
-def _beside(path: Path) -> list[Path]:
-    return [path.with_name(path.name + ending) for ending in _BESIDE]
+def _side_files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in _SIDE_FILES]
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """In this block no other process makes a store in ``folder``.
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from creating a store in ``folder``.
 
-    Where there is no such lock, what is open cannot be deleted either.
+    Systems without this lock cannot delete a file that is open either.
     """
     if os.name != "posix":
         yield

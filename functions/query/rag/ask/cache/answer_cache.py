@@ -73,8 +73,8 @@ class CacheSlot:
         Raises:
             StoreUnavailable: it cannot be read.
         """
-        if held := self.store.held(key):
-            return held
+        if hit := self.store.get_local(key):
+            return hit
         if self.embed_ahead:
             self.embed_ahead(query.text)
         return self.store.get(key)

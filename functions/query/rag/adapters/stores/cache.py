@@ -1,4 +1,4 @@
-"""The answer cache in two layers: a small one in this process, and the one that all processes share."""
+"""The answer cache in two layers: a small one in this process (L1), and the table that all processes share (L2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from cachetools import TLRUCache
 
-from rag.adapters.store_format import decode, encode_answer, expiry
+from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
+from rag.adapters.stores.layout import answer_key
+from rag.adapters.stores.records import decode, encode_answer, expiry
+from rag.adapters.stores.table import Table, TableItem
 from rag.ports.stores import AnswerCache
 from rag.values.stored import CachedAnswer, CacheHit
 
@@ -20,6 +23,34 @@ MAX_ENTRY_CHARS = 64 * 1024
 """Larger answers stay in the shared layer only: 512 of them would fill a small function's memory."""
 
 
+class TableAnswerCache:
+    """See ``rag.ports.stores.AnswerCache``."""
+
+    def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
+        self.guard = guard
+        self._table = table
+
+    @guarded_read
+    def get(self, key: str) -> CacheHit | None:
+        """Return the answer under ``key``, if there is one."""
+        item = self._table.get(answer_key(key))
+        answer = decode(CachedAnswer, str(item.attributes["body"])) if item else None
+        if item is None or answer is None:
+            return None
+        return CacheHit(key=key, answer=answer, layer="l2", expires_at=item.expires_at)
+
+    @guarded_write
+    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
+        """Store ``answer`` for ``ttl_s`` seconds."""
+        if (body := encode_answer(answer)) is not None:
+            self._table.put(TableItem(answer_key(key), {"body": body}, expiry(self._table.clock(), ttl_s)))
+
+    @guarded_write
+    def evict(self, key: str) -> None:
+        """Delete the answer under ``key``."""
+        self._table.delete(answer_key(key))
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     body: str
@@ -28,10 +59,10 @@ class _Entry:
 
 
 class LayeredCache:
-    """See ``rag.ports.stores.AnswerCache``. ``l2`` is the shared layer.
+    """See ``rag.ports.stores.LayeredAnswers``. ``l2`` is the shared layer.
 
-    Entries are kept as text, so that nobody can change what another request will read. Ages are by the wall clock:
-    a monotonic one may stand still while a snapshot waits to be restored.
+    Entries are stored as text, so that no request can change the answer of another. Ages are by the wall clock: a
+    monotonic clock may stand still while a snapshot waits to be restored.
     """
 
     def __init__(
@@ -50,8 +81,8 @@ class LayeredCache:
             max_entries, ttu=lambda _, entry, now: min(now + max_age_s, entry.expires_at), timer=clock
         )
 
-    def held(self, key: str) -> CacheHit | None:
-        """The answer under ``key`` if this process has it; asks nobody."""
+    def get_local(self, key: str) -> CacheHit | None:
+        """Return the answer under ``key`` if this process has it."""
         with self._lock:
             entry = self._l1.get(key)
         # A clock that was set back would keep an entry alive for too long.
@@ -61,38 +92,38 @@ class LayeredCache:
         return CacheHit(key=key, answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
 
     def get(self, key: str) -> CacheHit | None:
-        """The answer under ``key``, from this process if it is there.
+        """Return the answer under ``key``, from this process if it has it.
 
         Raises:
-            StoreUnavailable: it is not here, and the shared layer cannot be read.
+            StoreUnavailable: this process does not have it, and the shared layer cannot be read.
         """
         with self._lock:
             evictions = self._evictions
-        if held := self.held(key):
-            return held
+        if hit := self.get_local(key):
+            return hit
         hit = self._l2.get(key)
         if hit and (body := encode_answer(hit.answer)) is not None:
             with self._lock:
-                # What was evicted while it was being read must not come back.
+                # An answer that was evicted while it was read must not come back.
                 if evictions == self._evictions:
-                    self._keep(key, body, hit.expires_at)
+                    self._put_local(key, body, hit.expires_at)
         return hit
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
-        """Keep ``answer`` in both layers.
+        """Store ``answer`` in both layers.
 
         Raises:
-            StoreUnavailable: the shared layer cannot be written; this process has it nevertheless.
+            StoreUnavailable: the shared layer cannot be written; this process has the answer nevertheless.
         """
         body = encode_answer(answer)
         if body is None:
             return
         with self._lock:
-            self._keep(key, body, expiry(self._clock(), ttl_s))
+            self._put_local(key, body, expiry(self._clock(), ttl_s))
         self._l2.put(key, answer, ttl_s=ttl_s)
 
     def evict(self, key: str) -> None:
-        """Forget the answer under ``key`` in both layers.
+        """Delete the answer under ``key`` from both layers.
 
         Raises:
             StoreUnavailable: the shared layer still has it.
@@ -108,8 +139,8 @@ class LayeredCache:
             self._evictions += 1
             self._l1.clear()
 
-    def _keep(self, key: str, body: str, expires_at: int) -> None:
+    def _put_local(self, key: str, body: str, expires_at: int) -> None:
         if len(body) <= MAX_ENTRY_CHARS:
             self._l1[key] = _Entry(body, self._clock(), expires_at)
         else:
-            self._l1.pop(key, None)  # whatever was there is older
+            self._l1.pop(key, None)  # the entry in its place is older

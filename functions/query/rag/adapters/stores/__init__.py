@@ -1,0 +1,1 @@
+"""Answer cache, memory and feedback, written once on the storage port ``table.Table``."""

@@ -1,0 +1,64 @@
+"""Forgetting a session: everything under its id, its responses, and the answers and vote copies they lead to.
+
+Turns and votes lie under the session's digest. Responses do not: the whole table is scanned for those that name the
+session, so that no answer pays for a list of them.
+"""
+
+from __future__ import annotations
+
+from rag.adapters.stores.layout import (
+    answer_key,
+    copy_keys,
+    response_key,
+    session_pk,
+    vote_count_key,
+    vote_key,
+    voter_pk,
+)
+from rag.adapters.stores.records import decode, digest
+from rag.adapters.stores.table import Table
+from rag.values.stored import ErasedCounts, ResponseRecord
+
+
+def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
+    """Erase what ``table`` holds of a session and return the counts; None if the table was never written.
+
+    A vote is erased with all its copies. The items that lead to others are erased last, so that after a failure the
+    same call finds the rest.
+
+    Raises:
+        StoreUnavailable: the table cannot be read or written.
+    """
+    if not table.exists():
+        return None
+    turns = [item.key for item in table.list_partition(session_pk(session_id))]
+    responses = _responses(table, session_id)
+    given_votes = table.list_partition(voter_pk(session_id))
+    votes = {vote.key for vote in given_votes}
+    answers: list[str] = []
+    copies = []
+    for vote in given_votes:
+        chunks, cache_keys = (str(vote.attributes.get(name, "")).split() for name in ("chunks", "keys"))
+        answers += cache_keys
+        copies += copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=cache_keys)
+    vote_keys = [vote_key(response, response.voter) for response in responses]
+    for response, key in zip(responses, vote_keys, strict=True):
+        chunks = [digest(chunk_id) for chunk_id in response.chunk_ids]
+        answers += response.cache_keys
+        copies += copy_keys(key.sk, response.voter, chunks=chunks, cache_keys=response.cache_keys)
+    votes |= {item.key for item in table.get_many(vote_keys)}
+    answer_keys = [answer_key(cache_key) for cache_key in answers]
+    cached = len(table.get_many(answer_keys))
+
+    table.delete_many([*answer_keys, *copies])
+    table.delete_many([*votes, *vote_keys])
+    response_keys = [response_key(response.response_id) for response in responses]
+    table.delete_many([*turns, *response_keys, vote_count_key(session_id)])
+    table.purge_deleted()
+    return ErasedCounts(turns=len(turns), responses=len(responses), votes=len(votes), answers=cached)
+
+
+def _responses(table: Table, session_id: str) -> list[ResponseRecord]:
+    items = table.scan(prefix="response#", text=session_id)
+    records = (decode(ResponseRecord, str(item.attributes["body"])) for item in items)
+    return [record for record in records if record and session_id in (record.session_id, record.began)]

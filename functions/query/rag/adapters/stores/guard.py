@@ -1,0 +1,254 @@
+"""Time limits and a circuit breaker for calls to a store.
+
+A question waits a moment for its reads before the answer and a second for its writes after it, a vote waits some
+seconds, and no question waits for a store that is down.
+
+A store can be slow in ways that its own timeouts do not bound: SQLite waits for a lock call by call, botocore read by
+read. So each call runs in a thread of its own. A call that exceeds its limit is abandoned in its thread, where its own
+timeouts end it. It may still write, although the question has reported the stage as skipped.
+
+On Lambda an abandoned thread is frozen with the process once the response is out and goes on in the next invocation, if
+there is one: then its call ends, or fails on a connection that the other side has closed. Nothing waits for it, and it
+ends with the environment.
+
+No library does this. Circuit breakers (Powertools' too, which keeps its state in DynamoDB) count failures: they neither
+end a call that takes too long nor learn from one that answers late.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, Protocol
+
+from rag.adapters.time_limit import start
+from rag.errors import StoreOutOfReach, StoreUnavailable
+
+WRITE_BUDGET_S = 1.0
+"""For a question's writes, which come after the answer: a stream has sent its text, any other response waits."""
+VOTE_BUDGET_S = 8.0
+"""For all calls of a vote: longer than the stores' own timeouts, whose errors say more."""
+COOL_OFF_S = 10.0
+"""While the circuit is open, one call in this time tries the store."""
+MAX_ABANDONED = 8
+"""Abandoned calls that are still running; with so many no question tries another."""
+
+
+@dataclass(slots=True)
+class _TimeBudget:
+    """Seconds that a question may spend on store reads and on store writes; a vote has one budget for both."""
+
+    read_s: float
+    write_s: float = 0.0
+    is_vote: bool = False
+
+    def remaining_s(self, *, writes: bool) -> float:
+        return self.write_s if writes and not self.is_vote else self.read_s
+
+    def spend(self, seconds: float, *, writes: bool) -> None:
+        if writes and not self.is_vote:
+            self.write_s -= seconds
+        else:
+            self.read_s -= seconds
+
+
+_BUDGET: ContextVar[_TimeBudget | None] = ContextVar("budget", default=None)
+"""Of the request in progress; a store's methods know nothing of requests."""
+_REMAINING_S: ContextVar[Callable[[], float] | None] = ContextVar("remaining_s", default=None)
+"""How long a vote still waits for the call of this thread."""
+
+
+def lock_wait_s(longest_s: float) -> float:
+    """Return the seconds that a call may wait for others: ``longest_s``, or less if its vote has less time left."""
+    remaining_s = _REMAINING_S.get()
+    return longest_s if remaining_s is None else max(0.0, min(longest_s, remaining_s()))
+
+
+def run_for[T](call: Callable[[], T], limit_s: float) -> Future[T]:
+    """Run ``call`` in a thread of its own and return its future after at most ``limit_s`` seconds."""
+    outcome = start(call)
+    wait([outcome], limit_s)
+    return outcome
+
+
+class StoreGuard:
+    """The time limits and the circuit breaker of one table. Serves any number of threads.
+
+    A question has ``question_s`` seconds for all of its reads and ``WRITE_BUDGET_S`` (or ``question_s`` if that is
+    more) for all of its writes; a vote has ``vote_s`` or ``VOTE_BUDGET_S``, whichever is less. Before any call has
+    succeeded, the first one that exceeds its limit does not open the circuit: connections and credentials are new.
+
+    ``clock`` counts seconds monotonically; ``wall`` gives Unix seconds, because a monotonic clock may stand still while
+    Lambda has frozen the process. ``prepare`` runs before each call of a question and is not counted: it makes the
+    client, which is this process's own work and is done once.
+    """
+
+    def __init__(
+        self,
+        question_s: float,
+        *,
+        vote_s: float = VOTE_BUDGET_S,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        run: Callable[[Callable[[], Any], float], Future[Any]] = run_for,
+        prepare: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._question_s = question_s
+        self._vote_s = min(VOTE_BUDGET_S, vote_s)
+        self._clock = clock
+        self._wall = wall
+        self._run = run
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._open_until = 0.0  # 0: the circuit is closed. In the past: the next call tries for all.
+        self._is_cold = True  # no call has succeeded or exceeded its limit yet
+        self._abandoned: set[Future[Any]] = set()
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """Give the calls in this block a question's budgets."""
+        with _set(_BUDGET, _TimeBudget(self._question_s, max(WRITE_BUDGET_S, self._question_s))):
+            yield
+
+    @contextmanager
+    def vote(self) -> Iterator[None]:
+        """Give the calls in this block a vote's budget and try them even while the circuit is open."""
+        with _set(_BUDGET, _TimeBudget(self._vote_s, is_vote=True)):
+            yield
+
+    def read[T](self, call: Callable[[], T]) -> T:
+        """Return the result of ``call``, within the time for reads.
+
+        Raises:
+            StoreUnavailable: it took too long, or was not tried.
+        """
+        return self._call(call, writes=False)
+
+    def write[T](self, call: Callable[[], T]) -> T:
+        """Return the result of ``call``, within the time for writes.
+
+        Raises:
+            StoreUnavailable: it took too long and may still write, or was not tried.
+        """
+        return self._call(call, writes=True)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the circuit is open: a question's call is not tried now."""
+        with self._lock:
+            return self._is_open()
+
+    def reset(self) -> None:
+        """Forget the store's state: a snapshot was restored, elsewhere and much later."""
+        with self._lock:
+            self._open_until = 0.0
+            self._is_cold = True
+            self._abandoned.clear()
+
+    def _call[T](self, call: Callable[[], T], *, writes: bool) -> T:
+        budget = _BUDGET.get() or _TimeBudget(self._vote_s, is_vote=True)
+        limit_s = budget.remaining_s(writes=writes)
+        if limit_s <= 0:
+            raise StoreUnavailable("not tried, the request's time for stores is spent")
+        if budget.is_vote:
+            call = self._with_remaining_time(limit_s, call)
+        else:
+            self._admit()
+            self._prepare()
+        started = self._clock()
+        try:
+            return self._run_within(limit_s, call)
+        finally:
+            budget.spend(self._clock() - started, writes=writes)
+
+    def _with_remaining_time[T](self, limit_s: float, call: Callable[[], T]) -> Callable[[], T]:
+        ends = self._clock() + limit_s
+
+        def limited() -> T:
+            with _set(_REMAINING_S, lambda: ends - self._clock()):
+                return call()
+
+        return limited
+
+    def _admit(self) -> None:
+        with self._lock:
+            if self._is_open():
+                raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
+            if self._open_until:
+                self._open_until = self._wall() + COOL_OFF_S  # this call tries for all
+
+    def _is_open(self) -> bool:
+        # A clock that was set back must not keep the store out of use.
+        return len(self._abandoned) >= MAX_ABANDONED or 0 < self._open_until - self._wall() <= COOL_OFF_S
+
+    def _run_within[T](self, limit_s: float, call: Callable[[], T]) -> T:
+        outcome: Future[T] = self._run(call, limit_s)
+        is_late = not outcome.done()
+        if is_late:
+            with self._lock:
+                self._abandoned.add(outcome)
+                if not self._is_cold and limit_s >= self._question_s:  # a shorter limit says nothing about the store
+                    self._open_until = self._wall() + COOL_OFF_S
+                self._is_cold = False
+        outcome.add_done_callback(self._learn)
+        if is_late:
+            raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
+        return outcome.result()
+
+    def _learn(self, outcome: Future[Any]) -> None:
+        """Close the circuit after a success, in time or late; open it if the store was out of reach."""
+        error = outcome.exception()
+        with self._lock:
+            self._abandoned.discard(outcome)
+            if error is None:
+                self._open_until, self._is_cold = 0.0, False
+            elif isinstance(error, StoreOutOfReach):
+                self._open_until = self._wall() + COOL_OFF_S
+
+
+class Guarded(Protocol):
+    """A store whose calls ``guard`` limits; None: no limits."""
+
+    guard: StoreGuard | None
+
+
+type StoreMethod[S, **P, T] = Callable[Concatenate[S, P], T]
+
+
+def guarded_read[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
+    """Mark a store's method as a read that its guard limits."""
+
+    @wraps(method)
+    def call(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if store.guard is None:
+            return method(store, *args, **kwargs)
+        return store.guard.read(lambda: method(store, *args, **kwargs))
+
+    return call
+
+
+def guarded_write[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
+    """Mark a store's method as a write that its guard limits."""
+
+    @wraps(method)
+    def call(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if store.guard is None:
+            return method(store, *args, **kwargs)
+        return store.guard.write(lambda: method(store, *args, **kwargs))
+
+    return call
+
+
+@contextmanager
+def _set[V](variable: ContextVar[V], value: V) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
