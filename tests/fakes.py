@@ -20,9 +20,9 @@ from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, Embedder, EncodedQuestion, Evidence, Hit, SearchResult, View, Where
 from knowledge.search.candidates import Candidates
 from rag.adapters import secrets
-from rag.adapters.layered_cache import LayeredCache
-from rag.adapters.sqlite.database import SqliteDatabase
-from rag.adapters.sqlite.stores import SqliteFeedback
+from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.stores.cache import LayeredCache
+from rag.adapters.stores.feedback import TableFeedback
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
 from rag.config.settings import load
@@ -362,8 +362,8 @@ def make_services(
 ) -> OptionalStages:
     """Services over stores, of which none is opened, and a model, or without; a model that is given also decides."""
     model = (FakeChat() if chat else None) if isinstance(chat, bool) else chat
-    unopened = SqliteDatabase(Path("unopened.sqlite"))
-    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), SqliteFeedback(unopened))
+    unopened = SqliteTable(Path("unopened.sqlite"))
+    kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), TableFeedback(unopened))
     return OptionalStages(
         stores=kept if stores else None,
         chat=model,

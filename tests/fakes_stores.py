@@ -2,9 +2,12 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from rag.adapters.store_format import decode, encode_answer, expiry
+from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.stores.records import decode, encode_answer, expiry
 from rag.values.question import Turn
 from rag.values.stored import CachedAnswer, CacheHit
 
@@ -40,3 +43,13 @@ class InMemoryMemory:
 
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         return tuple(self._sessions[session_id][-limit:] if limit > 0 else ())
+
+
+@contextmanager
+def sqlite_table(path: Path, clock: Callable[[], float] = time.time) -> Iterator[SqliteTable]:
+    """A SQLite table whose connection is closed after the block."""
+    table = SqliteTable(path, clock=clock)
+    try:
+        yield table
+    finally:
+        table.renew()

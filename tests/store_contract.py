@@ -6,12 +6,14 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from fakes import FakeClock, make_hit
 
-from rag.adapters.store_format import digest
+from rag.adapters.stores.forget import forget_session
+from rag.adapters.stores.records import digest
+from rag.adapters.stores.table import Table
 from rag.errors import TooManyVotes
 from rag.ports.stores import AnswerCache, FeedbackStore, Memory
 from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source
@@ -41,14 +43,6 @@ KEY, OTHER_KEY = "a" * 64, "b" * 64
 SESSION, OTHER_SESSION = "s-0123456789abcdefghijkl", "s-0123456789abcdefghijkm"
 AWKWARD = 'a\ud800b "quoted" \x00\n#vote \U0001f600' + "é" * 3_000
 """A lone surrogate, a NUL, what keys are joined with, and longer than a DynamoDB key may be."""
-
-
-class Sessions(Protocol):
-    """What forgets a session."""
-
-    def forget(self, session_id: str) -> ErasedCounts:
-        """How much of it there was."""
-        ...
 
 
 def make_answer(text: str = "Five working days.") -> CachedAnswer:
@@ -529,7 +523,7 @@ def outline(feedback: FeedbackStore, chunk_id: str, *, since: float = 0) -> list
 
 
 class ForgettingContract:
-    """Wants the fixtures ``sessions``, ``memory``, ``feedback`` (with a limit), ``cache``, ``clock`` and ``texts``.
+    """Wants the fixtures ``table``, ``memory``, ``feedback`` (with a limit), ``cache``, ``clock`` and ``texts``.
 
     ``texts`` gives all that is stored, as text, whether it has expired or not.
     """
@@ -550,14 +544,14 @@ class ForgettingContract:
 
     def test_of_a_forgotten_session_nothing_is_left_and_of_the_other_everything(
         self,
-        sessions: Sessions,
+        table: Table,
         memory: Memory,
         feedback: FeedbackStore,
         cache: AnswerCache,
         texts: Callable[[], str],
     ) -> None:
         self._converse(memory, feedback, cache)
-        assert sessions.forget(SESSION) == ErasedCounts(turns=1, responses=2, votes=2, answers=1)
+        assert forget_session(table, SESSION) == ErasedCounts(turns=1, responses=2, votes=2, answers=1)
         kept = texts()
         for trace in (self.MINE, SESSION, KEY, digest(SESSION)):
             assert trace not in kept
@@ -569,42 +563,42 @@ class ForgettingContract:
         assert feedback.response(f"own {self.THEIRS}")
         assert {vote.question for vote in feedback.votes_on(["id_1"], since=0)["id_1"]} == {self.THEIRS}
         assert feedback.recent_negative(OTHER_KEY, since=0) is True
-        assert sessions.forget(SESSION) == ErasedCounts(turns=0, responses=0, votes=0, answers=0)
+        assert forget_session(table, SESSION) == ErasedCounts(turns=0, responses=0, votes=0, answers=0)
 
     def test_a_vote_is_forgotten_when_its_response_has_gone(
-        self, sessions: Sessions, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
+        self, table: Table, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
     ) -> None:
         response = make_response(question=self.MINE)
         feedback.vote(response, voter=response.voter, helpful=False, at=START)
         clock.now += RESPONSE_TTL_S + 1
-        assert sessions.forget(SESSION) == ErasedCounts(turns=0, responses=0, votes=1, answers=0)
+        assert forget_session(table, SESSION) == ErasedCounts(turns=0, responses=0, votes=1, answers=0)
         assert feedback.recent_negative(KEY, since=0) is False
         assert self.MINE not in texts()
         assert digest(SESSION) not in texts()
 
     def test_what_has_expired_is_forgotten_too(
-        self, sessions: Sessions, memory: Memory, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
+        self, table: Table, memory: Memory, feedback: FeedbackStore, clock: FakeClock, texts: Callable[[], str]
     ) -> None:
         memory.remember(SESSION, make_turn(question=self.MINE))
         feedback.record(make_response(question=self.MINE))
         clock.now += VOTE_TTL_S + 1
-        sessions.forget(SESSION)
+        forget_session(table, SESSION)
         assert self.MINE not in texts()
 
     def test_a_session_whose_id_is_part_of_another_s_is_not_that_one(
-        self, sessions: Sessions, feedback: FeedbackStore
+        self, table: Table, feedback: FeedbackStore
     ) -> None:
         feedback.record(make_response("r1", session_id=f"{SESSION}-and-more"))
-        assert sessions.forget(SESSION).responses == 0
+        assert forget_session(table, SESSION) == ErasedCounts(turns=0, responses=0, votes=0, answers=0)
         assert feedback.response("r1")
 
     def test_very_many_turns_and_votes_are_all_forgotten(
-        self, sessions: Sessions, memory: Memory, feedback: FeedbackStore, texts: Callable[[], str]
+        self, table: Table, memory: Memory, feedback: FeedbackStore, texts: Callable[[], str]
     ) -> None:
         for number in range(30):
             memory.remember(SESSION, make_turn(number, question=f"{self.MINE} {number}"))
             response = make_response(f"r{number}", question=self.MINE, at=START + number)
             feedback.vote(response, voter=response.voter, helpful=True, at=START + number)
-        assert sessions.forget(SESSION) == ErasedCounts(turns=30, responses=0, votes=30, answers=0)
+        assert forget_session(table, SESSION) == ErasedCounts(turns=30, responses=0, votes=30, answers=0)
         assert self.MINE not in texts()
         assert feedback.votes_on(["id_1"], since=0) == {}

@@ -231,7 +231,8 @@ def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None
     env = gacounts(store)
     fresh(**env).ask(COLORS)
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
-        assert connection.execute("UPDATE answers SET body = '{\"half'").rowcount == 1
+        broken = "UPDATE items SET attributes = json_set(attributes, '$.body', '{\"half') WHERE pk LIKE 'answer#%'"
+        assert connection.execute(broken).rowcount == 1
     api = fresh(**env)
     reply = api.ask(COLORS)
     assert (cached(reply), reply.json["metadata"]["skipped"]) == (False, [])

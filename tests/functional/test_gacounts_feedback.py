@@ -188,7 +188,7 @@ def test_votes_on_one_question_leave_another_alone(api: Api) -> None:
 def clock(api: Api) -> FakeClock:
     """The store's, as of now."""
     clock = FakeClock(now=time.time())
-    api.app.service.stores.store.database.clock = clock
+    api.app.service.stores.table.clock = clock
     return clock
 
 

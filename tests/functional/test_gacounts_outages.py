@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fakes import Machine
 from fakes_dynamodb import EXPIRED, Manner, an_hour_ahead, dripping, empty_table, late, silent
+from fakes_stores import sqlite_table
 from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
 from functional.harness import Api, Start
 
-from rag.adapters.sqlite import database
-from rag.adapters.sqlite.database import SqliteDatabase
+from rag.adapters.sqlite import table as sqlite_module
 
 SKIPPED = ["cache", "feedback", "memory"]
 
@@ -53,7 +53,7 @@ def quickly(do: Callable[[], None]) -> None:
 @contextmanager
 def locked(place: Path) -> Iterator[None]:
     """The database at ``place``, kept from readers and writers alike."""
-    with closing(SqliteDatabase(place)) as made, made.writing():
+    with sqlite_table(place) as made, made.writing():
         pass
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -166,17 +166,19 @@ def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: 
         asked = api.ask(TRAINING)
         assert not asked.json["refused"]
         assert {"memory", "feedback"} <= set(asked.json["metadata"]["skipped"])
-        assert guard.shut
+        assert guard.is_open
         release = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
         release.start()
         assert api.vote(response, True).status == 202
         release.join()
     with closing(sqlite3.connect(place)) as kept:
-        assert kept.execute("SELECT helpful FROM votes").fetchall() == [(1,)]
+        assert kept.execute(
+            "SELECT json_extract(attributes, '$.helpful') FROM items WHERE pk LIKE 'voter#%'"
+        ).fetchall() == [(1,)]
 
 
 def test_a_vote_that_cannot_be_kept_is_refused(fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sqlite_module, "BUSY_TIMEOUT_S", 0.2)
     place = tmp_path / "s.sqlite"
     api = fresh(**gacounts(place))
     response = api.ask(COLORS).json["responseId"]

@@ -32,32 +32,26 @@ class ParrotChat:
 build = ParrotChat
 """
 STORE = """
-from fakes_stores import InMemoryAnswerCache, InMemoryMemory
+from pathlib import Path
+from tempfile import mkdtemp
+
+from rag.adapters.sqlite.table import SqliteTable
 
 
-class NoVotes:
-    def record(self, response): ...
-
-    def votes_on(self, chunk_ids, *, since):
-        return {}
-
-    def recent_negative(self, cache_key, *, since):
-        return False
-
-
-class AtticStore:
+class AtticTable(SqliteTable):
     def __init__(self, settings):
+        super().__init__(Path(mkdtemp()) / "attic.sqlite")
         self.place, self.state = settings.store_path, ["built"]
-        self.cache, self.memory, self.feedback = InMemoryAnswerCache(), InMemoryMemory(), NoVotes()
 
     def warm(self):
         self.state.append("warm")
 
     def renew(self):
+        super().renew()
         self.state.append("renewed")
 
 
-build = AtticStore
+build = AtticTable
 """
 
 
@@ -94,8 +88,8 @@ def test_another_vendor_of_stores_is_a_file_and_a_row(add: Callable[[str, str, s
     assert turn.question == IN_SCOPE
     service.warm()
     service.renew()
-    assert service.stores.store.place == "attic://box"
-    assert service.stores.store.state.count("renewed") == 1
+    assert service.stores.table.place == "attic://box"
+    assert service.stores.table.state.count("renewed") == 1
 
 
 @pytest.mark.parametrize(

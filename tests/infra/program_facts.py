@@ -16,8 +16,8 @@ from typing import Any
 from pydantic import BaseModel
 
 import app
-from rag.adapters.dynamodb.items import Key, Row, marshal_row
-from rag.adapters.dynamodb.table import IAM_ACTIONS
+from rag.adapters.dynamodb.table import IAM_ACTIONS, marshal_item
+from rag.adapters.stores.table import TableItem, TableKey
 from rag.config.settings import Settings, variables
 from rag.profiles import PROFILES
 from rag.values.answer import Answer, Confidence
@@ -108,6 +108,6 @@ if __name__ == "__main__":
         "answers": told,
         "metrics": emitted(output.getvalue()),
         "table_actions": IAM_ACTIONS,
-        "table_item": marshal_row(Row(Key("a", "b"), values={}, expires_at=0)),
+        "table_item": marshal_item(TableItem(TableKey("a", "b"), attributes={}, expires_at=0)),
     }
     json.dump(facts, sys.stdout)

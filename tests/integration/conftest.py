@@ -1,6 +1,7 @@
 """What holds for every integration test."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import chroma_server
 import pytest
@@ -10,7 +11,11 @@ from fakes import FakeClock, Machine
 from fakes_chat import FakeTime
 from store_contract import START
 
-from rag.adapters.store_guard import StoreGuard
+from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.stores.guard import StoreGuard
+
+if TYPE_CHECKING:
+    from scripted_dynamodb import ScriptedServer
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,3 +58,49 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chroma_server.ChromaServer]:
     """One server for all tests of a run; each has an index with a name of its own."""
     yield from chroma_server.running(tmp_path_factory.mktemp("chroma"))
+
+
+@pytest.fixture
+def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def running_dynamodb() -> Iterator["ScriptedServer"]:
+    from scripted_dynamodb import scripted_server
+
+    with scripted_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_dynamodb: "ScriptedServer") -> "ScriptedServer":
+    """DynamoDB without a script."""
+    running_dynamodb.script.clear()
+    running_dynamodb.calls.clear()
+    running_dynamodb.ports.clear()
+    return running_dynamodb
+
+
+@pytest.fixture
+def sleeps() -> list[float]:
+    """The pauses that the DynamoDB table made, instead of making them."""
+    return []
+
+
+@pytest.fixture
+def dynamodb_table(
+    server: "ScriptedServer", aws_credentials: None, clock: FakeClock, sleeps: list[float]
+) -> Iterator[DynamoDbTable]:
+    """A new table. moto copies every table for each transaction, so none stays longer than its test."""
+    from scripted_dynamodb import REGION, create_table, delete_table
+
+    name = create_table(server.url)
+    table = DynamoDbTable(name, region=REGION, endpoint_url=server.url, clock=clock, sleep=sleeps.append)
+    yield table
+    table._client.reset()
+    delete_table(name, server.url)

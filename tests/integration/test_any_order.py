@@ -7,12 +7,13 @@ and the store of its answers, turns and votes. Each edition of a page has a code
 import re
 import shutil
 import tempfile
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 import real_model
+from fakes_stores import sqlite_table
 from faults.drawing import by_night
 from faults.tally import tally
 from functional.harness import starting
@@ -22,8 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
-from rag.adapters.sqlite.database import SqliteDatabase
-from rag.adapters.sqlite.sessions import SqliteSessions
+from rag.adapters.stores.forget import forget_session
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ class Service(RuleBasedStateMachine):
         store = self._root / "store.sqlite"
         env = {"RAG_PROFILE": "gacounts", "STORE_PATH": str(store), "ENABLE_RESPONSE_CACHE": "true"}
         self.api = start(**env)
-        self.database = self._stack.enter_context(closing(SqliteDatabase(store)))
+        self.table = self._stack.enter_context(sqlite_table(store))
 
     def teardown(self) -> None:
         self._stack.close()
@@ -123,7 +123,8 @@ class Service(RuleBasedStateMachine):
 
     @rule(session=sessions)
     def forget(self, session: str) -> None:
-        forgotten = SqliteSessions(self.database).forget(session)
+        forgotten = forget_session(self.table, session)
+        assert forgotten is not None
         mine = {response for response, owner in self.responses.items() if owner == session}
         assert forgotten.responses == len(mine)
         assert (forgotten.turns > 0) == (self.turns[session] > 0)

@@ -17,11 +17,9 @@ from moto import mock_aws
 from store_contract import KEY, SESSION, START, make_answer, make_turn
 from web_server import self_signed
 
-from rag.adapters.dynamodb.cache import DynamoDbAnswerCache
-from rag.adapters.dynamodb.memory import DynamoDbMemory
-from rag.adapters.dynamodb.store import DynamoDbStore
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.layered_cache import MAX_AGE_S, LayeredCache
+from rag.adapters.stores.cache import MAX_AGE_S, LayeredCache, TableAnswerCache
+from rag.adapters.stores.memory import TableMemory
 from rag.config.settings import Settings, load
 from rag.errors import StoreOutOfReach
 from rag.wiring.stores import OpenStores, build_stores
@@ -98,9 +96,9 @@ def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: 
 
 def test_a_renewed_table_keeps_its_client() -> None:
     made = before_a_snapshot("http://127.0.0.1:9")
-    assert isinstance(made.store, DynamoDbStore)
+    assert isinstance(made.table, DynamoDbTable)
     assert "boto3" in sys.modules
-    client = made.store.table._client
+    client = made.table._client
     before = client._client()
     made.renew()
     assert client._client() is before
@@ -130,32 +128,32 @@ def ahead(table: DynamoDbTable) -> DynamoDbTable:
 def test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ(
     table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
 ) -> None:
-    DynamoDbAnswerCache(table).put(KEY, make_answer(), ttl_s=60)
-    assert DynamoDbAnswerCache(ahead).get(KEY) is None
-    DynamoDbAnswerCache(ahead).put(KEY, make_answer(), ttl_s=60)
+    TableAnswerCache(table).put(KEY, make_answer(), ttl_s=60)
+    assert TableAnswerCache(ahead).get(KEY) is None
+    TableAnswerCache(ahead).put(KEY, make_answer(), ttl_s=60)
     clock.now = START + HOUR_S + 60
-    assert DynamoDbAnswerCache(table).get(KEY)
+    assert TableAnswerCache(table).get(KEY)
     clock.now += 1
-    assert DynamoDbAnswerCache(table).get(KEY) is None
+    assert TableAnswerCache(table).get(KEY) is None
 
 
 def test_a_process_asks_again_for_an_answer_of_the_future_after_a_minute(
     table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
 ) -> None:
     """So that one that was evicted elsewhere is gone here too."""
-    cache = LayeredCache(DynamoDbAnswerCache(table), clock=clock)
-    DynamoDbAnswerCache(ahead).put(KEY, make_answer(), ttl_s=HOUR_S)
+    cache = LayeredCache(TableAnswerCache(table), clock=clock)
+    TableAnswerCache(ahead).put(KEY, make_answer(), ttl_s=HOUR_S)
     assert cache.get(KEY)
-    DynamoDbAnswerCache(ahead).evict(KEY)
+    TableAnswerCache(ahead).evict(KEY)
     assert cache.get(KEY)
     clock.now += MAX_AGE_S
     assert cache.get(KEY) is None
 
 
 def test_after_a_clock_is_set_back_an_answer_is_asked_for_again(table: DynamoDbTable, clock: FakeClock) -> None:
-    cache = LayeredCache(DynamoDbAnswerCache(table), clock=clock)
+    cache = LayeredCache(TableAnswerCache(table), clock=clock)
     cache.put(KEY, make_answer(), ttl_s=HOUR_S)
-    DynamoDbAnswerCache(table).evict(KEY)
+    TableAnswerCache(table).evict(KEY)
     clock.now -= HOUR_S
     assert cache.get(KEY) is None
 
@@ -163,7 +161,7 @@ def test_after_a_clock_is_set_back_an_answer_is_asked_for_again(table: DynamoDbT
 def test_no_turn_is_lost_between_clocks_and_their_order_is_that_of_the_clocks(
     table: DynamoDbTable, ahead: DynamoDbTable
 ) -> None:
-    DynamoDbMemory(ahead).remember(SESSION, make_turn(HOUR_S))
-    DynamoDbMemory(table).remember(SESSION, make_turn(1))
+    TableMemory(ahead).remember(SESSION, make_turn(HOUR_S))
+    TableMemory(table).remember(SESSION, make_turn(1))
     for one in (table, ahead):
-        assert DynamoDbMemory(one).recall(SESSION, limit=5) == (make_turn(1), make_turn(HOUR_S))
+        assert TableMemory(one).recall(SESSION, limit=5) == (make_turn(1), make_turn(HOUR_S))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes_llm import LlmServer
 
-from rag.adapters.sqlite.stores import SqliteAnswerCache
+from rag.adapters.stores.cache import TableAnswerCache
 from rag.config.settings import Settings, load
 from rag.values.answer import Answer
 from rag.values.chat import Deadline
@@ -71,16 +71,16 @@ def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
 ) -> None:
     # Given a shared layer that answers only once the embedder has been asked
     travels: list[bool] = []
-    read = SqliteAnswerCache.get
+    read = TableAnswerCache.get
 
-    def read_meanwhile(self: SqliteAnswerCache, key: str) -> CacheHit | None:
+    def read_meanwhile(self: TableAnswerCache, key: str) -> CacheHit | None:
         moment = time.monotonic() + NEVER_S
         while EMBEDDED not in embedder.embedded_texts and time.monotonic() < moment:
             threading.Event().wait(0.01)
         travels.append(EMBEDDED in embedder.embedded_texts)
         return read(self, key)
 
-    monkeypatch.setattr(SqliteAnswerCache, "get", read_meanwhile)
+    monkeypatch.setattr(TableAnswerCache, "get", read_meanwhile)
     of = service()
 
     # When a question is asked

@@ -1,4 +1,4 @@
-"""The stores in a SQLite file: the contract, and several processes on one file that none of them found there."""
+"""The stores in a SQLite file: its privacy, its replacement, and several processes on one new file."""
 
 import os
 import shutil
@@ -7,32 +7,31 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from fakes import FakeClock
+from fakes_stores import sqlite_table
 from store_contract import (
     KEY,
     OTHER_KEY,
     SESSION,
     START,
-    AnswerCacheContract,
-    FeedbackContract,
-    ForgettingContract,
-    MemoryContract,
     make_answer,
     make_response,
     make_turn,
     outline,
 )
 
-from rag.adapters.sqlite import database as sqlite_database
-from rag.adapters.sqlite.database import BUSY_TIMEOUT_S, SCHEMA_VERSION, TABLES, WRITES_BETWEEN_SWEEPS, SqliteDatabase
-from rag.adapters.sqlite.sessions import SqliteSessions
-from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
-from rag.adapters.store_guard import PATIENT_S, StoreGuard
+from rag.adapters.sqlite import table as sqlite_module
+from rag.adapters.sqlite.files import find_exposed
+from rag.adapters.sqlite.table import BUSY_TIMEOUT_S, SCHEMA_VERSION, WRITES_BETWEEN_SWEEPS, SqliteTable
+from rag.adapters.stores.cache import TableAnswerCache
+from rag.adapters.stores.feedback import TableFeedback
+from rag.adapters.stores.guard import VOTE_BUDGET_S, StoreGuard
+from rag.adapters.stores.memory import TableMemory
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
@@ -42,12 +41,14 @@ WRITER = """
 import sys
 from pathlib import Path
 from store_contract import KEY, SESSION, START, make_answer, make_response, make_turn
-from rag.adapters.sqlite.database import SqliteDatabase
-from rag.adapters.sqlite.stores import SqliteAnswerCache, SqliteFeedback, SqliteMemory
+from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.stores.cache import TableAnswerCache
+from rag.adapters.stores.feedback import TableFeedback
+from rag.adapters.stores.memory import TableMemory
 
 path, me, turns_each, processes = Path(sys.argv[1]), *map(int, sys.argv[2:])
-database = SqliteDatabase(path)
-memory, feedback, cache = SqliteMemory(database), SqliteFeedback(database), SqliteAnswerCache(database)
+database = SqliteTable(path)
+memory, feedback, cache = TableMemory(database), TableFeedback(database), TableAnswerCache(database)
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(turns_each):
@@ -67,63 +68,16 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(path: Path, clock: FakeClock) -> Iterator[SqliteDatabase]:
-    with closing(SqliteDatabase(path, clock=clock)) as database:
+def database(path: Path, clock: FakeClock) -> Iterator[SqliteTable]:
+    with sqlite_table(path, clock) as database:
         yield database
 
 
 @pytest.fixture
-def neighbour(path: Path, clock: FakeClock) -> Iterator[SqliteDatabase]:
+def neighbour(path: Path, clock: FakeClock) -> Iterator[SqliteTable]:
     """Another process's view of the same file."""
-    with closing(SqliteDatabase(path, clock=clock)) as database:
+    with sqlite_table(path, clock) as database:
         yield database
-
-
-class TestSqliteAnswerCache(AnswerCacheContract):
-    @pytest.fixture
-    def cache(self, database: SqliteDatabase) -> SqliteAnswerCache:
-        return SqliteAnswerCache(database)
-
-
-class TestSqliteMemory(MemoryContract):
-    @pytest.fixture
-    def memory(self, database: SqliteDatabase) -> SqliteMemory:
-        return SqliteMemory(database)
-
-
-class TestSqliteFeedback(FeedbackContract):
-    @pytest.fixture
-    def feedback(self, database: SqliteDatabase) -> SqliteFeedback:
-        return SqliteFeedback(database)
-
-    @pytest.fixture
-    def limited(self, database: SqliteDatabase) -> Callable[[int], SqliteFeedback]:
-        return lambda per_hour: SqliteFeedback(database, per_hour=per_hour)
-
-
-class TestSqliteForgetting(ForgettingContract):
-    @pytest.fixture
-    def sessions(self, database: SqliteDatabase) -> SqliteSessions:
-        with database.reading() as connection:
-            connection.execute("PRAGMA secure_delete = OFF")  # as SQLite is, but not in every build
-        return SqliteSessions(database)
-
-    @pytest.fixture
-    def memory(self, neighbour: SqliteDatabase) -> SqliteMemory:
-        return SqliteMemory(neighbour)
-
-    @pytest.fixture
-    def feedback(self, neighbour: SqliteDatabase) -> SqliteFeedback:
-        return SqliteFeedback(neighbour, per_hour=60)
-
-    @pytest.fixture
-    def cache(self, neighbour: SqliteDatabase) -> SqliteAnswerCache:
-        return SqliteAnswerCache(neighbour)
-
-    @pytest.fixture
-    def texts(self, path: Path) -> Callable[[], str]:
-        """The bytes of the file and its log: what was deleted must not lie there either."""
-        return lambda: "".join(file.read_bytes().decode("latin-1") for file in path.parent.iterdir())
 
 
 @pytest.fixture
@@ -148,7 +102,7 @@ def writers(path: Path) -> Iterator[list[subprocess.Popen[str]]]:
 
 @pytest.mark.slow
 def test_processes_share_a_file_from_its_first_moment_on(
-    database: SqliteDatabase, clock: FakeClock, writers: list[subprocess.Popen[str]]
+    database: SqliteTable, clock: FakeClock, writers: list[subprocess.Popen[str]]
 ) -> None:
     for process in writers:
         assert process.stdout
@@ -162,34 +116,34 @@ def test_processes_share_a_file_from_its_first_moment_on(
         assert process.returncode == 0, errors
 
     clock.now = time.time()  # as theirs
-    memory, feedback = SqliteMemory(database), SqliteFeedback(database)
+    memory, feedback = TableMemory(database), TableFeedback(database)
     assert memory.recall(SESSION, limit=MAX_TURNS) == tuple(make_turn(n) for n in range(PROCESSES * TURNS_EACH))
     for me in range(PROCESSES):
         assert memory.recall(f"{SESSION}-{me}", limit=50) == tuple(make_turn(n) for n in range(TURNS_EACH))
     assert sorted(voter for _, voter, _ in outline(feedback, "id_1")) == [f"v{me}" for me in range(PROCESSES)]
-    assert SqliteAnswerCache(database).get(KEY)
+    assert TableAnswerCache(database).get(KEY)
 
 
-def test_what_was_written_is_there_after_a_restart(database: SqliteDatabase, neighbour: SqliteDatabase) -> None:
-    SqliteAnswerCache(database).put(KEY, make_answer(), ttl_s=60)
-    database.close()
-    hit = SqliteAnswerCache(neighbour).get(KEY)
+def test_what_was_written_is_there_after_a_restart(database: SqliteTable, neighbour: SqliteTable) -> None:
+    TableAnswerCache(database).put(KEY, make_answer(), ttl_s=60)
+    database.renew()
+    hit = TableAnswerCache(neighbour).get(KEY)
     assert hit
     assert hit.answer == make_answer()
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o277])
-def test_nobody_else_may_read_the_files(path: Path, database: SqliteDatabase, umask: int) -> None:
+def test_nobody_else_may_read_the_files(path: Path, database: SqliteTable, umask: int) -> None:
     before = os.umask(umask)
     try:
         with database.writing():
             modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
-        database.close()
+        database.renew()
         with closing(sqlite3.connect(path, isolation_level=None)) as plain:
             plain.execute("PRAGMA journal_mode = DELETE")
             plain.execute("BEGIN IMMEDIATE")
-            plain.execute("DELETE FROM answers")
-            plain.execute("INSERT INTO answers VALUES ('k', 'a', 0)")
+            plain.execute("DELETE FROM items")
+            plain.execute("INSERT INTO items VALUES ('k', 'a', '{}', 0)")
             modes |= {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
             plain.execute("ROLLBACK")
     finally:
@@ -203,44 +157,44 @@ def test_nobody_else_may_read_the_files(path: Path, database: SqliteDatabase, um
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
 def test_files_that_others_may_read_or_write_are_refused_until_they_may_not(
-    path: Path, database: SqliteDatabase, ending: str, mode: int
+    path: Path, database: SqliteTable, ending: str, mode: int
 ) -> None:
-    memory = SqliteMemory(database)
+    memory = TableMemory(database)
     memory.remember(SESSION, make_turn())
-    database.close()
+    database.renew()
     exposed = path.with_name(path.name + ending)
     exposed.touch()
     exposed.chmod(mode)
-    assert database.exposed() == exposed
+    assert find_exposed(path) == exposed
     with pytest.raises(StoreUnavailable, match=f"others may read or write 'store.sqlite3{ending}': chmod 600"):
         memory.recall(SESSION, limit=1)
     exposed.chmod(0o600)
-    assert database.exposed() is None
+    assert find_exposed(path) is None
     assert memory.recall(SESSION, limit=1) == (make_turn(),)
 
 
-def test_nothing_is_made_before_the_first_use(path: Path, database: SqliteDatabase) -> None:
-    SqliteMemory(database)
+def test_nothing_is_made_before_the_first_use(path: Path, database: SqliteTable) -> None:
+    TableMemory(database)
     assert not path.parent.exists()
 
 
 def test_readers_do_not_wait_for_a_writer(
-    database: SqliteDatabase, neighbour: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+    database: SqliteTable, neighbour: SqliteTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_database, "BUSY_TIMEOUT_S", 0.0)
-    cache = SqliteAnswerCache(database)
+    monkeypatch.setattr(sqlite_module, "BUSY_TIMEOUT_S", 0.0)
+    cache = TableAnswerCache(database)
     cache.put(KEY, make_answer(), ttl_s=60)
     with neighbour.writing() as connection:
-        connection.execute("DELETE FROM answers")
+        connection.execute("DELETE FROM items")
         assert cache.get(KEY)
     assert cache.get(KEY) is None
 
 
 def test_a_writer_that_waited_too_long_says_so(
-    database: SqliteDatabase, neighbour: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+    database: SqliteTable, neighbour: SqliteTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_database, "BUSY_TIMEOUT_S", 0.05)
-    cache = SqliteAnswerCache(database)
+    monkeypatch.setattr(sqlite_module, "BUSY_TIMEOUT_S", 0.05)
+    cache = TableAnswerCache(database)
     cache.put(KEY, make_answer("old"), ttl_s=60)
     with neighbour.writing(), pytest.raises(StoreUnavailable, match="locked"):
         cache.put(KEY, make_answer("new"), ttl_s=60)
@@ -250,7 +204,7 @@ def test_a_writer_that_waited_too_long_says_so(
 
 
 def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(
-    database: SqliteDatabase, guard: StoreGuard, clock: FakeClock
+    database: SqliteTable, guard: StoreGuard, clock: FakeClock
 ) -> None:
     def waits_s(takes_s: float) -> float:
         with database.reading() as connection:
@@ -259,7 +213,7 @@ def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(
         return timeout_ms / 1000
 
     with guard.vote():
-        assert guard.read(lambda: waits_s(PATIENT_S - 2)) == BUSY_TIMEOUT_S
+        assert guard.read(lambda: waits_s(VOTE_BUDGET_S - 2)) == BUSY_TIMEOUT_S
         assert guard.write(lambda: waits_s(2)) == 2
         with pytest.raises(StoreUnavailable, match="time for stores is spent"):
             guard.write(lambda: waits_s(0))
@@ -269,11 +223,11 @@ def test_a_vote_s_calls_wait_for_others_only_while_it_has_time(
 
 
 def test_a_vote_waits_for_other_calls_only_while_it_has_time(
-    database: SqliteDatabase, guard: StoreGuard, clock: FakeClock
+    database: SqliteTable, guard: StoreGuard, clock: FakeClock
 ) -> None:
     def late() -> None:
-        clock.now += PATIENT_S
-        SqliteFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START)
+        clock.now += VOTE_BUDGET_S
+        TableFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START)
 
     with database.reading(), guard.vote(), pytest.raises(StoreUnavailable, match="other calls wait for it"):
         guard.write(late)
@@ -281,9 +235,9 @@ def test_a_vote_waits_for_other_calls_only_while_it_has_time(
 
 @pytest.mark.parametrize("deleted", ["file", "files", "folder"])
 def test_a_file_that_was_deleted_is_made_anew(
-    path: Path, database: SqliteDatabase, neighbour: SqliteDatabase, deleted: str
+    path: Path, database: SqliteTable, neighbour: SqliteTable, deleted: str
 ) -> None:
-    memory, theirs = SqliteMemory(database), SqliteMemory(neighbour)
+    memory, theirs = TableMemory(database), TableMemory(neighbour)
     memory.remember(SESSION, make_turn(0))
     assert theirs.recall(SESSION, limit=5) == (make_turn(0),)
     if deleted == "folder":
@@ -295,21 +249,21 @@ def test_a_file_that_was_deleted_is_made_anew(
     for number in range(1, 5, 2):
         memory.remember(SESSION, make_turn(number))
         theirs.remember(SESSION, make_turn(number + 1))
-    neighbour.close()
+    neighbour.renew()
     assert memory.recall(SESSION, limit=5) == tuple(make_turn(number) for number in range(1, 5))
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
-    database.close()
+    database.renew()
     with closing(sqlite3.connect(path)) as plain:
         assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert plain.execute("SELECT count(*) FROM turns").fetchone() == (4,)
+        assert plain.execute("SELECT count(*) FROM items").fetchone() == (4,)
 
 
 def test_a_file_that_another_took_the_place_of_is_left_for_it(
-    path: Path, tmp_path: Path, database: SqliteDatabase
+    path: Path, tmp_path: Path, database: SqliteTable
 ) -> None:
-    with closing(SqliteDatabase(tmp_path / "copy.sqlite3", clock=database.clock)) as copy:
-        SqliteMemory(copy).remember(SESSION, make_turn(7))
-    memory = SqliteMemory(database)
+    with sqlite_table(tmp_path / "copy.sqlite3", database.clock) as copy:
+        TableMemory(copy).remember(SESSION, make_turn(7))
+    memory = TableMemory(database)
     memory.remember(SESSION, make_turn(0))
     for file in path.parent.iterdir():
         file.unlink()
@@ -317,17 +271,25 @@ def test_a_file_that_another_took_the_place_of_is_left_for_it(
     assert memory.recall(SESSION, limit=5) == (make_turn(7),)
 
 
-def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteDatabase) -> None:
-    feedback = SqliteFeedback(database)
+def test_a_vote_that_fails_half_way_leaves_nothing(database: SqliteTable) -> None:
+    feedback = TableFeedback(database)
     with database.writing() as connection:
-        connection.execute("DROP TABLE vote_chunks")
-    with pytest.raises(StoreUnavailable):
+        connection.execute(
+            "CREATE TRIGGER half_way BEFORE INSERT ON items WHEN NEW.pk LIKE 'bar#%'"
+            " BEGIN SELECT RAISE(ABORT, 'scripted'); END"
+        )
+    with pytest.raises(StoreUnavailable, match="scripted"):
         feedback.vote(make_response(), voter=SESSION, helpful=False, at=START)
+    assert feedback.votes_on(["id_1"], since=0) == {}
     assert not feedback.recent_negative(KEY, since=0)
 
 
-def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, clock: FakeClock) -> None:
-    cache, memory, feedback = SqliteAnswerCache(database), SqliteMemory(database), SqliteFeedback(database, per_hour=1)
+def test_expired_rows_are_swept_and_the_others_stay(database: SqliteTable, clock: FakeClock) -> None:
+    cache, memory, feedback = (
+        TableAnswerCache(database),
+        TableMemory(database),
+        TableFeedback(database, votes_per_hour=1),
+    )
     cache.put(KEY, make_answer(), ttl_s=60)
     memory.remember(SESSION, make_turn())
     feedback.record(make_response())
@@ -336,38 +298,20 @@ def test_expired_rows_are_swept_and_the_others_stay(database: SqliteDatabase, cl
     for _ in range(WRITES_BETWEEN_SWEEPS):
         cache.put(OTHER_KEY, make_answer(), ttl_s=60)
     with database.reading() as connection:
-        counts = {
-            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in (*TABLES, "vote_chunks", "vote_keys", "counting_votes")
-        }
-    assert counts == {
-        "answers": 1,
-        "turns": 0,
-        "responses": 0,
-        "votes": 0,
-        "vote_counts": 0,
-        "vote_chunks": 0,
-        "vote_keys": 0,
-        "counting_votes": 0,
-    }
+        assert connection.execute("SELECT DISTINCT pk FROM items").fetchall() == [(f"answer#{OTHER_KEY}",)]
 
 
-def test_a_session_s_older_turns_leave_the_file(database: SqliteDatabase) -> None:
-    memory = SqliteMemory(database)
-    for number in range(MAX_TURNS + 3):
-        memory.remember(SESSION, make_turn(number))
+def test_a_comment_is_kept_with_its_vote(database: SqliteTable) -> None:
+    TableFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START, comment="c" * 3_000)
     with database.reading() as connection:
-        assert connection.execute("SELECT count(*) FROM turns").fetchone() == (MAX_TURNS,)
+        (comment,) = connection.execute(
+            "SELECT json_extract(attributes, '$.comment') FROM items WHERE pk LIKE 'voter#%'"
+        ).fetchone()
+    assert comment == "c" * 1_999 + "…"
 
 
-def test_a_comment_is_kept_with_its_vote(database: SqliteDatabase) -> None:
-    SqliteFeedback(database).vote(make_response(), voter=SESSION, helpful=False, at=START, comment="c" * 3_000)
-    with database.reading() as connection:
-        assert connection.execute("SELECT comment FROM votes").fetchone() == ("c" * 1_999 + "…",)
-
-
-def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteDatabase, neighbour: SqliteDatabase) -> None:
-    feedback, theirs = SqliteFeedback(database), SqliteFeedback(neighbour)
+def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteTable, neighbour: SqliteTable) -> None:
+    feedback, theirs = TableFeedback(database), TableFeedback(neighbour)
     feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
     assert outline(feedback, "id_1") == outline(theirs, "id_1") == [(True, SESSION, START)]
     theirs.vote(make_response(), voter=SESSION, helpful=False, at=START)
@@ -377,32 +321,32 @@ def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteDataba
 
 
 @pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
-def test_a_file_of_another_schema_is_left_alone(path: Path, database: SqliteDatabase, version: int) -> None:
+def test_a_file_of_another_schema_is_left_alone(path: Path, database: SqliteTable, version: int) -> None:
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     path.chmod(0o600)
     with pytest.raises(StoreUnavailable, match=f"has schema {version}, .*: delete it"):
-        SqliteMemory(database).recall(SESSION, limit=1)
+        TableMemory(database).recall(SESSION, limit=1)
 
 
-def test_a_file_that_is_no_database_is_an_error_of_ours(path: Path, database: SqliteDatabase) -> None:
+def test_a_file_that_is_no_database_is_an_error_of_ours(path: Path, database: SqliteTable) -> None:
     path.parent.mkdir()
     path.write_text("not a database, and long enough to be looked at " * 100)
     path.chmod(0o600)
     with pytest.raises(StoreUnavailable, match=r"store\.sqlite3"):
-        SqliteAnswerCache(database).get(KEY)
+        TableAnswerCache(database).get(KEY)
 
 
 def test_a_place_where_no_file_can_be_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnavailable):
-        SqliteAnswerCache(SqliteDatabase(tmp_path / "file" / "store.sqlite3")).get(KEY)
+        TableAnswerCache(SqliteTable(tmp_path / "file" / "store.sqlite3")).get(KEY)
 
 
 def test_the_clock_is_the_wall_s_unless_another_is_given(path: Path) -> None:
-    with closing(SqliteDatabase(path)) as database:
-        cache = SqliteAnswerCache(database)
+    with sqlite_table(path) as database:
+        cache = TableAnswerCache(database)
         cache.put(KEY, make_answer(), ttl_s=60)
         hit = cache.get(KEY)
     assert hit

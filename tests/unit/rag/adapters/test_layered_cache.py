@@ -1,4 +1,4 @@
-"""rag.adapters.layered_cache: the contract of a cache, and what its two layers make of failures."""
+"""rag.adapters.stores.cache: the contract of a cache, and what its two layers make of failures."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from store_contract import (
     make_answer,
 )
 
-from rag.adapters.layered_cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
+from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
 from rag.errors import StoreUnavailable
 from rag.ports.stores import AnswerCache
 from rag.values.stored import CacheHit, Layer

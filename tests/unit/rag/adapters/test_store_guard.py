@@ -1,4 +1,4 @@
-"""rag.adapters.store_guard: how long a question waits for its stores, and when it does not even try."""
+"""rag.adapters.stores.guard: how long a question waits for its stores, and when it does not even try."""
 
 import threading
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from fakes import Machine
 
-from rag.adapters.store_guard import AFTER_ANSWER_S, COOL_OFF_S, MAX_LEFT, PATIENT_S, StoreGuard
+from rag.adapters.stores.guard import COOL_OFF_S, MAX_ABANDONED, VOTE_BUDGET_S, WRITE_BUDGET_S, StoreGuard
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 WAIT_S = 0.1
@@ -80,8 +80,8 @@ def test_what_a_question_reads_shares_one_budget_and_what_it_writes_another(
         machine.takes_s = 60.0
         with pytest.raises(StoreUnavailable, match="longer than 960 ms"):
             guard.write(answer)
-    assert machine.limits == pytest.approx([WAIT_S, 0.06, 0.02, AFTER_ANSWER_S, AFTER_ANSWER_S - 0.04])
-    assert machine.clock.now == pytest.approx(1000.0 + WAIT_S + AFTER_ANSWER_S), "and not a moment more"
+    assert machine.limits == pytest.approx([WAIT_S, 0.06, 0.02, WRITE_BUDGET_S, WRITE_BUDGET_S - 0.04])
+    assert machine.clock.now == pytest.approx(1000.0 + WAIT_S + WRITE_BUDGET_S), "and not a moment more"
 
 
 def test_the_first_call_of_an_environment_may_be_slow_and_shuts_nothing(cold: StoreGuard, machine: Machine) -> None:
@@ -90,7 +90,7 @@ def test_the_first_call_of_an_environment_may_be_slow_and_shuts_nothing(cold: St
         with cold.question():
             with pytest.raises(StoreUnavailable, match="longer than"):
                 cold.read(answer)
-            assert not cold.shut
+            assert not cold.is_open
             assert cold.write(answer) == "answered"
         cold.reset()
 
@@ -100,7 +100,7 @@ def test_the_second_that_takes_too_long_shuts_it(cold: StoreGuard, machine: Mach
     for shut in (False, True):
         with cold.question(), pytest.raises(StoreUnavailable, match="longer than"):
             cold.read(answer)
-        assert cold.shut is shut
+        assert cold.is_open is shut
 
 
 def test_after_a_call_that_takes_too_long_nobody_tries_until_it_has_answered(
@@ -142,10 +142,10 @@ def test_then_one_call_tries_for_all(guard: StoreGuard, machine: Machine) -> Non
 
 def test_a_store_that_never_answers_is_not_given_thread_after_thread(guard: StoreGuard, machine: Machine) -> None:
     machine.takes_s = 60.0
-    for _ in range(3 * MAX_LEFT):
+    for _ in range(3 * MAX_ABANDONED):
         refused(guard)
         machine.clock.now += COOL_OFF_S + 1
-    assert len(machine.running) == MAX_LEFT
+    assert len(machine.running) == MAX_ABANDONED
 
 
 @pytest.mark.parametrize("jump_s", [3600.0, -3600.0], ids=["frozen for long", "clock set back"])
@@ -168,7 +168,7 @@ def test_a_vote_waits_longer_and_whatever_questions_found(guard: StoreGuard, mac
         guard.read(out_of_reach)
     machine.takes_s = 3.0
     assert guard.write(answer) == "answered"
-    assert machine.limits[-1] == PATIENT_S
+    assert machine.limits[-1] == VOTE_BUDGET_S
     machine.takes_s = 0.0
     assert not refused(guard), "it has shown that the store answers"
 
@@ -180,14 +180,14 @@ def test_a_vote_that_takes_too_long_is_an_error_of_ours(guard: StoreGuard, machi
 
 
 def test_a_vote_s_calls_share_its_time(guard: StoreGuard, machine: Machine) -> None:
-    machine.takes_s = PATIENT_S - 1
+    machine.takes_s = VOTE_BUDGET_S - 1
     with guard.vote():
         assert guard.read(answer) == "answered"
         with pytest.raises(StoreUnavailable, match="longer than 1000 ms"):
             guard.write(answer)
         with pytest.raises(StoreUnavailable, match="time for stores is spent"):
             guard.write(answer)
-    assert [round(limit, 6) for limit in machine.limits] == [PATIENT_S, 1.0]
+    assert [round(limit, 6) for limit in machine.limits] == [VOTE_BUDGET_S, 1.0]
 
 
 def test_a_vote_has_no_more_time_than_a_request(machine: Machine) -> None:
@@ -224,7 +224,7 @@ def test_in_threads_too_a_late_answer_opens_the_way() -> None:
     release.set()
     assert ended.wait(600)
     for _ in range(60_000):
-        if not guard.shut:
+        if not guard.is_open:
             break
         threading.Event().wait(0.01)
-    assert not guard.shut
+    assert not guard.is_open

@@ -1,7 +1,6 @@
 """rag.answer.feedback_log: what is kept of a response, and what a vote does."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 from fakes import FakeClock, make_answer, make_hit
 from fakes_stores import InMemoryAnswerCache
 
-from rag.adapters.sqlite.database import SqliteDatabase
-from rag.adapters.sqlite.stores import SqliteFeedback
+from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.stores.feedback import TableFeedback
 from rag.answer.feedback_log import FeedbackLog, grounds
 from rag.ask.cache.frozen_answer import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
@@ -33,8 +32,8 @@ class Kept:
         clock = FakeClock(1e9)
         self.clock = clock
         self.embedded: list[str] = []
-        self.database = SqliteDatabase(folder / "stores.sqlite", clock=clock)
-        self.store = SqliteFeedback(self.database)
+        self.table = SqliteTable(folder / "stores.sqlite", clock=clock)
+        self.store = TableFeedback(self.table)
         self.cache = InMemoryAnswerCache(clock=clock)
         self.log = FeedbackLog(store=self.store, cache=self.cache, embed=self.embed, now=clock)
 
@@ -51,8 +50,8 @@ class Kept:
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Kept]:
     kept = Kept(tmp_path)
-    with closing(kept.database):
-        yield kept
+    yield kept
+    kept.table.renew()
 
 
 def frozen(**fields: object) -> CachedAnswer:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from store_contract import make_answer
 
-from rag.adapters.dynamodb.store import DynamoDbStore
-from rag.adapters.sqlite.store import SqliteStore
+from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.sqlite.table import SqliteTable
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.values.question import Turn
@@ -40,7 +40,7 @@ def test_a_path_is_a_file_that_is_made_on_first_use(stores: Make, tmp_path: Path
     path = tmp_path / "deeper" / "s.sqlite"
     made = stores(STORE_PATH=str(path))
     made.warm()
-    assert isinstance(made.store, SqliteStore)
+    assert isinstance(made.table, SqliteTable)
     assert not path.exists()
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
     assert path.is_file()
@@ -59,7 +59,7 @@ def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_p
 
 def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
     made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
-    assert isinstance(made.store, DynamoDbStore)
+    assert isinstance(made.table, DynamoDbTable)
 
 
 def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make, tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make
 def test_renewing_drops_the_connection_and_the_next_call_makes_another(stores: Make, tmp_path: Path) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
     made.stores.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
-    assert isinstance(made.store, SqliteStore)
-    with made.store.database.reading() as connection:
+    assert isinstance(made.table, SqliteTable)
+    with made.table.reading() as connection:
         pass
     made.renew()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):

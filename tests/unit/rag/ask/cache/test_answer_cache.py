@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit, View
-from rag.adapters.layered_cache import LayeredCache
+from rag.adapters.stores.cache import LayeredCache
 from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key
 from rag.ask.cache.frozen_answer import thaw
 from rag.values.answer import Answer, Citation, Context, Passage, Statement

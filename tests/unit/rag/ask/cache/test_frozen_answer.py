@@ -7,7 +7,7 @@ import pytest
 from fakes import make_hit
 
 from knowledge.model.values import Match
-from rag.adapters.store_format import decode, encode_answer
+from rag.adapters.stores.records import decode, encode_answer
 from rag.ask.cache.frozen_answer import freeze, thaw
 from rag.http.replies import query_reply, question_reply
 from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source, Statement
