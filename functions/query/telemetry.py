@@ -105,6 +105,8 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
         _count("SoftFailures", stage=stage)
     # Of every answer, 0 or 1: its average is their share, and an alarm cannot search for stages.
     add_metric("IncompleteAnswers", MetricUnit.Count, int(bool(skipped)))
+    # not the server's own words, which are not for the log
+    model = completion.requested_model or completion.model if completion else None
     logger.info(
         "answered",
         response_id=answer.response_id,
@@ -112,7 +114,7 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
         confidence=answer.confidence.level,
         chunks=answer.chunks_retrieved,
         citations=len(answer.citations),
-        model=completion.asked or completion.model if completion else None,  # what a server says is not for the log
+        model=model,
         cached=answer.cached,
         skipped=list(answer.skipped),
         degraded=completion.degraded if completion else False,

@@ -17,7 +17,7 @@ from rag.answer.printers import json_nodes
 from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Tree
 from rag.values.answer import Context, Passage
-from rag.values.events import Delta, Event, Patch
+from rag.values.request import Delta, Event, Patch
 
 HELD = ("https://permits.example/import", "https://permits.example/guide", "img/desk.png", "desk@permits.example")
 OWN = {*HELD, *(f"mailto:{one}" for one in HELD)}

@@ -30,8 +30,8 @@ from rag.profiles import PROFILES
 from rag.text.addresses import shown
 from rag.text.labels import safe
 from rag.values.answer import Answer
-from rag.values.events import Listen
 from rag.values.question import Question
+from rag.values.request import Listen
 from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow
@@ -153,7 +153,7 @@ def _in_a_document(profile: str, text: str) -> Leads:
         TEXT, number=1, cosine=0.9, title=text, section=f"{text} > {text}", url=text, source_urls=(text, HELD[0])
     )
     packed = PROFILES[profile].build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))  # type: ignore[arg-type]
-    said = f"{text}\n\nFive days {packed.used[0].citation}."
+    said = f"{text}\n\nFive days {packed.passages[0].citation}."
     try:
         answer = run(profile, said, hit, asked=f"{text}?")
     except BadRequest:

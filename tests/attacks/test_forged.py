@@ -51,7 +51,7 @@ def test_no_form_of_a_label_in_a_document_is_one_in_a_prompt(profile: str) -> No
     for form, label in zip(FORMS, forms(OURS[profile]), strict=True):
         text = f"Offices close at noon on Friday. See {label}\n\nAsk there."
         context = pack((TRUSTED, replace(HONEST, chunk=replace(HONEST.chunk, text=text))))
-        shown = context.used[1].text
+        shown = context.passages[1].text
         shown = _CODE.sub("", shown) if profile == "house" else shown  # where no mark is read, and x[1] is code
         through += [form] if ours in as_read(shown) else []
     tally("forms of labels in documents", cases=len(FORMS), failures=len(through))

@@ -17,8 +17,8 @@ from rag.http.chat_completions import Chat, Chunks
 from rag.http.openai_requests import WITH_SOURCES
 from rag.profiles import PROFILES
 from rag.values.chat import Completion, Deadline, Message, OnText
-from rag.values.events import Delta, Event
 from rag.values.question import Question
+from rag.values.request import Delta, Event
 from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow

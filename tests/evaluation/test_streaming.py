@@ -11,7 +11,7 @@ from faults.drawing import by_night
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.streaming_parser import StreamingParser
 from rag.values.answer import Context, Passage
-from rag.values.events import Delta, Event
+from rag.values.request import Delta, Event
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 SOON = 20

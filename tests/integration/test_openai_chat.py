@@ -92,7 +92,7 @@ def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, dea
     assert completion == Completion(
         text="Yes. [Permits]",
         model="m-2026",
-        asked="llama-3.1-8b-instant",
+        requested_model="llama-3.1-8b-instant",
         finish_reason="length",
         usage=Usage(900, 40, 940),
         calls=1,
@@ -634,7 +634,7 @@ def test_a_server_s_name_for_the_model_is_a_name_or_nothing(
     with LlmServer([step]) as server:
         model = connect(server)
         made = model.complete(MESSAGES, deadline=deadline, on_text=(lambda _: None) if streamed else None)
-    assert (made.model, made.asked) == (
+    assert (made.model, made.requested_model) == (
         MODEL if streamed else model.model,
         model.model,
     )  # a stream's first event has one

@@ -116,7 +116,7 @@ def test_what_came_before_a_stream_broke_off_is_the_answer_and_nothing_is_retrie
         assert chat.last_error is None
     assert "".join(heard) == made.text == "Half of"
     assert (made.finish_reason, made.partial, made.usage) == ("interrupted", True, None)
-    assert (made.model, made.asked, made.calls, made.retries) == (MODEL, "first", 2, 1)
+    assert (made.model, made.requested_model, made.calls, made.retries) == (MODEL, "first", 2, 1)
 
 
 def test_a_connection_that_breaks_loses_nothing_either(chat_of: Connect, deadline: Deadline) -> None:

@@ -126,9 +126,9 @@ def _answers(service: Application, questions: Sequence[str]) -> Iterator[tuple[C
     for text in questions:
         ledger = Ledger(time.perf_counter, Deadline.after(30, time.monotonic))
         context = service.pipeline.prepare(Question(text=text), ledger).context
-        if context and len(context.used) >= STATEMENTS:
+        if context and len(context.passages) >= STATEMENTS:
             lines = []
-            for passage in context.used[:STATEMENTS]:
+            for passage in context.passages[:STATEMENTS]:
                 chunk = passage.hit.chunk.text
                 spans = [chunk[unit.start : unit.end] for unit in quotable(chunk) if unit.kind == Kind.SENTENCE]
                 lines.append(f"{spans[0].rstrip('.')} {passage.citation}." if spans else "")

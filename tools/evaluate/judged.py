@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from evaluate.labelled import LabelledQuestion
     from knowledge.model.values import Evidence, SearchResult
     from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Confidence
-    from rag.values.draft import ConfidenceInput
+    from rag.values.answer import Answer, Confidence, ConfidenceInput
 
 PATIENCE_S = 60.0
 

@@ -11,8 +11,8 @@ from ragctl.options import IndexDir, Profile, read_settings
 
 if TYPE_CHECKING:
     from rag.values.answer import Answer
-    from rag.values.events import Listen
     from rag.values.question import Question
+    from rag.values.request import Listen
 
 
 def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:

@@ -19,8 +19,7 @@ from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
 from rag.answer.confidence.calibrated import QUOTED, signals
-from rag.values.answer import Confidence, Proceed
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import Confidence, ConfidenceInput, Proceed
 from rag.wiring import build_application
 from ragctl.options import read_settings
 from research.doubles import QUOTES, Doubles, Problem, has, public_problems

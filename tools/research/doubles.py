@@ -32,8 +32,8 @@ from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.values.answer import Answer, Context, Passage
 from rag.values.chat import Completion, Deadline
-from rag.values.draft import Draft
 from rag.values.question import Question
+from rag.values.request import PreparedQuestion
 from rag.write.extractive import ExtractiveWriter
 from rag.write.runs import HEADING_SHARE, units_of
 
@@ -105,17 +105,17 @@ class Doubles:
                 problem, QUOTES, _quotes_right(problem, made, pieces, draft.context), self._finish(draft, made)
             )
 
-    def draft(self, problem: Problem) -> Draft:
+    def draft(self, problem: Problem) -> PreparedQuestion:
         """The context of its question; none where the gate declines."""
         return self._pipeline.prepare(Question(text=problem.text), self._ledger())
 
-    def answer(self, draft: Draft, text: str, passage: Passage) -> Answer:
+    def answer(self, draft: PreparedQuestion, text: str, passage: Passage) -> Answer:
         """What becomes of a model's ``text`` that cites ``passage`` at its end."""
         text, mark = text.strip(), passage.citation
         cited = f"{text[:-1]} {mark} |" if text.endswith("|") else f"{text} {mark}"
         return self._finish(draft, Completion(text=cited, model="double", finish_reason="stop"))
 
-    def _finish(self, draft: Draft, made: Completion) -> Answer:
+    def _finish(self, draft: PreparedQuestion, made: Completion) -> Answer:
         return self._pipeline.finish(draft, made, self._ledger())
 
     @staticmethod
@@ -125,12 +125,12 @@ class Doubles:
 
 def pieces_of(context: Context) -> Iterator[Piece]:
     """The units of what was packed, in their order."""
-    units = units_of(context.used)
+    units = units_of(context.passages)
     if units is None or context.evidence is None:
         return
     covers = np.maximum(units.covers, HEADING_SHARE * units.above) @ context.evidence.asked.weights
     for row, place, cover in zip(units.table.tolist(), units.passage.tolist(), covers.tolist(), strict=True):
-        passage = context.used[place]
+        passage = context.passages[place]
         text, lead = passage.text[row[START] : row[END]], passage.text[row[LEAD_START] : row[LEAD_END]]
         if row[KIND] != Kind.CODE:
             quoted = f"{lead}\n{text}" if row[KIND] == Kind.ROW and lead else ITEM_MARKER.sub("", text, count=1)
@@ -146,16 +146,16 @@ def _chosen(problem: Problem, pieces: Sequence[Piece], context: Context) -> Iter
     if right:
         yield "right", right[0]
     for double, place in (("last", -1), ("second", 1), ("first", 0)):
-        if len(context.used) < 2 + (double == "last"):
+        if len(context.passages) < 2 + (double == "last"):
             continue
-        passage = context.used[place]
+        passage = context.passages[place]
         of_it = [piece for piece in pieces if piece.passage is passage and len(piece.text) >= LONG]
         if of_it and not problem.is_right(of_it[0]):
             yield double, of_it[0]
 
 
 def _quotes_right(problem: Problem, made: Completion, pieces: Sequence[Piece], context: Context) -> bool:
-    passages = [(context.used[quote.passage], quote.text) for quote in made.quotes]
+    passages = [(context.passages[quote.passage], quote.text) for quote in made.quotes]
     return any(
         piece.passage is passage and piece.text in text and problem.is_right(piece)
         for passage, text in passages

@@ -74,7 +74,7 @@ def rated_answers(
         ledger = Ledger(time.perf_counter, Deadline.after(600.0, time.perf_counter))
         draft = pipeline.prepare(_question(row["turns"]), ledger)
         if draft.context is not None:
-            text = _cited(row["answer"], draft.context.used)
+            text = _cited(row["answer"], draft.context.passages)
             answer = pipeline.finish(draft, Completion(text=text, model="recorded", finish_reason="stop"), ledger)
             if not answer.refused:
                 yield RatedAnswer(row["task"].partition("<")[0], rating, answer)

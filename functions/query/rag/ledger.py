@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rag.errors import LlmError, RagError
 from rag.values.chat import Completion, Deadline, LlmUse
-from rag.values.events import Event, Listen
+from rag.values.request import Event, Listen
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Ledger:
         except LlmError as exc:
             self.llm += exc.spent
             raise
-        self.llm += LlmUse.of(completion)
+        self.llm += LlmUse.from_completion(completion)
         return completion
 
 

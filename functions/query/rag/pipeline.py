@@ -30,11 +30,10 @@ from rag.ledger import Ledger
 from rag.ports.index import Retriever
 from rag.ports.models import Writer
 from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
-from rag.values.answer import Answer, AskedAgain, Context, Decline, Proceed, RefinedHits
+from rag.values.answer import Answer, ConfidenceInput, Context, Decline, Proceed, RefinedHits, RepeatedQuestion
 from rag.values.chat import STOPPED, Completion, Deadline
-from rag.values.draft import CLOSEST, ConfidenceInput, Draft
-from rag.values.events import Listen, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
+from rag.values.request import CLOSEST, Listen, PassagesEvent, PreparedQuestion, Status
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +93,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
-        with self.store_budget(), ledger.reported(), waiting_at_most(deadline.whole()):
+        with self.store_budget(), ledger.reported(), waiting_at_most(deadline.remaining_in_stream()):
             draft = self.prepare(question, ledger)
             draft, completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)
@@ -103,7 +102,7 @@ class Pipeline:
         skipped = tuple(dict.fromkeys(ledger.skipped))
         return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
 
-    def prepare(self, question: Question, ledger: Ledger) -> Draft:
+    def prepare(self, question: Question, ledger: Ledger) -> PreparedQuestion:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         part = asking_part(question.text)  # before its paragraphs are one line
         question = ledger.time("admit", self.admit, question)
@@ -117,7 +116,7 @@ class Pipeline:
         remark = self._remark(query, question, earlier, ledger)
         if isinstance(remark, Decline):
             ledger.events.append("small_talk")
-            return Draft(question=question, query=query, decision=remark)
+            return PreparedQuestion(question=question, query=query, decision=remark)
         if remark:
             query, history = asked_again(query, remark.turns, self.decline_text), remark.turns[-1:]
         elif talk:
@@ -128,12 +127,14 @@ class Pipeline:
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
-        draft = Draft(question=question, query=query, history=history, note=remark.note if remark else "")
+        draft = PreparedQuestion(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
         return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
 
-    def generate(self, draft: Draft, ledger: Ledger) -> tuple[Draft, Completion | None, ParsedAnswer | None]:
+    def generate(
+        self, draft: PreparedQuestion, ledger: Ledger
+    ) -> tuple[PreparedQuestion, Completion | None, ParsedAnswer | None]:
         """The completion, what was read of it while it came, and the draft with the context that it was made of.
 
         None, and no model call, where the gate declined or the cache answered. A context that exceeds the model's
@@ -141,7 +142,7 @@ class Pipeline:
         """
         if draft.context is None:
             return draft, None, None
-        for event in (Status("reading"), Reading(draft.context.used), Status("writing")):
+        for event in (Status("reading"), PassagesEvent(draft.context.passages), Status("writing")):
             ledger.tell(event)
         while True:
             try:
@@ -153,24 +154,26 @@ class Pipeline:
                 logger.warning("%s; it is asked again with fewer passages", exc)
                 draft = again
 
-    def _written(self, draft: Draft, context: Context, ledger: Ledger) -> tuple[Completion, ParsedAnswer | None]:
+    def _written(
+        self, draft: PreparedQuestion, context: Context, ledger: Ledger
+    ) -> tuple[Completion, ParsedAnswer | None]:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
         growing = self.answering.growing(context, ledger.listen)
         completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
-        ledger.deadline = ledger.deadline.ending()
+        ledger.deadline = ledger.deadline.stream_deadline()
         if completion.finish_reason == STOPPED:
             growing.listen, ledger.listen = None, None  # nobody is there
         return completion, None if completion.quotes or completion.revised else growing.end(completion.text)
 
-    def _packed_again(self, draft: Draft, context: Context) -> Draft:
+    def _packed_again(self, draft: PreparedQuestion, context: Context) -> PreparedQuestion:
         hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
         packed = self.pack(hits)
-        return replace(draft, context=replace(context, text=packed.text, used=packed.used))
+        return replace(draft, context=replace(context, text=packed.text, passages=packed.passages))
 
     def finish(
-        self, draft: Draft, completion: Completion | None, ledger: Ledger, read: ParsedAnswer | None = None
+        self, draft: PreparedQuestion, completion: Completion | None, ledger: Ledger, read: ParsedAnswer | None = None
     ) -> Answer:
         """From the completion to the answer with its citations, references, confidence and routing."""
         if completion and completion.quotes and draft.note:
@@ -190,7 +193,7 @@ class Pipeline:
 
     def _answered(
         self,
-        draft: Draft,
+        draft: PreparedQuestion,
         context: Context,
         evidence: Proceed,
         made: Completion,
@@ -208,9 +211,11 @@ class Pipeline:
                 return replace(instead, model_text=model_text(read))
         confidence = NOT_ANSWERED
         if not done.refused:
-            said = ConfidenceInput(done.text, done.citations, done.statements, context.used, quoted=bool(made.quotes))
+            said = ConfidenceInput(done.text, done.citations, done.statements, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
-            cites_outdated = not made.quotes and is_outdated(done.statements, context.used, draft.question.understood)
+            cites_outdated = not made.quotes and is_outdated(
+                done.statements, context.passages, draft.question.understood
+            )
             confidence = cap_confidence(
                 score,
                 cited=done.cited,
@@ -236,7 +241,7 @@ class Pipeline:
             statements=done.statements,
             sources=build_sources(done.references, self.answering.form),
             found=evidence.hits,
-            read=tuple(passage.hit.chunk.number for passage in context.used),
+            read=tuple(passage.hit.chunk.number for passage in context.passages),
             closest=draft.closest if done.refused else (),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
@@ -246,7 +251,7 @@ class Pipeline:
 
     def _remark(
         self, query: SearchQuery, question: Question, earlier: Conversation | None, ledger: Ledger
-    ) -> Decline | AskedAgain | None:
+    ) -> Decline | RepeatedQuestion | None:
         """What ``question`` is as a remark; ``earlier`` is the conversation, None where nothing came before."""
 
         def is_answerable() -> bool:
@@ -261,7 +266,7 @@ class Pipeline:
         return ledger.time("remark", told)
 
     def _quoted_instead(
-        self, draft: Draft, context: Context, evidence: Proceed, made: Completion, ledger: Ledger
+        self, draft: PreparedQuestion, context: Context, evidence: Proceed, made: Completion, ledger: Ledger
     ) -> Answer | None:
         """Return quotes of ``context``, as doubtful ones are given, in place of ``made``; None if there are none."""
         if self.quote is None or made.finish_reason == STOPPED:
@@ -271,12 +276,17 @@ class Pipeline:
         if not quotes.quotes:
             return None
         quotes = replace(
-            quotes, degraded=True, asked=made.asked, usage=made.usage, calls=made.calls, retries=made.retries
+            quotes,
+            degraded=True,
+            requested_model=made.requested_model,
+            usage=made.usage,
+            calls=made.calls,
+            retries=made.retries,
         )
         answer = self._answered(draft, context, evidence, quotes, ledger, None)
         return None if answer.refused else replace(answer, trail=(*answer.trail, UNFOUNDED))
 
-    def _retrieved(self, draft: Draft, ledger: Ledger) -> Draft:
+    def _retrieved(self, draft: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
         question = draft.question
         found = ledger.time("retrieval", self.retrieve, draft.query)
         hits, trail = found.hits, (*draft.query.trail, *found.trail)
@@ -290,7 +300,7 @@ class Pipeline:
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             packed = ledger.time("pack", self.pack, decision.hits)
             asked = "\n".join((*(turn.asked for turn in draft.history), question.text))
-            context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt), asked=asked)
+            context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt), asker_text=asked)
             trail = (*trail, decision.doubt) if decision.doubt else trail
         query = replace(draft.query, trail=trail)
         return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
@@ -307,7 +317,7 @@ class Pipeline:
             refined = refined.then(ledger.optional("rerank", partial(self.rerank, same.hits, question, ledger), same))
         return refined
 
-    def _remember(self, draft: Draft, answer: Answer, asker: str | None, ledger: Ledger) -> None:
+    def _remember(self, draft: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """The effects: the turn, the answer for others, and what a vote on it must know."""
         rests_on = grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:

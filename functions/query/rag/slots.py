@@ -6,8 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from knowledge.model.values import Hit, SearchResult
-from rag.values.answer import Answer, AskedAgain, Confidence, Context, Decline, Proceed, RefinedHits, Routing
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import (
+    Answer,
+    Confidence,
+    ConfidenceInput,
+    Context,
+    Decline,
+    Proceed,
+    RefinedHits,
+    RepeatedQuestion,
+    Routing,
+)
 from rag.values.question import Question, SearchQuery, Turn
 
 type Admit = Callable[[Question], Question]
@@ -29,6 +38,6 @@ class Remarks(Protocol):
         *,
         alone: bool,
         is_answerable: Callable[[], bool],
-    ) -> Decline | AskedAgain | None:
+    ) -> Decline | RepeatedQuestion | None:
         """The reply, the question that is to be answered again, or None where something is asked."""
         ...

@@ -12,7 +12,7 @@ from rag.http.openai_errors import error_body, model_body
 from rag.http.openai_requests import model_named, models
 from rag.http.replies import CHAT
 from rag.http.side_tasks import HEADER, NOTHING, is_side_task
-from rag.values.events import Delta
+from rag.values.request import Delta
 from routes.call import Call, Response, json_response
 from routes.failures import Failure
 from routes.streams import Events, answer_in_events, event

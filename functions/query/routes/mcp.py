@@ -17,8 +17,8 @@ from telemetry import observe, observe_error
 if TYPE_CHECKING:
     from rag.mcp.progress import Notify
     from rag.values.answer import Answer
-    from rag.values.events import Listen
     from rag.values.question import Question
+    from rag.values.request import Listen
 
 PROTOCOL = "mcp"
 

@@ -17,8 +17,8 @@ from rag.http.replies import (
     rendered_reply,
 )
 from rag.http.schema import FeedbackReply
-from rag.values.events import Delta, Patch, Reading, StatementChecked, Status
-from rag.values.events import Event as Told
+from rag.values.request import ClaimChecked, Delta, PassagesEvent, Patch, Status
+from rag.values.request import Event as Told
 from routes.call import HEADERS, Call, Response, json_response
 from routes.failures import Failure
 from routes.streams import EVENT_STREAM, Events, answer_in_events, event
@@ -106,10 +106,10 @@ def _told(told: Told, *, rendered: bool) -> bytes:
             return event({"text": text}, "delta")
         case Status(stage):
             return event({"stage": stage}, "status")
-        case Reading(passages):
+        case PassagesEvent(passages):
             return event({"references": [passage_reply(passage.hit) for passage in passages]}, "sources")
         case Patch(block, nodes):
             return event({"block": block, "nodes": nodes}, "patch") if rendered else b""
-        case StatementChecked(place, statement, numbers):
-            said = {"statement": place, "text": statement.text, "support": statement.support}
-            return event({**said, "references": numbers, "score": statement.chance}, "statement")
+        case ClaimChecked(place, claim, numbers):
+            said = {"statement": place, "text": claim.text, "support": claim.support}
+            return event({**said, "references": numbers, "score": claim.chance}, "statement")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.http.openai_errors import error_body
 from rag.http.replies import CHAT
-from rag.values.events import Delta
+from rag.values.request import Delta
 from routes.call import Call, Response, json_response
 from routes.completions import MAX_BODY_BYTES, PROTOCOL
 from routes.failures import Failure

@@ -13,9 +13,9 @@ from typing import Protocol
 from rag.errors import ClientGone
 from rag.http.replies import QUERY, Wording
 from rag.values.answer import Answer
-from rag.values.events import Delta
-from rag.values.events import Event as Told
 from rag.values.question import Question
+from rag.values.request import Delta
+from rag.values.request import Event as Told
 from routes.call import HEADERS, Call, Response
 from routes.failures import Failure, explain
 from telemetry import observe, observe_error

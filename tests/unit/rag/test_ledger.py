@@ -90,7 +90,7 @@ def test_without_more_to_say_a_stream_ends_when_everything_does() -> None:
     deadline = Deadline.after(27.0, FakeClock())
 
     assert (deadline.between_s, deadline.end) == (math.inf, None)
-    assert deadline.ending() == deadline
+    assert deadline.stream_deadline() == deadline
 
 
 def test_what_follows_a_streams_text_has_until_its_end() -> None:
@@ -98,9 +98,9 @@ def test_what_follows_a_streams_text_has_until_its_end() -> None:
     deadline = Deadline(127.0, clock, between_s=20.0, end=700.0)
 
     assert deadline.remaining() == 27.0
-    assert deadline.ending().remaining() == 600.0
-    assert deadline.ending() == Deadline(700.0, clock, between_s=20.0, end=700.0)
-    assert deadline.ending().ending() == deadline.ending()
+    assert deadline.stream_deadline().remaining() == 600.0
+    assert deadline.stream_deadline() == Deadline(700.0, clock, between_s=20.0, end=700.0)
+    assert deadline.stream_deadline().stream_deadline() == deadline.stream_deadline()
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, waypoint
-from rag.values.answer import Answer, AskedAgain, Confidence, Decline, Proceed, Routing
+from rag.values.answer import Answer, Confidence, Decline, Proceed, RepeatedQuestion, Routing
 from rag.values.chat import Completion, Deadline, Usage
-from rag.values.events import Delta, Event, Patch, Reading, Status
 from rag.values.question import Question, SearchQuery, Turn
+from rag.values.request import Delta, Event, PassagesEvent, Patch, Status
 
 HITS = (
     make_hit(number=1, cosine=0.9, title="Import permits", doc_id="permits", source_urls=("https://a.example",)),
@@ -150,7 +150,7 @@ def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
     assert line.finish(draft, Completion(text="x", model="m"), watch).trail == ("searched otherwise",)
 
 
-def spoken(text: str, remark: Decline | AskedAgain | None) -> tuple[Answer, FakeIndex]:
+def spoken(text: str, remark: Decline | RepeatedQuestion | None) -> tuple[Answer, FakeIndex]:
     """The answer where ``remark`` is made of every question, with the help desk's routing."""
     index = FakeIndex(HITS)
     line = replace(pipeline(FakeChat("x"), index), remarks=lambda *_, **__: remark, route=ConfidenceRouter())
@@ -166,7 +166,9 @@ def test_a_remark_is_answered_in_kind_without_a_search() -> None:
 
 
 def test_a_question_that_is_asked_again_is_looked_up_as_it_was_and_answered_in_the_light_of_the_remark() -> None:
-    answer, index = spoken("More simply?", AskedAgain((Turn(question="Which permit?", answer="Form A.", at=0.0),)))
+    answer, index = spoken(
+        "More simply?", RepeatedQuestion((Turn(question="Which permit?", answer="Form A.", at=0.0),))
+    )
     assert (answer.refused, answer.text, len(index.searches)) == (False, "x", 1)
     assert (answer.question.understood, answer.trail[0]) == (
         "Which permit?\nMore simply?",
@@ -288,10 +290,10 @@ def test_a_stream_tells_what_becomes_true_in_its_order_and_the_answers_own_text(
     line = pipeline(FakeChat("Five days [Import permits].\n\nNoon [Carriers]."), FakeIndex(HITS))
     answer = line.run(Question(text="Which permit?"), deadline=deadline(), listen=events.append)
     kinds = [event.stage if isinstance(event, Status) else type(event).__name__ for event in events]
-    told = ["searching", "reading", "Reading", "writing", "Patch", "Delta", "checking"]
-    assert list(dict.fromkeys(kinds)) == [*told, *(["StatementChecked"] if answer.statements else [])]
+    told = ["searching", "reading", "PassagesEvent", "writing", "Patch", "Delta", "checking"]
+    assert list(dict.fromkeys(kinds)) == [*told, *(["ClaimChecked"] if answer.statements else [])]
     assert "".join(event.text for event in events if isinstance(event, Delta)) == answer.text
-    (reading,) = (event for event in events if isinstance(event, Reading))
+    (reading,) = (event for event in events if isinstance(event, PassagesEvent))
     assert [passage.hit.chunk.number for passage in reading.passages] == [1, 2, 3]
     patches = {event.block: event.nodes for event in events if isinstance(event, Patch)}
     assert [node for place in sorted(patches) for node in patches[place]] == list(answer.nodes)

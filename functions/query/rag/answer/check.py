@@ -48,7 +48,7 @@ class CheckedAnswer:
     """
 
     tree: t.Tree
-    statements: tuple[values.Statement, ...] = ()
+    statements: tuple[values.CheckedClaim, ...] = ()
     is_checked: bool = True
     supports: Mapping[int, ChunkSupport] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class SupportCheck:
         """
         if not units:
             return CheckedAnswer(tree)
-        passages = {passage.hit.chunk.number: passage for passage in context.used}
+        passages = {passage.hit.chunk.number: passage for passage in context.passages}
         with self.index.lease() as index:
             if not index.late:
                 return CheckedAnswer(tree, notes=(NOT_CHECKED,))
@@ -85,7 +85,7 @@ class SupportCheck:
             left = tuple(unit for unit in units if unit.number not in seen)
             claims = [Claim(unit.claim, _cited_chunks(unit)) for unit in looked]
             asked = context.evidence.asked.text if context.evidence else ""
-            texts = (context.asked, " ".join(claim.text for claim in claims))
+            texts = (context.asker_text, " ".join(claim.text for claim in claims))
             is_foreign = all(map(index.language_unlike, texts))  # words without grammar alone are no other language
             supports = index.support(claims, list(passages), asked) if claims else ()
             pruned = (

@@ -13,13 +13,13 @@ from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import plain_text
 from rag.answer.tree import Tree, cited_chunks
 from rag.text.addresses import is_http, source_urls
-from rag.values.answer import Citation, Reference, ReferenceMark, RelatedDoc, Source, Statement, Support
+from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, RelatedDoc, Source, Support
 
 
 def references_of(
     tree: Tree,
     hits: Mapping[int, Hit],
-    statements: Sequence[Statement] = (),
+    statements: Sequence[CheckedClaim] = (),
     quotes: Mapping[int, str] | None = None,
 ) -> tuple[Reference, ...]:
     """The passages that ``tree`` refers to, numbered in the order of its marks; ``quotes`` are words of them."""
@@ -35,7 +35,7 @@ def quotes_of(bearings: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> 
     return {number: plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
 
 
-def _support_of(chunk: int, statements: Sequence[Statement]) -> Support | None:
+def _support_of(chunk: int, statements: Sequence[CheckedClaim]) -> Support | None:
     """What the statements that cite ``chunk`` say of it: partial where they differ, None where there is none."""
     supports = {statement.support for statement in statements if chunk in statement.chunks}
     return supports.pop() if len(supports) == 1 else "partial" if supports else None

@@ -31,7 +31,7 @@ class Verdict:
     check's word where a judge's stands in its place.
     """
 
-    statement: values.Statement
+    statement: values.CheckedClaim
     support: ClaimSupport
     cited: bool
     found: Passage | None = None
@@ -60,7 +60,7 @@ def claim_verdict(
     chunks = tuple(dict.fromkeys(best_chunk(cite, support) for cite in kept))
     verbatim = any(one.verbatim for one in support.each if one.number in chunks)
     unfounded = bool(support.missing) or support.shared < LEAST_SHARED
-    statement = values.Statement(
+    statement = values.CheckedClaim(
         text=unit.text,
         citations=tuple(cite.raw for cite in kept if cite.raw),
         support="supported" if verbatim else "unsupported" if unfounded else "partial",

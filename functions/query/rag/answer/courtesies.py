@@ -26,7 +26,7 @@ def courtesies(context: Context, remarks: Remarks | None) -> Callable[[str], boo
     """
     if remarks is None or context.evidence is None:
         return str.isspace
-    known = [context.evidence.asked.vector, *(passage.hit.vector for passage in context.used)]
+    known = [context.evidence.asked.vector, *(passage.hit.vector for passage in context.passages)]
     vectors = np.stack([vector for vector in known if vector is not None])
 
     @cache

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rag.answer.confidence.formulas import NO_SOURCES
 from rag.answer.finish import plain_answer
 from rag.values.answer import Answer, Confidence, Decline, Routing
-from rag.values.draft import Draft
+from rag.values.request import PreparedQuestion
 
 
-def declined(draft: Draft, *, profile: str, text: str, response_id: str) -> Answer:
+def declined(draft: PreparedQuestion, *, profile: str, text: str, response_id: str) -> Answer:
     """``text``, or what the decision of ``draft`` has to say in its place; the trail says why."""
     no = draft.decision if isinstance(draft.decision, Decline) else Decline("")
     reason = (no.reason,) if no.reason else ()

@@ -22,7 +22,7 @@ def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
     What was found and not used has earned neither praise nor blame: were it moved together with what was used, a vote
     would change no order.
     """
-    seen = tuple(passage.hit for passage in context.used) if context else ()
+    seen = tuple(passage.hit for passage in context.passages) if context else ()
     cited = {hit.chunk.number for citation in answer.citations for hit in citation.hits}
     return tuple(hit for hit in seen if hit.chunk.number in cited) or seen
 

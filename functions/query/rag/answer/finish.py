@@ -25,9 +25,9 @@ from rag.answer.tree import map_runs, trim_run
 from rag.ask.admit.remarks import Remarks
 from rag.contract.decline import begins_with_decline, says_nothing
 from rag.ledger import Ledger
-from rag.values.answer import Citation, Context, Reference, ReferenceMark, Statement
+from rag.values.answer import CheckedClaim, Citation, Context, Reference, ReferenceMark
 from rag.values.chat import Completion
-from rag.values.events import Listen, StatementChecked
+from rag.values.request import ClaimChecked, Listen
 
 S_PER_CHAR = 0.0002
 """The check takes no longer on one processor: measured, .00015 s a character of letters that make no words.
@@ -58,7 +58,7 @@ class FinishedAnswer:
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
     marks: tuple[ReferenceMark, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[CheckedClaim, ...] = ()
     cited: int = 0
     removed: int = 0
     unused: int = 0
@@ -66,12 +66,12 @@ class FinishedAnswer:
     is_unfounded: bool = False
     notes: tuple[str, ...] = ()
 
-    def verdicts(self) -> Iterator[StatementChecked]:
+    def verdicts(self) -> Iterator[ClaimChecked]:
         """What the check said of each statement, as a listener is told."""
         numbers = {one.hit.chunk.number: one.n for one in self.references}
         for place, statement in enumerate(self.statements):
             cited = tuple(numbers[chunk] for chunk in statement.chunks if chunk in numbers)
-            yield StatementChecked(place, statement, cited)
+            yield ClaimChecked(place, statement, cited)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class AnswerFinisher:
         words = plain_text(read.tree)
         if says_nothing(words):
             return self._refusal(removed=read.removed)
-        hits = tuple(passage.hit for passage in context.used)
+        hits = tuple(passage.hit for passage in context.passages)
         if begins_with_decline(words, self.decline):
             return replace(self._printed(CheckedAnswer(map_runs(read.tree, _without_cites)), context, {}), refused=True)
         asked = context.evidence.asked.text if context.evidence else ""
@@ -129,8 +129,8 @@ class AnswerFinisher:
         return replace(self._printed(checked, context, quotes, cited=cited, removed=removed), is_unfounded=is_unfounded)
 
     def _names(self, context: Context) -> Callable[[str], bool]:
-        urls = (url for passage in context.used for url in self.form.cited_urls(passage.hit))
-        return names_only((*(passage.citation for passage in context.used), *urls))
+        urls = (url for passage in context.passages for url in self.form.cited_urls(passage.hit))
+        return names_only((*(passage.citation for passage in context.passages), *urls))
 
     def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> CheckedAnswer:
         check = self.check
@@ -154,7 +154,7 @@ class AnswerFinisher:
     def _printed(
         self, checked: CheckedAnswer, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
     ) -> FinishedAnswer:
-        hits = {passage.hit.chunk.number: passage.hit for passage in context.used}
+        hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
         references = references_of(checked.tree, hits, checked.statements, quotes)
         known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
         written = render_markdown(self.form.rewrite_marks(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
@@ -175,14 +175,14 @@ class AnswerFinisher:
         )
 
     def _refusal(
-        self, *, removed: int = 0, statements: tuple[Statement, ...] = (), notes: tuple[str, ...] = ()
+        self, *, removed: int = 0, statements: tuple[CheckedClaim, ...] = (), notes: tuple[str, ...] = ()
     ) -> FinishedAnswer:
         """The profile's own words, where nothing is left of the answer's."""
         text, nodes = plain_answer(self.decline)
         return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
 
 
-def lacks_support(statements: Sequence[Statement]) -> bool:
+def lacks_support(statements: Sequence[CheckedClaim]) -> bool:
     """Return whether there are ``statements``, none has support and a citation, and their mean chance is too low."""
     if not statements or any(one.chunks and one.support != "unsupported" for one in statements):
         return False

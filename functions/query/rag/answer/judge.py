@@ -16,7 +16,7 @@ from rag.contract.decider import Decider
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
 from rag.text.labels import path_of
-from rag.values.answer import Context, Passage, Statement, Support
+from rag.values.answer import CheckedClaim, Context, Passage, Support
 
 NEEDS_S = 1.0
 """In less time than this no model answers."""
@@ -47,7 +47,7 @@ class Judge(Decider):
         self,
         places: Sequence[int],
         units: Sequence[Unit],
-        statements: Sequence[Statement],
+        statements: Sequence[CheckedClaim],
         context: Context,
         ledger: Ledger,
     ) -> Mapping[int, Support]:
@@ -59,7 +59,7 @@ class Judge(Decider):
             LlmError: the model cannot be reached in time, or says anything but a line a statement.
         """
         cited = dict.fromkeys(number for place in places for number in statements[place].chunks)
-        shown = [passage for passage in context.used if passage.hit.chunk.number in cited]
+        shown = [passage for passage in context.passages if passage.hit.chunk.number in cited]
         numbers = {passage.hit.chunk.number: n for n, passage in enumerate(shown, start=1)}
         lines = [
             f"{n} (passage {', '.join(str(numbers[one]) for one in statements[place].chunks)}): {_line(units[place])}"

@@ -25,18 +25,18 @@ class QuotedAnswer:
     """A tree of quotations, each a statement that its passage supports; ``quotes`` are their marked words by chunk."""
 
     tree: t.Tree
-    statements: tuple[values.Statement, ...]
+    statements: tuple[values.CheckedClaim, ...]
     quotes: dict[int, str]
 
 
 def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnswer:
     """What ``made`` quotes of ``context``, behind its note."""
     tree: list[t.Block] = [t.Paragraph((t.Text(made.note),))] if made.note else []
-    statements: list[values.Statement] = []
+    statements: list[values.CheckedClaim] = []
     quotes: dict[int, str] = {}
-    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
     for quote in made.quotes:
-        passage = context.used[quote.passage]
+        passage = context.passages[quote.passage]
         chunk = passage.hit.chunk.number
         blocks = RestrictLinks(chunks)(parse_markdown(_normalised(quote.text)), cited=(chunk,)).tree
         if not blocks:
@@ -46,7 +46,9 @@ def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnsw
         tree += _cited(_stated(blocks, len(statements)), cite)
         said = render_inline((t.Text(" ".join(text.split())),))
         statements.append(
-            values.Statement(text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,))
+            values.CheckedClaim(
+                text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,)
+            )
         )
         marked = plain_text(parse_markdown(_normalised(quote.marked))) if quote.marked else text
         quotes.setdefault(chunk, marked)

@@ -22,7 +22,7 @@ from rag.answer.restrict_links import RestrictLinks
 from rag.answer.tree import Block, Tree, cited_chunks, trim_run, walk, walk_run
 from rag.contract.decline import may_decline
 from rag.values.answer import Context
-from rag.values.events import Delta, Listen, Patch
+from rag.values.request import Delta, Listen, Patch
 
 DECLINE_CHARS = 1000
 """Characters at the beginning of an answer that are compared with the decline sentence, which is shorter."""
@@ -53,9 +53,9 @@ class StreamingParser:
         self, form: CitationForm, context: Context, *, decline: str = "", listen: Listen | None = None
     ) -> None:
         self._form = form
-        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
         self._read = partial(parse_markdown, form=form, growing=listen is not None)
-        self._references = References(form, [passage.hit for passage in context.used])
+        self._references = References(form, [passage.hit for passage in context.passages])
         self._restrict = RestrictLinks(chunks)
         self._ids = {number: chunk.id for number, chunk in chunks.items()}
         self._decline, self.listen = decline, listen

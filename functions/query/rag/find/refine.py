@@ -13,7 +13,7 @@ from knowledge.model.values import Hit
 from rag.find.feedback import adjusted_score
 from rag.find.retrieve import Scale
 from rag.text.stems import content_stems
-from rag.values.answer import Passage, RefinedHits, Statement
+from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.question import Question
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def outdated_passages(passages: Sequence[Passage], question: str) -> frozenset[i
     return frozenset(place for place, older in enumerate(hits) if any(_succeeds(one, older, wanted) for one in hits))
 
 
-def is_outdated(statements: Sequence[Statement], passages: Sequence[Passage], question: str) -> bool:
+def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage], question: str) -> bool:
     """Return whether a statement rests on a passage whose newer edition differs.
 
     It differs if the statement has a word of the older passage that no passage of the newer document has. A statement
@@ -167,7 +167,7 @@ def is_outdated(statements: Sequence[Statement], passages: Sequence[Passage], qu
     wanted = content_stems(question)
     hits = {passage.hit.chunk.number: passage.hit for passage in passages}
 
-    def is_replaced(statement: Statement, older: Hit) -> bool:
+    def is_replaced(statement: CheckedClaim, older: Hit) -> bool:
         newer = [one for one in hits.values() if _succeeds(one, older, wanted)]
         if not newer or any(one.chunk.number in statement.chunks for one in newer):
             return False

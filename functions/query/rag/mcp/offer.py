@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.values.overview import FilterField, Overview
+from rag.values.question import FilterField, Overview
 
 _HOW = (
     "Use `ask` for a question: the answer is checked against the passages that it cites, and it says how sure it is. "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from rag.values.events import Delta, Event, Listen, Status
+from rag.values.request import Delta, Event, Listen, Status
 
 EVERY_S = 1.0
 """While a model writes, this is told no oftener."""

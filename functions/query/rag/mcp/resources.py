@@ -11,7 +11,7 @@ from knowledge.search.passage import ChunkView
 from rag.errors import RagError, UnknownChunk
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Params
 from rag.text.addresses import source_url
-from rag.values.overview import DocumentPage
+from rag.values.question import DocumentPage
 
 SCHEME, DOCUMENT = "chunk://", "document://"
 MARKDOWN = "text/markdown"

@@ -22,9 +22,8 @@ from rag.mcp.protocol import INVALID_PARAMS, McpError, Method, Params, Server
 from rag.mcp.resources import SCHEME, TEMPLATES, Documents, list_documents, read
 from rag.text.addresses import source_url
 from rag.values.answer import Answer
-from rag.values.events import Listen
-from rag.values.overview import Overview
-from rag.values.question import Question
+from rag.values.question import Overview, Question
+from rag.values.request import Listen
 from rag.version import VERSION
 
 READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}

@@ -1,1 +1,1 @@
-"""The frozen values that flow: the answer, the chat, what is stored."""
+"""Frozen values that the rooms pass to each other."""

@@ -1,4 +1,4 @@
-"""The frozen values that flow through the pipeline, from Question to Answer.
+"""The answer, its parts, and the decisions and passages that it comes from.
 
 Scores are on the profile's scale unless a field says otherwise; ``Hit.parts["dense"]`` is always the plain cosine.
 """
@@ -20,9 +20,9 @@ type Support = Literal["supported", "partial", "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The gate's yes: these hits support an answer. ``passed`` counts those that reached the threshold.
+    """The gate's decision to answer from ``hits``; ``passed`` counts those that reached the threshold.
 
-    ``doubt`` says, in words, why it is doubtful that they do, ``""`` where it is not.
+    ``doubt`` is a sentence on why the hits may not answer the question, ``""`` if there is no doubt.
     """
 
     hits: tuple[Hit, ...]
@@ -33,10 +33,10 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """The gate's no: a value, never an exception. ``reason`` is for the log and the trail.
+    """A decision not to answer from the documents; ``reason`` is for the log and the trail.
 
-    ``reply`` is what is answered in place of the profile's decline, ``""`` for that, with the list of ``items`` behind
-    it, and ``why`` says why in words.
+    ``reply``, followed by a list of ``items``, replaces the profile's decline unless it is ``""``; ``why`` is the
+    reason that the user reads.
     """
 
     reason: str
@@ -46,8 +46,8 @@ class Decline:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAgain:
-    """The question of the last of ``turns`` (oldest first) is to be answered again; ``note`` stands before quotes."""
+class RepeatedQuestion:
+    """A request to answer the question of the last of ``turns`` (oldest first) again; ``note`` stands before quotes."""
 
     turns: tuple[Turn, ...]
     note: str = ""
@@ -55,9 +55,9 @@ class AskedAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One packed chunk: ``text`` as the model saw it (perhaps cut), ``citation`` the mark that cites it.
+    """A chunk in the prompt: ``text`` as the model sees it, perhaps cut; ``citation`` is the mark that cites it.
 
-    ``citation`` is complete with its brackets, e.g. ``"[Import permits > Strategic goods]"``.
+    ``citation`` includes its brackets, e.g. ``"[Import permits > Strategic goods]"``.
     """
 
     hit: Hit
@@ -67,38 +67,37 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Exactly what the model sees of the knowledge base, and the passages that it is made of.
+    """The prompt's text from the knowledge base, and the ``passages`` in it.
 
-    ``evidence`` is what the index knows of the question, ``doubtful`` whether that is little; no model sees either.
-    ``asked`` are the asker's own words, those of the turns before included: their language is the answer's.
+    ``evidence`` are the index's signals on the question, ``doubtful`` whether they are weak; no model sees either.
+    ``asker_text`` holds the user's own words in this turn and the turns before: the answer is in their language.
     """
 
     text: str
-    used: tuple[Passage, ...]
+    passages: tuple[Passage, ...]
     evidence: Evidence | None = None
     doubtful: bool = False
-    asked: str = ""
+    asker_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RefinedHits:
-    """Hits after one refining step; ``trail`` says, in words, what it changed."""
+    """Hits after a refining step; ``trail`` has a sentence for each change."""
 
     hits: tuple[Hit, ...]
     trail: tuple[str, ...] = ()
 
     def then(self, step: RefinedHits) -> RefinedHits:
-        """What ``step`` made of these hits, with both trails."""
+        """Return the hits of the next ``step``, with both trails."""
         return RefinedHits(step.hits, (*self.trail, *step.trail))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A citation in the answer that was matched to a retrieved chunk.
+    """A citation in the answer that matches a retrieved chunk.
 
-    ``position`` is the character offset of ``raw`` in the answer. ``also`` are the other chunks of the source
-    that the answer draws on. ``chunk_id`` names the chunk where the profile cites chunks. ``support`` is the verdict of
-    a citation check, None where none was made.
+    ``position`` is the character offset of ``raw`` in the answer. ``also`` are further chunks of the same source that
+    the answer cites. ``chunk_id`` is set if the profile cites chunks. ``support`` is None without a check of claims.
     """
 
     raw: str
@@ -113,16 +112,16 @@ class Citation:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """All chunks of the source that the answer draws on, the one that it is about first."""
+        """All chunks of the source that the answer cites; the chunk of the mark itself is the first."""
         return (self.hit, *self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A passage that the answer refers to as number ``n`` (from 1, in the order of its marks).
+    """A passage that the answer cites; ``n`` counts from 1 in the order of the marks.
 
-    ``support`` is what the statements that cite it say of it, partial where they differ, None where nobody looked.
-    ``quote`` are the words of the passage that bear one of them out best, ``""`` where nobody looked.
+    ``support`` is the one of the claims that cite it, partial if they differ; ``quote`` is the part of the passage that
+    supports one of them best. Without a check of claims they are None and ``""``.
     """
 
     n: int
@@ -133,7 +132,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMark:
-    """The characters ``start`` to ``end`` of an answer's text stand for reference ``n``."""
+    """The characters ``start`` to ``end`` of an answer's text, which cite reference ``n``."""
 
     start: int
     end: int
@@ -141,12 +140,12 @@ class ReferenceMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One statement of an answer, and how far the knowledge base bears it out.
+class CheckedClaim:
+    """A claim of an answer and its support in the knowledge base.
 
-    ``text`` is the statement without its citation marks, ``citations`` these marks as they stand in the answer, and
-    ``chunks`` the chunks that it cites. ``chance`` (0..1) is how likely it is that these say so, or where it cites
-    nothing the best other one. ``support`` is partial for what is likely and not in the words of one place of them.
+    ``text`` is the claim without citation marks, ``citations`` are its marks as they stand in the answer, ``chunks``
+    the chunks that they cite. ``chance`` (0..1) is the probability that these chunks support the claim, or that the
+    best chunk does if it cites none. ``support`` is partial for a likely claim in other words than the source's.
     """
 
     text: str
@@ -158,7 +157,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An external page that the answer cites; ``references`` are the numbers of those to it."""
+    """An external page that the answer cites; ``references`` are the numbers of the references to it."""
 
     title: str
     org: str
@@ -179,10 +178,10 @@ class RelatedDoc:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How sure the service is.
+    """The confidence in an answer.
 
-    ``score`` (0..100) is the calibrated chance that the cited evidence answers the question, where the index allows
-    to say so; ``raw`` is what the profile's own formula says, None where ``score`` is that.
+    ``score`` (0..100) is the calibrated chance that the cited evidence answers the question, or the score of the
+    profile's own formula if the index has no calibration. In the first case ``raw`` is that formula's score, else None.
     """
 
     level: Level
@@ -192,8 +191,21 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfidenceInput:
+    """The parts of an answer that its confidence depends on.
+
+    ``statements`` is empty without a check of claims. ``quoted`` is True for quotes, False for a model's text.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    statements: tuple[CheckedClaim, ...] = ()
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Routing:
-    """What should happen to the answer next."""
+    """The next step for an answer, and the reason for it."""
 
     action: Literal["return", "escalate", "augment_kb"]
     reason: str
@@ -201,15 +213,18 @@ class Routing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Everything that the service says of one question.
+    """The complete answer to one question. Caches keep it as JSON by the names of its fields.
 
-    ``text`` is Markdown, ``nodes`` the same as a tree for a page (``rag.answer.printers``). ``references`` are the
-    passages that it refers to, ``marks`` where; ``citations`` are one a title, address or id, as the profile cites.
-    ``statements`` are those that the citation check found in it, none where it could not look. ``found`` are the chunks
-    that it may rest on, best first, ``read`` the numbers of those that its writer was handed, ``closest`` the best of a
-    refusal. ``chunks_retrieved`` counts those that passed the threshold, 0 on a decline. ``timings`` are milliseconds.
-    ``model_text`` is what a model wrote where quotes are the answer, else ``""``.
-    ``llm`` is what the whole request used, ``skipped`` names optional stages that failed, ``events`` what is counted.
+    - ``text``: Markdown; ``nodes``: the same as a tree for a page (``rag.answer.printers``)
+    - ``references``: the passages that it cites; ``marks``: their places in ``text``
+    - ``citations``: one for each title, address or id, as the profile cites
+    - ``statements``: its checked claims; empty without a check
+    - ``found``: the hits that passed the gate, best first; ``read``: the numbers of the writer's chunks
+    - ``closest``: the best hits of a refusal
+    - ``chunks_retrieved``: the number of hits that reached the threshold, 0 on a decline
+    - ``model_text``: the model's text if quotes replace it, else ``""``
+    - ``llm``: the usage of the whole request; ``skipped``: optional stages that failed; ``timings``: milliseconds
+    - ``events``: names of events that the metrics count
     """
 
     text: str
@@ -223,7 +238,7 @@ class Answer:
     marks: tuple[ReferenceMark, ...] = ()
     nodes: tuple[Any, ...] = ()
     model_text: str = ""
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[CheckedClaim, ...] = ()
     sources: tuple[Source, ...] = ()
     related_docs: tuple[RelatedDoc, ...] = ()
     found: tuple[Hit, ...] = ()
@@ -241,5 +256,5 @@ class Answer:
 
     @property
     def partial(self) -> bool:
-        """Whether it broke off: see ``Completion.partial``."""
+        """Whether the answer broke off: see ``Completion.partial``."""
         return self.completion is not None and self.completion.partial

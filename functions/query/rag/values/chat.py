@@ -1,4 +1,4 @@
-"""The frozen values around a model call: messages, completions, what they used, and the time that there is."""
+"""Values of a model call: messages, completions, token usage and deadlines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 type OnText = Callable[[str], None]
-"""Gets what a model writes, piece by piece; ``""`` at least about once a second while nothing comes, so that a listener
-that has gone is noticed. What it raises ends the model's call."""
+"""Called with each piece of text, and with ``""`` about once a second while the model is silent, so that a client that
+has gone is noticed. An exception that it raises ends the model's call."""
 
 STOPPED = "stopped"
-"""The finish reason of a text that nobody listens to any more."""
+"""The finish reason of a text whose client has gone."""
 PARTIAL = frozenset({"length", "interrupted", STOPPED})
-"""The finish reasons of a text that is not whole: no more tokens or no more time, something broke, nobody listens.
-A completion's other finish reasons are ``stop`` and, where its vendor gave none, None."""
+"""The finish reasons of an incomplete text: out of tokens or time, a failure, a client that has gone.
+The other finish reasons are ``stop`` and, if the vendor gave none, None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that the model's provider counted."""
+    """Token counts of the model's provider."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -37,9 +37,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a source, ``text`` of the passage at that place in ``Context.used``.
+    """Part of a source: ``text`` of the passage at place ``passage`` in ``Context.passages``.
 
-    ``marked`` is the run in ``text`` that answers best, ``""`` where that is not known.
+    ``marked`` is the run in ``text`` that answers the question best, ``""`` if unknown.
     """
 
     passage: int
@@ -49,18 +49,18 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model or the extractive engine wrote: ``""`` where that engine found nothing to quote.
+    """The text of a model or of the extractive engine; ``""`` if that engine found nothing to quote.
 
-    ``quotes`` are what the extractive engine quotes, in their order, and ``note`` what it says before; a model's
-    text has none. ``calls`` counts requests to a model (0 for the extractive engine), ``retries`` those after the
-    first. ``degraded`` says that quotes stand in place of what the configured model writes, ``denied`` (0 or 1)
-    whether only the operator can mend that. ``asked`` is the model as it was asked for, where the server may have
-    said ``model``. ``revised`` says that ``text`` is not what ``OnText`` got: some of that was reasoning, or a loop.
+    - ``model``: the model's name by the server; ``requested_model``: the name in the request
+    - ``calls``: requests to a model, 0 for the extractive engine; ``retries``: calls after the first
+    - ``degraded``: quotes replace the configured model's text; ``denied`` (0 or 1): only the operator can mend that
+    - ``quotes``: the extractive engine's quotes in their order; ``note``: its words before them
+    - ``revised``: ``text`` differs from the streamed pieces, which had reasoning or a loop in them
     """
 
     text: str
     model: str
-    asked: str = ""
+    requested_model: str = ""
     finish_reason: str | None = None
     usage: Usage | None = None
     calls: int = 1
@@ -73,16 +73,16 @@ class Completion:
 
     @property
     def partial(self) -> bool:
-        """Whether its writer would have gone on."""
+        """Whether the text is incomplete."""
         return self.finish_reason in PARTIAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmUse:
-    """What was used of an LLM: requests to it, those of them that were retries, and the tokens that it counted.
+    """Usage of an LLM: requests, retries among them, and tokens by the provider's count.
 
-    An answer that cannot be read counts as a request; its tokens are not known. ``denied`` counts the completions that
-    failed because of something that only the operator can mend (``rag.errors.LlmDenied``).
+    An unreadable reply counts as a request without tokens. ``denied`` counts the completions that failed for a reason
+    that only the operator can mend (``rag.errors.LlmDenied``).
     """
 
     calls: int = 0
@@ -92,8 +92,8 @@ class LlmUse:
     denied: int = 0
 
     @classmethod
-    def of(cls, completion: Completion) -> LlmUse:
-        """What one completion used, its failed calls included."""
+    def from_completion(cls, completion: Completion) -> LlmUse:
+        """Return the usage of one completion, failed calls included."""
         usage = completion.usage or Usage(0, 0, 0)
         return cls(
             calls=completion.calls,
@@ -115,10 +115,10 @@ class LlmUse:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The moment by which a request must be answered, on a monotonic clock in seconds.
+    """The time by which a request must be answered, in seconds of a monotonic clock.
 
-    A stream must have begun by ``at``: that is when its first text must be there. From then on no two texts may be more
-    than ``between_s`` seconds apart, and it must have ended by ``end``, on the same clock; None means by ``at``.
+    The first text of a stream must be there by ``at``. The pause between two texts may be ``between_s`` seconds, and
+    the stream must end by ``end``, on the same clock; None means by ``at``.
     """
 
     at: float
@@ -128,17 +128,17 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float]) -> Deadline:
-        """The deadline that is ``seconds`` from now."""
+        """Return the deadline in ``seconds`` from now."""
         return cls(clock() + seconds, clock)
 
     def remaining(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never negative."""
         return max(0.0, self.at - self.clock())
 
-    def whole(self) -> float:
-        """Seconds left until the end, a stream's too; never negative."""
-        return self.ending().remaining()
+    def remaining_in_stream(self) -> float:
+        """Return the seconds left until the end of a stream, never negative."""
+        return self.stream_deadline().remaining()
 
-    def ending(self) -> Deadline:
-        """The deadline of a stream that has begun, and of what follows its text."""
+    def stream_deadline(self) -> Deadline:
+        """Return the deadline of a stream that has begun, and of the stages after its text."""
         return self if self.end is None else replace(self, at=self.end)

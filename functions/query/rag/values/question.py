@@ -1,18 +1,19 @@
-"""The frozen values that ask: the question as it came, the conversation before it, and what is searched for."""
+"""The question, the conversation before it, the search query, and what an index offers to ask about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from knowledge.model.values import View, Where
+from knowledge.model.values import Chunk, Scalar, View, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A question and its answer. ``sources`` are URLs or titles that the answer cited.
+    """A question and its answer.
 
-    ``question`` is what the service understood, ``asked`` what the user wrote.
+    ``asked`` is the question in the user's words, ``question`` the same rewritten to stand alone. ``sources`` are the
+    URLs or titles that the answer cited.
     """
 
     question: str
@@ -27,15 +28,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What the caller asked. ``None`` means that the profile decides.
+    """A caller's request. For a field that is None the profile decides.
 
-    ``top_k`` is 1..50 chunks; ``threshold`` is the plain cosine that the best chunk must reach (under SEED_RULES=on the
-    seed's number, on its scale); ``filters`` maps a metadata field to a scalar, a list of scalars or one comparison
-    such as ``{"$gte": 7}``; fields are and-ed. ``text`` is the question as asked, ``understood`` what
-    a language model made of it in the light of the conversation, else the same. ``turns`` are the conversation before
-    it, oldest first, where the caller tells it; the session's own are not recalled then. ``max_chars`` is the longest
-    ``text`` that its protocol admits, where that is more than the profile's. ``wording`` is what a model is asked that
-    sees no turns, ``""`` for the question as it was understood.
+    - ``text``: the question in the user's words; ``understood``: the same rewritten by a model to stand alone
+    - ``wording``: the question for a model that sees no turns; ``""`` means ``understood``
+    - ``top_k``: 1..50 chunks
+    - ``threshold``: the plain cosine that the best chunk must reach (under SEED_RULES=on the seed's number and scale)
+    - ``filters``: a metadata field to a scalar, a list of scalars or a comparison such as ``{"$gte": 7}``; all hold
+    - ``turns``: the conversation, oldest first, if the caller sends it; the session's own turns are ignored then
+    - ``max_chars``: the longest ``text`` that the protocol admits, if that is more than the profile's limit
     """
 
     text: str
@@ -54,12 +55,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """What is searched for: the question after rewriting, with a Chroma ``where`` or none.
+    """The rewritten question, with a Chroma ``where`` clause or None.
 
-    ``text`` is the question alone, the first of its views; ``views`` are the further ones: with the turns before or
-    before it was rewritten, with its acronyms spelt out, within a detected filter. Their weights are beside 1 for
-    ``text``; see ``knowledge.model.values``.
-    ``where`` holds the request's own filters, a wall. ``trail`` says, in words, what each rewriter and filter did.
+    ``text`` is the question alone, the first view. ``views`` are further versions of it: with the turns before, before
+    rewriting, with acronyms spelt out, or within a detected filter. Their weights are relative to 1 for ``text`` (see
+    ``knowledge.model.values``). ``where`` holds the request's own filters, which every hit must pass. ``trail`` has a
+    sentence for each change.
     """
 
     text: str
@@ -67,3 +68,29 @@ class SearchQuery:
     where: Where | None = None
     views: tuple[View, ...] = ()
     trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilterField:
+    """A metadata field that a filter may name; ``values`` lists its values if they are few, and is empty otherwise."""
+
+    kind: str
+    values: tuple[Scalar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """An index in brief: number of ``documents``, ``categories``, ``titles`` from all over, and filter fields."""
+
+    documents: int
+    categories: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    fields: Mapping[str, FilterField] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """A page of documents, each as its first chunk; ``following`` is the first number of the next page, or None."""
+
+    first_chunks: tuple[Chunk, ...]
+    following: int | None

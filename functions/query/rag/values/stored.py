@@ -1,7 +1,7 @@
-"""The frozen values that outlive a request: what the answer cache, the memory and the feedback store keep.
+"""Values that outlive a request: records of the answer cache and the feedback store, and their limits.
 
-Moments (``at``, ``expires_at``) are Unix seconds by the wall clock, which goes on while a process is
-frozen. Vectors are questions' directions as ``quantise`` makes them, ``b""`` where nobody embedded the question.
+Times (``at``, ``expires_at``) are Unix seconds of the wall clock, which goes on while a process is frozen. Vectors are
+questions' embeddings by ``quantise``, ``b""`` for a question without an embedding.
 """
 
 from __future__ import annotations
@@ -23,41 +23,40 @@ DAY_S = 86_400
 ANSWER_TTL_S = 30 * DAY_S
 TURN_TTL_S = DAY_S
 RESPONSE_TTL_S = 30 * DAY_S
-"""How long after an answer a vote on it is accepted."""
+"""Time after an answer in which a vote on it is accepted."""
 VOTE_TTL_S = 180 * DAY_S
 
 MAX_TURNS = 50
-"""Turns of one session that are ever looked at."""
+"""Turns of one session that are read."""
 MAX_QUESTION_CHARS = 2_000
 MAX_ANSWER_CHARS = 4_000
-"""Of a remembered turn: it is there for the context of the next question, not for the record."""
+"""Length of an answer in a remembered turn, which only serves as context of the next question."""
 MAX_COMMENT_CHARS = 2_000
 MAX_SOURCES = 20
 MAX_SOURCE_CHARS = 500
 MAX_CHUNK_IDS = 40
-"""Chunks of one response that a vote on it reaches: as many as a transaction of DynamoDB has room for."""
+"""Chunks of one response that a vote applies to: the limit of a DynamoDB transaction."""
 MAX_VOTES_PER_CHUNK = 100
-"""The votes on a chunk that count: those on its newest responses."""
+"""Votes on a chunk that count: those on its newest responses."""
 MAX_VOTES_PER_VOTER = 5
-"""The votes of one voter that count among them, the newest: nobody can crowd out the others."""
+"""Newest votes of one voter that count among them, so that one voter cannot crowd out the others."""
 MAX_ANSWER_BYTES = 256 * 1024
-"""A larger answer is not cached: DynamoDB takes 400 KB an item."""
+"""Size limit of a cached answer: DynamoDB takes 400 KB an item."""
 
 ANONYMOUS = "anonymous#"
-"""What a voter without a session begins with; no session id holds such a sign."""
+"""Prefix of a voter without a session; no session id has a ``#``."""
 HOURS_AGAINST = 2
-"""Hours whose anonymous votes keep a question out of the cache together."""
+"""Hours of anonymous votes that together keep a question out of the cache."""
 
 type Layer = Literal["l1", "l2"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedAnswer:
-    """An answer without what belongs to one request (its ids, its timings).
+    """An answer without the parts of one request (ids, timings).
 
-    ``vector`` and ``chunk_ids`` are there so that a vote on a cached answer teaches as much as on a fresh one.
-    ``version`` is that of the index's content when it was last found right, ``passages`` a digest of what its writer
-    saw.
+    A vote on a cached answer needs ``vector`` and ``chunk_ids`` to teach as much as on a new one. ``version`` is the
+    last version of the index's content for which the answer was valid, ``passages`` a digest of its writer's passages.
     """
 
     answer: Answer
@@ -69,7 +68,7 @@ class CachedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHit:
-    """What the cache had under ``key``. ``layer`` is "l1" when it lay in this process."""
+    """A cached answer; ``layer`` is "l1" for this process's memory, "l2" for the store."""
 
     key: str
     answer: CachedAnswer
@@ -79,12 +78,12 @@ class CacheHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseRecord:
-    """What must be known of a response to learn from a vote on it.
+    """A response as votes on it need it.
 
-    ``cache_keys`` are those of the question, whether the answer was stored or not: a vote against it keeps later
-    answers out. There are none when the question has no key (its prompt held history). ``chunk_ids`` name what the
-    answer rests on, best first. ``session_id`` is the caller's own, None where the service gave the first one, which
-    is then ``began``: nobody votes under it, but with the rest of the session the response can be forgotten.
+    ``cache_keys`` are the question's, whether its answer is cached or not: a vote against the response keeps later
+    answers out of the cache. A question with history has no key. ``chunk_ids`` are the chunks behind the answer, best
+    first. ``session_id`` is the caller's. If the service began the session with this response, it is None and
+    ``began`` is the new id: no vote is counted under it, but erasing the session erases the response.
     """
 
     response_id: str
@@ -99,15 +98,15 @@ class ResponseRecord:
 
     @property
     def session(self) -> str:
-        """Under which its votes are counted: its session, the one that it began, else itself."""
+        """The id under which votes are counted: the session, the session that it began, else the response."""
         return self.session_id or self.began or self.response_id
 
     @property
     def voter(self) -> str:
-        """Whose vote a vote on this response is: its session's, else that of all who got this answer in the same hour.
+        """The voter behind a vote: the session, else all anonymous callers who got this answer in the same hour.
 
-        An answer is the chunks that it rests on: other words, filters or numbers that lead to the same make no other
-        one. The (UTC) hour is the response's, so that its vote can be changed and withdrawn in any later one.
+        The chunks behind an answer identify it: other words, filters or numbers with the same chunks are the same
+        answer. The (UTC) hour is the response's, so that a vote can be changed and withdrawn in any later hour.
         """
         if self.session_id:
             return self.session_id
@@ -118,9 +117,9 @@ class ResponseRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One standing vote on a response, seen from a chunk that the response used.
+    """A vote on a response, as a record of one of the response's chunks.
 
-    ``voter`` tells voices apart, ``question`` and ``vector`` are those of the response.
+    ``question`` and ``vector`` are the response's.
     """
 
     helpful: bool
@@ -132,20 +131,20 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class ErasedCounts:
-    """How much was erased of one session."""
+    """Numbers of erased records of one session."""
 
     turns: int
     responses: int
     votes: int
     answers: int
-    """Out of the answer cache. Others who asked the same had them too."""
+    """Answers in the cache, which others who asked the same got too."""
 
 
 def quantise(vector: Sequence[float] | NDArray[np.floating]) -> bytes:
-    """The direction of ``vector`` as one int8 a dimension; a cosine between two such differs by less than .01.
+    """Return ``vector`` as one int8 for each dimension; cosines of two such vectors differ by less than .01.
 
-    The scale, ``127 / max |x|``, is not kept: cosines do not need it. ``np.frombuffer(stored, np.int8)`` reads it.
-    Vectors of different lengths come from different embedding models and must not be compared.
+    The scale, ``127 / max |x|``, is dropped: cosines do not need it. ``np.frombuffer(stored, np.int8)`` reads the
+    vector. Vectors of different lengths are of different embedding models and must not be compared.
     """
     values = np.asarray(vector, dtype=np.float32)
     peak = float(np.abs(values).max(initial=0.0))

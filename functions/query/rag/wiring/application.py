@@ -34,9 +34,8 @@ from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.evidence import EvidenceKnobs, seed_note
 from rag.profiles.shared.optional_stages import OptionalStages
 from rag.values.answer import Answer, Decline
-from rag.values.events import Listen
-from rag.values.overview import DocumentPage, Overview
-from rag.values.question import Question, SearchQuery
+from rag.values.question import DocumentPage, Overview, Question, SearchQuery
+from rag.values.request import Listen
 from rag.version import VERSION
 from rag.wiring import library
 from rag.wiring.live_index import LiveIndex, live_index

@@ -14,7 +14,7 @@ from rag.ask.admit.remarks import NO_QUESTION
 from rag.errors import UnknownChunk
 from rag.http.reader_schema import FilterReply, SuggestionsReply
 from rag.values.answer import Decline
-from rag.values.overview import DocumentPage, FilterField, Overview
+from rag.values.question import DocumentPage, FilterField, Overview
 
 if TYPE_CHECKING:
     from knowledge.open.anywhere import AnyIndex

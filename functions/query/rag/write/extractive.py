@@ -37,15 +37,15 @@ class ExtractiveWriter:
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
         """See ``rag.ports.models.Writer``; uses no network, no deadline and no history, and is done at once."""
-        outdated = outdated_passages(context.used, question.understood)
+        outdated = outdated_passages(context.passages, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
-            quoted = quote_sections(context.used, evidence.asked.weights, question.understood, outdated)
-            absent = not_mentioned(evidence, [passage.hit for passage in context.used]) if quoted else ()
+            quoted = quote_sections(context.passages, evidence.asked.weights, question.understood, outdated)
+            absent = not_mentioned(evidence, [passage.hit for passage in context.passages]) if quoted else ()
             named = f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
             note = named or (DOUBT if context.doubtful else "")
-        quoted = quoted or quote_beginning(context.used, outdated)
+        quoted = quoted or quote_beginning(context.passages, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
         return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
 

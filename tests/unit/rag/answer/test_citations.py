@@ -10,7 +10,7 @@ from rag.answer.citations import build_related_docs, build_sources, citations_of
 from rag.answer.markdown import render_markdown
 from rag.answer.streaming_parser import parse_answer
 from rag.profiles.waypoint import CATEGORIES
-from rag.values.answer import Citation, Context, Passage, Reference, ReferenceMark, RelatedDoc, Source, Statement
+from rag.values.answer import CheckedClaim, Citation, Context, Passage, Reference, ReferenceMark, RelatedDoc, Source
 
 FEES = make_hit("A permit costs ninety dollars.", number=4, section="Fees", source_urls=("N/A", "https://a.example"))
 TIMES = make_hit("A permit takes five working days.", number=5, section="Times", source_urls=("https://a.example",))
@@ -24,7 +24,7 @@ def cited(
 ) -> tuple[tuple[Reference, ...], tuple[Citation, ...], tuple[ReferenceMark, ...]]:
     read = parse_answer(answer, form, Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS)))
     statements = [
-        Statement(text="s", citations=(), support=support, chance=0.5, chunks=(int(chunk[1:]),))
+        CheckedClaim(text="s", citations=(), support=support, chance=0.5, chunks=(int(chunk[1:]),))
         for chunk, several in supports.items()
         for support in several
     ]

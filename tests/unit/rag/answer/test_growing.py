@@ -17,7 +17,7 @@ from rag.answer.printers import json_nodes
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser, parse_answer
 from rag.answer.tree import Tree, cited_chunks
 from rag.values.answer import Context, Passage
-from rag.values.events import Delta, Event, Patch
+from rag.values.request import Delta, Event, Patch
 
 PAGE, EVIL = "https://a.example/guide", "https://b.example/x"
 HITS = tuple(make_hit(f"Fees are at [x]({PAGE}).", number=n, title="Fees", section="Time", url=PAGE) for n in (1, 2))

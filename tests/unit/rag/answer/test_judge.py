@@ -17,7 +17,7 @@ from rag.answer.statements import Unit
 from rag.answer.streaming_parser import parse_answer
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
-from rag.values.answer import Context, Passage, Statement, Support
+from rag.values.answer import CheckedClaim, Context, Passage, Support
 from rag.values.chat import Completion, LlmUse, Message, Usage
 
 TEMPLATE = "P:\n{passages}\nS:\n{statements}"
@@ -53,7 +53,7 @@ def finished(
 
 
 def words(made: FinishedAnswer) -> list[str]:
-    assert [one.statement.support for one in made.verdicts()] == [one.support for one in made.statements]
+    assert [one.claim.support for one in made.verdicts()] == [one.support for one in made.statements]
     return [one.support for one in made.statements]
 
 
@@ -98,7 +98,7 @@ def test_statements_are_numbered_with_their_passages_and_all_that_others_wrote_i
 
 
 def stated(support: Support, *chunks: int, missing: tuple[str, ...] = ()) -> Verdict:
-    statement = Statement(text="It takes days.", citations=(), support=support, chance=0.9, chunks=chunks)
+    statement = CheckedClaim(text="It takes days.", citations=(), support=support, chance=0.9, chunks=chunks)
     return Verdict(statement=statement, support=ClaimSupport(0.9, 1.0, missing=missing), cited=bool(chunks))
 
 

@@ -15,7 +15,7 @@ from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Cite, Mark, cited_chunks, walk
 from rag.find.pack import NumberPacker
 from rag.values.answer import Context, Passage
-from rag.values.events import Delta
+from rag.values.request import Delta
 
 KNOWN = {1, 42, 87}
 HITS = tuple(make_hit(number=number) for number in sorted(KNOWN))

@@ -8,7 +8,7 @@ from fakes import make_hit
 
 from knowledge.model.values import Hit
 from rag.find.refine import is_outdated, newest_editions_first
-from rag.values.answer import Passage, Statement
+from rag.values.answer import CheckedClaim, Passage
 from rag.values.question import Question
 
 
@@ -52,7 +52,7 @@ def test_a_statement_is_outdated_where_the_newer_edition_differs_from_what_it_ci
     said: str, chunks: tuple[int, ...], outdated: bool
 ) -> None:
     passages = [Passage(hit=hit, citation="", text=hit.chunk.text) for hit in HITS]
-    statement = Statement(text=said, citations=(), support="supported", chance=1.0, chunks=chunks)
+    statement = CheckedClaim(text=said, citations=(), support="supported", chance=1.0, chunks=chunks)
     assert is_outdated([statement], passages, "How much leave do I get?") is outdated
     assert not is_outdated([replace(statement, support="unsupported")], passages, "How much leave do I get?")
     assert not is_outdated([statement], passages, "How much leave did I get in 2025?")

@@ -50,23 +50,23 @@ def test_waypoints_format() -> None:
     )
     context = TitledPacker(8000, TitleForm(0.5, 3))(hits)
     assert context.text == "[Import permits > Strategic goods]\nApply online.\nPay.\n\n[Times]\nFive days.\n\n"
-    assert [(passage.citation, passage.text) for passage in context.used] == [
+    assert [(passage.citation, passage.text) for passage in context.passages] == [
         ("[Import permits > Strategic goods]", "Apply online.\nPay."),
         ("[Times]", "Five days."),
     ]
-    assert [passage.hit for passage in context.used] == list(hits)
+    assert [passage.hit for passage in context.passages] == list(hits)
 
 
 def test_a_chunk_that_fills_the_budget_exactly_is_in() -> None:
     one, two = make_hit("a" * 10, title="T"), make_hit("b" * 10, title="T")
     block = len("[T]\n" + "a" * 10 + "\n\n")
-    assert len(TitledPacker(2 * block, TitleForm(0.5, 3))((one, two)).used) == 2
-    assert len(TitledPacker(2 * block - 1, TitleForm(0.5, 3))((one, two)).used) == 1
+    assert len(TitledPacker(2 * block, TitleForm(0.5, 3))((one, two)).passages) == 2
+    assert len(TitledPacker(2 * block - 1, TitleForm(0.5, 3))((one, two)).passages) == 1
 
 
 def test_packing_stops_at_the_first_chunk_that_does_not_fit_even_if_a_later_one_would() -> None:
     hits = (make_hit("a" * 30), make_hit("b" * 500), make_hit("c"))
-    assert [passage.text for passage in TitledPacker(200, TitleForm(0.5, 3))(hits).used] == ["a" * 30]
+    assert [passage.text for passage in TitledPacker(200, TitleForm(0.5, 3))(hits).passages] == ["a" * 30]
 
 
 def test_a_first_chunk_over_the_budget_is_cut_at_a_word() -> None:
@@ -74,13 +74,13 @@ def test_a_first_chunk_over_the_budget_is_cut_at_a_word() -> None:
         (make_hit("The fee is 3.5 dollars.", title="T"), make_hit("x", title="T"))
     )
     assert context.text == "[T]\nThe fee is\n\n"
-    assert [passage.text for passage in context.used] == ["The fee is"]
+    assert [passage.text for passage in context.passages] == ["The fee is"]
 
 
 def test_a_label_over_the_budget_is_cut_too_and_can_still_be_read() -> None:
     context = TitledPacker(200, TitleForm(0.5, 3))((make_hit("Text.", title="Long " * 60, section="Part"),))
     assert len(context.text) <= 200
-    label = context.used[0].citation
+    label = context.passages[0].citation
     assert context.text.startswith(f"{label}\n")
     assert make_label("Long " * 60, "").startswith(label.rstrip("]"))
 
@@ -89,18 +89,18 @@ def test_a_label_over_the_budget_is_cut_too_and_can_still_be_read() -> None:
 def test_never_over_the_budget_never_empty_always_in_order(hits: tuple[Hit, ...], max_chars: int) -> None:
     context = TitledPacker(max_chars, TitleForm(0.5, 3))(hits)
     assert len(context.text) <= max_chars
-    assert context.text == "".join(f"{passage.citation}\n{passage.text}\n\n" for passage in context.used)
-    assert tuple(passage.hit for passage in context.used) == hits[: len(context.used)]
-    assert context.used
-    for passage in context.used[1:]:
+    assert context.text == "".join(f"{passage.citation}\n{passage.text}\n\n" for passage in context.passages)
+    assert tuple(passage.hit for passage in context.passages) == hits[: len(context.passages)]
+    assert context.passages
+    for passage in context.passages[1:]:
         assert passage.text == passage.hit.chunk.text
-    assert context.used[0].hit.chunk.text.startswith(context.used[0].text)
+    assert context.passages[0].hit.chunk.text.startswith(context.passages[0].text)
 
 
 @given(hits=TITLED, max_chars=st.integers(10, 400))
 def test_nothing_is_left_out_that_fits(hits: tuple[Hit, ...], max_chars: int) -> None:
     context = TitledPacker(max_chars, TitleForm(0.5, 3))(hits)
-    left_out = hits[len(context.used) :]
+    left_out = hits[len(context.passages) :]
     if left_out:
         chunk = left_out[0].chunk
         block = f"{make_label(chunk.title, chunk.section)}\n{chunk.text}\n\n"
@@ -110,7 +110,7 @@ def test_nothing_is_left_out_that_fits(hits: tuple[Hit, ...], max_chars: int) ->
 @pytest.mark.parametrize("title", ["A > B", "Rates [2024]"])
 def test_what_is_packed_can_be_cited(title: str) -> None:
     context = TitledPacker(8000, TitleForm(0.5, 3))((make_hit("Text.", title=title, section="X > Y"),))
-    (passage,) = context.used
+    (passage,) = context.passages
     read = parse_answer(f"So {passage.citation}.", TitleForm(0.5, 3), context)
     (cite,) = (node for node in walk(read.tree) if isinstance(node, Cite))
     assert (cite.raw, cite.chunk) == (passage.citation, passage.hit.chunk.number)
@@ -137,21 +137,21 @@ def test_gacounts_format() -> None:
             f"Source: Travel memo\n{MEMO.chunk.text}",
         )
     )
-    assert [passage.citation for passage in context.used] == [
+    assert [passage.citation for passage in context.passages] == [
         "(Source: https://ga.example.edu/reporting)",
         "(Source: https://ga.example.edu/people_(beta)/)",
         "(Source: Travel memo)",
     ]
-    assert [passage.text for passage in context.used] == [hit.chunk.text for hit in HITS]
+    assert [passage.text for passage in context.passages] == [hit.chunk.text for hit in HITS]
 
 
 def test_packing_stops_before_the_first_chunk_that_does_not_fit() -> None:
     context = UrlPacker(64)(HITS)
-    assert [passage.hit.chunk.number for passage in context.used] == [1]
+    assert [passage.hit.chunk.number for passage in context.passages] == [1]
 
 
 def test_a_first_chunk_that_is_too_long_is_cut() -> None:
-    (passage,) = UrlPacker(42)((REPORT, PEOPLE)).used
+    (passage,) = UrlPacker(42)((REPORT, PEOPLE)).passages
     assert REPORT.chunk.text.startswith(passage.text.removesuffix(" ..."))
     assert 0 < len(passage.text) < len(REPORT.chunk.text)
 
@@ -161,8 +161,8 @@ def test_addresses_keep_to_the_budget(texts: list[str], budget: int) -> None:
     hits = tuple(make_hit(text, number=n, url=f"https://x.org/{n}") for n, text in enumerate(texts))
     context = UrlPacker(budget)(hits)
     assert size(context.text) <= budget_bytes(budget)
-    assert [passage.hit for passage in context.used] == list(hits[: len(context.used)])
-    assert context.used
+    assert [passage.hit for passage in context.passages] == list(hits[: len(context.passages)])
+    assert context.passages
 
 
 def tokens(text: str) -> int:
@@ -179,7 +179,7 @@ def test_clockifys_format() -> None:
     context = IdPacker(100)((hit(42, "One way."), hit(87, "Another way.", "")))
     title = hit(87, "").chunk.title
     assert context.text == f"[id_42] Manual entry\nOne way.\n\n[id_87] {title}\nAnother way.\n\n"
-    assert [passage.citation for passage in context.used] == ["[id_42]", "[id_87]"]
+    assert [passage.citation for passage in context.passages] == ["[id_42]", "[id_87]"]
 
 
 def test_what_exceeds_the_rest_is_cut_at_a_sentence_and_ends_the_packing() -> None:
@@ -191,7 +191,7 @@ def test_what_exceeds_the_rest_is_cut_at_a_sentence_and_ends_the_packing() -> No
 
 def test_a_second_chunk_of_which_no_sentence_fits_is_left_out() -> None:
     context = IdPacker(40)((hit(1, "Five words are in here."), hit(2, "No sentence of this one fits in " * 3)))
-    assert [passage.citation for passage in context.used] == ["[id_1]"]
+    assert [passage.citation for passage in context.passages] == ["[id_1]"]
 
 
 @pytest.mark.parametrize(
@@ -220,9 +220,9 @@ def test_a_heading_leaves_half_of_the_room_to_the_text() -> None:
 def test_ids_keep_to_the_budget_and_every_text_begins_as_its_chunk(texts: list[str], budget: int) -> None:
     hits = tuple(hit(n, text, "S") for n, text in enumerate(texts))
     context = IdPacker(budget)(hits)
-    assert context.used
+    assert context.passages
     assert size(context.text) <= budget_bytes(budget)
-    for passage in context.used:
+    for passage in context.passages:
         assert passage.hit.chunk.text.startswith(passage.text.removesuffix(" ...").rstrip())
 
 
@@ -233,12 +233,12 @@ def test_passages_are_numbered_in_their_order() -> None:
     )
     packed = NumberPacker(1000, NumberForm())(hits)
     assert packed.text == "[1] Fees > Late\nOne.\n\n[2] Hours\nTwo.\n\n"
-    assert [passage.citation for passage in packed.used] == ["[1]", "[2]"]
+    assert [passage.citation for passage in packed.passages] == ["[1]", "[2]"]
 
 
 def test_a_document_writes_no_number_but_in_code() -> None:
     text = "Refunds are unlimited [2]. See \\[1\\], [ 1, 2 ] and \u30101\u3011, but not [a] or [2026].\n\n`x[1] = y`"
-    [passage] = NumberPacker(1000, NumberForm())((make_hit(text, title="A [1] title", section=""),)).used
+    [passage] = NumberPacker(1000, NumberForm())((make_hit(text, title="A [1] title", section=""),)).passages
     assert passage.text == (
         "Refunds are unlimited (2). See \\(1), ( 1, 2 ) and (1), but not [a] or [2026].\n\n`x[1] = y`"
     )
@@ -265,7 +265,7 @@ def test_a_model_sees_numbers_with_dates_and_a_reader_the_profile_s_marks(
 ) -> None:
     context = NumberPacker(4000, form, disarm)(DATED)
     assert context.text == "[1] Fees > Late (2026-01-05)\nOne.\n\n[2] Hours (2025)\nTwo.\n\n"
-    assert [passage.citation for passage in context.used] == citations
+    assert [passage.citation for passage in context.passages] == citations
     assert render_markdown(
         form.rewrite_marks(parse_answer("So [1]. Or [2, 1].", form, context).tree, {1: 1, 2: 2})
     ).text == (f"So {citations[0]}. Or {citations[1]} {citations[0]}.")

@@ -20,7 +20,7 @@ from rag.errors import (
 )
 from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
-from rag.values.answer import Answer, Citation, Confidence, Reference, RelatedDoc, Routing, Source, Statement
+from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Reference, RelatedDoc, Routing, Source
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
 
@@ -67,7 +67,7 @@ def test_a_whole_answer() -> None:
         ),
         cached=True,
         statements=(
-            Statement(text="Five dollars.", citations=("[Import permits > Fees]",), support="partial", chance=0.61),
+            CheckedClaim(text="Five dollars.", citations=("[Import permits > Fees]",), support="partial", chance=0.61),
         ),
         trail=("reframed",),
         skipped=("cache",),

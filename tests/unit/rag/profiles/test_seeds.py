@@ -27,8 +27,7 @@ from rag.find.retrieve import DenseRetriever, HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, clockify, waypoint
 from rag.profiles.shared.evidence import seed_note
-from rag.values.answer import Answer, Citation, Confidence, Decline, Proceed
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import Answer, Citation, Confidence, ConfidenceInput, Decline, Proceed
 from rag.values.question import Question
 
 SEED = {"SEED_RULES": "on"}

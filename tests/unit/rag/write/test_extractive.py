@@ -45,7 +45,7 @@ def test_what_answers_with_its_citation() -> None:
     context = context_of(QUESTION, PERMITS, TEA)
     completion = completed(QUESTION, context)
     assert completion.text.startswith("An import permit takes five working days. The fee is **12.50 dollars**")
-    assert [context.used[quote.passage].citation for quote in completion.quotes] == ["[Import permits > Fees]"]
+    assert [context.passages[quote.passage].citation for quote in completion.quotes] == ["[Import permits > Fees]"]
 
 
 def test_it_says_that_it_is_no_model() -> None:
@@ -65,7 +65,7 @@ def test_it_tells_which_passages_its_quotes_are_of() -> None:
     completion = completed(question, context)
     assert len(completion.quotes) == 2
     for quote in completion.quotes:
-        assert quote.text in context.used[quote.passage].text
+        assert quote.text in context.passages[quote.passage].text
     assert {quote.passage for quote in completion.quotes} == {0, 1}
 
 

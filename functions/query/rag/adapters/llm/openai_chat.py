@@ -112,8 +112,8 @@ class OpenAiChat:
         stream, and nothing is retried once that got some text.
 
         Nor is anything lost from then on: what broke off is returned as far as it came, without usage. Its finish
-        reason is ``length`` where ``deadline.ending()`` is over, ``stopped`` where ``on_text`` raised ``ClientGone``,
-        and else ``interrupted``: nothing came for ``deadline.between_s``, or the stream broke.
+        reason is ``length`` where ``deadline.stream_deadline()`` is over, ``stopped`` where ``on_text`` raised
+        ``ClientGone``, and else ``interrupted``: nothing came for ``deadline.between_s``, or the stream broke.
 
         Raises:
             LlmUnavailable: no model gave a completion, or not in time; LlmDenied: none will to this account.

@@ -73,17 +73,17 @@ class Listener:
         if self._last_at is None:
             return None
         pause_s = self._last_at + self._deadline.between_s - self._deadline.clock()
-        return min(pause_s, self._deadline.ending().remaining())
+        return min(pause_s, self._deadline.stream_deadline().remaining())
 
     def longest_pause_s(self) -> float:
         """Seconds that the model may be silent at most, once something was heard."""
-        return min(self._deadline.between_s, self._deadline.ending().remaining())
+        return min(self._deadline.between_s, self._deadline.stream_deadline().remaining())
 
     def finish_reason(self, cause: Exception) -> str:
         """What to call an end of the stream that was not the model's."""
         if isinstance(cause, ClientGone):
             return STOPPED
-        return INTERRUPTED if self._deadline.ending().remaining() > 0 else CUT
+        return INTERRUPTED if self._deadline.stream_deadline().remaining() > 0 else CUT
 
 
 class GrowingCompletion:
@@ -179,7 +179,7 @@ class GrowingCompletion:
         return Completion(
             text=self._answer.text,
             model=self._model or model,
-            asked=model,
+            requested_model=model,
             finish_reason=own_finish_reason(self._answer) or finish_reason,
             usage=self._usage,
             revised=self._heard != self._answer.text,

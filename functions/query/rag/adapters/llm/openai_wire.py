@@ -139,7 +139,7 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
     return Completion(
         text=answer.text,
         model=served_name(data.get("model")) or model,
-        asked=model,
+        requested_model=model,
         finish_reason=own_finish_reason(answer) or finish,
         usage=read_usage(data.get("usage")),
     )

@@ -17,8 +17,7 @@ import numpy as np
 from knowledge.model.values import EncodedQuestion, Hit
 from rag.answer.confidence.written import chance_faithful, level_of_written
 from rag.find.refine import near_duplicates
-from rag.values.answer import Confidence, Level, Passage, Proceed
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import Confidence, ConfidenceInput, Level, Passage, Proceed
 from rag.write.not_mentioned import not_mentioned
 from rag.write.runs import runs_of, units_of
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag.answer.check_limit import left_note
 from rag.answer.finish import UNCHECKED
-from rag.values.answer import Confidence, Level, Statement
+from rag.values.answer import CheckedClaim, Confidence, Level
 
 UNCITED_SCORE = 35.0
 """Highest confidence (0..100) of an answer without a valid citation: below every profile's bar for routing it back."""
@@ -29,7 +29,7 @@ def cap_confidence(
     *,
     cited: int,
     removed: int,
-    statements: Sequence[Statement] = (),
+    statements: Sequence[CheckedClaim] = (),
     unchecked: int | None = 0,
     partial: bool = False,
     outdated: bool = False,
@@ -70,6 +70,6 @@ def cap_confidence(
     return replace(confidence, level=level, score=score, reason=", ".join(reasons))
 
 
-def nothing_supported(statements: Sequence[Statement]) -> bool:
+def nothing_supported(statements: Sequence[CheckedClaim]) -> bool:
     """Whether there are ``statements``, and not one of them has any support."""
     return statements != () and all(statement.support == "unsupported" for statement in statements)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag.values.answer import Confidence, Level, Proceed
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import Confidence, ConfidenceInput, Level, Proceed
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
 NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the question")

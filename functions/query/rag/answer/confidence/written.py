@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rag.values.answer import Level, Statement
+from rag.values.answer import CheckedClaim, Level
 
 WEIGHT, INTERCEPT = 12.55, -3.93
 HIGH, MEDIUM = 0.8, 0.6
@@ -24,13 +24,13 @@ UNCITED = 0.5
 """Share of its chance that a claim counts which cites nothing."""
 
 
-def mean_support(statements: Sequence[Statement]) -> float:
+def mean_support(statements: Sequence[CheckedClaim]) -> float:
     """Return the mean chance (0..1) of the claims, drawn towards a typical one."""
     chances = [one.chance * (1.0 if one.chunks else UNCITED) for one in statements]
     return (sum(chances) + PRIOR * TYPICAL) / (len(chances) + PRIOR)
 
 
-def chance_faithful(statements: Sequence[Statement], shift: float = 0.0) -> float:
+def chance_faithful(statements: Sequence[CheckedClaim], shift: float = 0.0) -> float:
     """Return the chance (0..1) that an answer with these claims is faithful; ``shift`` is added to its log odds."""
     return 1 / (1 + math.exp(-INTERCEPT - WEIGHT * mean_support(statements) - shift))
 

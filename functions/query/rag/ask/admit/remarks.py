@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.text.stems import content_stems
-from rag.values.answer import AskedAgain, Decline
+from rag.values.answer import Decline, RepeatedQuestion
 from rag.values.question import Question, SearchQuery, Turn
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Remarks:
         *,
         alone: bool,
         is_answerable: Callable[[], bool],
-    ) -> Decline | AskedAgain | None:
+    ) -> Decline | RepeatedQuestion | None:
         """What to reply to a remark, or the last question, which is to be answered again.
 
         None where something is asked. ``alone`` says that no turns came before: "And why?" asks about nothing only
@@ -138,12 +138,12 @@ class Remarks:
         text = " ".join(clauses)
         return query if len(text) == len(query.text) else replace(query, text=text)
 
-    def _of_earlier(self, kind: str, turns: tuple[Turn, ...]) -> Decline | AskedAgain:
+    def _of_earlier(self, kind: str, turns: tuple[Turn, ...]) -> Decline | RepeatedQuestion:
         if not turns:
             return _said(NOT_ASKED)
         if kind == RECALL:
             return replace(_said(YOU_ASKED), items=tuple(turn.asked for turn in turns))
-        return AskedAgain(turns, "" if self.writes or kind == REPEAT else ONLY_QUOTES)
+        return RepeatedQuestion(turns, "" if self.writes or kind == REPEAT else ONLY_QUOTES)
 
 
 def _asks(text: str, kind: str, *, alone: bool) -> bool:

@@ -16,9 +16,9 @@ from knowledge.model.values import Hit
 from rag.ask.cache.frozen_answer import freeze
 from rag.ledger import Ledger
 from rag.ports.stores import LayeredAnswers
-from rag.values.answer import Answer, Context, Statement
-from rag.values.draft import Draft
+from rag.values.answer import Answer, CheckedClaim, Context
 from rag.values.question import Question, SearchQuery
+from rag.values.request import PreparedQuestion
 from rag.values.stored import ANSWER_TTL_S, CacheHit, quantise
 
 RECENT_NEGATIVE_S = 30 * 86_400
@@ -79,7 +79,9 @@ class CacheSlot:
             self.embed_ahead(query.text)
         return self.store.get(key)
 
-    def answered(self, draft: Draft, retrieved: Callable[[Draft], Draft], ledger: Ledger) -> Draft:
+    def answered(
+        self, draft: PreparedQuestion, retrieved: Callable[[PreparedQuestion], PreparedQuestion], ledger: Ledger
+    ) -> PreparedQuestion:
         """``draft`` with the answer that is kept for its question, else with what ``retrieved`` finds for it.
 
         Raises:
@@ -100,7 +102,7 @@ class CacheSlot:
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
 
-    def keep(self, draft: Draft, answer: Answer, rests_on: tuple[Hit, ...], *, top_score: float) -> bool:
+    def keep(self, draft: PreparedQuestion, answer: Answer, rests_on: tuple[Hit, ...], *, top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; whether it was.
 
         ``draft`` is what it was written from, ``top_score`` the best plain cosine (-1..1) that was found for it.
@@ -133,12 +135,12 @@ class CacheSlot:
 
 def passages_digest(context: Context) -> str:
     """The sha256 (hex) of the passages in ``context``, as a writer and a reader see them, in whatever order."""
-    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.used}
+    chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
     shown = [(n, one.title, one.section, one.url, one.text) for n, one in sorted(chunks.items())]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _borne_out(statements: tuple[Statement, ...]) -> bool:
+def _borne_out(statements: tuple[CheckedClaim, ...]) -> bool:
     supports = {one.support if one.citations else "unsupported" for one in statements}
     return not supports or ("supported" in supports and "unsupported" not in supports)
 

@@ -24,7 +24,7 @@ def test_a_whole_completion_is_read() -> None:
     body = json.dumps(completion("Yes. [Permits]", model="m-2026", finish_reason="length")).encode()
 
     assert read_completion(body, model="m") == Completion(
-        text="Yes. [Permits]", model="m-2026", asked="m", finish_reason="length", usage=Usage(12, 5, 17)
+        text="Yes. [Permits]", model="m-2026", requested_model="m", finish_reason="length", usage=Usage(12, 5, 17)
     )
 
 
@@ -41,7 +41,7 @@ def test_usage_without_all_its_counts_is_none(usage: object) -> None:
 def test_what_a_spare_completion_leaves_out_is_none_or_the_request_s() -> None:
     body = b'{"choices": [{"message": {"content": "x"}}]}'
 
-    assert read_completion(body, model="asked") == Completion(text="x", model="asked", asked="asked")
+    assert read_completion(body, model="asked") == Completion(text="x", model="asked", requested_model="asked")
 
 
 def test_the_first_choice_is_the_one_with_the_number_0_and_a_list_of_parts_is_its_text() -> None:

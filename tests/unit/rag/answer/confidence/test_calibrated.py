@@ -18,8 +18,7 @@ from rag.answer.confidence.calibrated import (
     signals,
 )
 from rag.answer.confidence.written import INTERCEPT, PRIOR, TYPICAL, WEIGHT
-from rag.values.answer import Citation, Confidence, Passage, Proceed, Statement
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import CheckedClaim, Citation, Confidence, ConfidenceInput, Proceed
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
 CONFIDENCE = CalibratedConfidence(lambda said, found: OWN)
@@ -39,11 +38,10 @@ def quoted(*cited: Hit) -> ConfidenceInput:
 
 def written(text: str, *context: Hit) -> ConfidenceInput:
     """A model's answer that says ``text`` of the first hit of ``context``."""
-    statement = Statement(
+    statement = CheckedClaim(
         text=text, citations=("[x]",), support="supported", chance=0.9, chunks=(context[0].chunk.number,)
     )
-    passages = tuple(Passage(hit=hit, citation="[x]", text=hit.chunk.text) for hit in context)
-    return replace(quoted(context[0]), statements=(statement,), passages=passages, quoted=False)
+    return replace(quoted(context[0]), statements=(statement,), quoted=False)
 
 
 def proceed(question: str, *found: Hit, unknown: tuple[str, ...] = ()) -> Proceed:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from knowledge.model.values import Hit
 from rag.answer.confidence.caps import cap_confidence
 from rag.answer.confidence.formulas import CountAndMean, Weighted
-from rag.values.answer import Citation, Confidence, Proceed, Statement, Support
-from rag.values.draft import ConfidenceInput
+from rag.values.answer import CheckedClaim, Citation, Confidence, ConfidenceInput, Proceed, Support
 
 rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
 
@@ -116,7 +115,7 @@ def test_invented_and_missing_citations_lower_the_confidence(cited: int, removed
 
 def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> None:
     def capped(*supports: Support) -> Confidence:
-        statements = tuple(Statement(text="s", citations=(), support=one, chance=0.5) for one in supports)
+        statements = tuple(CheckedClaim(text="s", citations=(), support=one, chance=0.5) for one in supports)
         return cap_confidence(HIGH, cited=4, removed=0, statements=statements)
 
     assert capped("supported", "partial") == HIGH

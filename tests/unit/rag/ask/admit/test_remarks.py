@@ -15,7 +15,7 @@ from rag.ask.admit.remarks import (
     Remarks,
     Utterances,
 )
-from rag.values.answer import AskedAgain, Decline
+from rag.values.answer import Decline, RepeatedQuestion
 from rag.values.question import Question, SearchQuery, Turn
 
 AXIS = {kind: np.eye(len(KINDS) + 1, dtype=np.float32)[number] for number, kind in enumerate(KINDS)}
@@ -51,7 +51,7 @@ def remarks(*, votes: bool = False, writes: bool = False) -> Remarks:
 
 def said(
     text: str, *turns: Turn, alone: bool = False, answerable: bool = False, **about: bool
-) -> str | AskedAgain | None:
+) -> str | RepeatedQuestion | None:
     remark = remarks(**about)(Question(text=text), lambda: turns, alone=alone, is_answerable=lambda: answerable)
     return remark.reply if isinstance(remark, Decline) else remark
 
@@ -83,8 +83,8 @@ def test_who_is_asked_may_lean_on_the_turns_before() -> None:
 
 
 def test_again_and_more_simply_answer_the_last_question_again() -> None:
-    assert said("Again?", TURN) == said("Too hard.", TURN, writes=True) == AskedAgain((TURN,))
-    assert said("Too hard.", TURN) == AskedAgain((TURN,), ONLY_QUOTES)
+    assert said("Again?", TURN) == said("Too hard.", TURN, writes=True) == RepeatedQuestion((TURN,))
+    assert said("Too hard.", TURN) == RepeatedQuestion((TURN,), ONLY_QUOTES)
     assert said("Again?") == said("Too hard.", writes=True) == said("What did I ask?") == NOT_ASKED
 
 

@@ -15,10 +15,10 @@ from knowledge.model.values import Hit, View
 from rag.adapters.stores.cache import LayeredCache
 from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key
 from rag.ask.cache.frozen_answer import thaw
-from rag.values.answer import Answer, Citation, Context, Passage, Statement
+from rag.values.answer import Answer, CheckedClaim, Citation, Context, Passage
 from rag.values.chat import Completion
-from rag.values.draft import Draft
 from rag.values.question import Question, SearchQuery
+from rag.values.request import PreparedQuestion
 from rag.values.stored import CacheHit
 
 
@@ -67,7 +67,7 @@ CITATION = Citation(raw="[Import permits]", title="Import permits", section="", 
 DONE = Completion(text="Five days [Import permits].", model="m", finish_reason="stop")
 ANSWER = make_answer(text=DONE.text, question=QUESTION, citations=(CITATION,), chunks_retrieved=2, completion=DONE)
 SEEN = Context("", tuple(Passage(hit=hit, citation="", text="") for hit in HITS))
-DRAFT = Draft(question=QUESTION, query=QUERY, key="k", version="v1", context=SEEN)
+DRAFT = PreparedQuestion(question=QUESTION, query=QUERY, key="k", version="v1", context=SEEN)
 
 
 class Negatives:
@@ -165,7 +165,7 @@ def test_a_good_answer_is_kept_and_recalled_under_another_id() -> None:
     assert (answer.confidence, answer.refused, answer.chunks_retrieved) == (ANSWER.confidence, False, 2)
 
 
-BORNE = Statement(text="Five days.", citations=("[Import permits]",), support="supported", chance=0.99)
+BORNE = CheckedClaim(text="Five days.", citations=("[Import permits]",), support="supported", chance=0.99)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_is_not_good_enough_is_not(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("statements", [(), (BORNE, replace(BORNE, support="partial"))])
-def test_one_that_its_sources_bear_out_is(statements: tuple[Statement, ...]) -> None:
+def test_one_that_its_sources_bear_out_is(statements: tuple[CheckedClaim, ...]) -> None:
     assert kept(replace(ANSWER, statements=statements))
 
 

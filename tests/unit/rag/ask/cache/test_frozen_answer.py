@@ -10,7 +10,7 @@ from knowledge.model.values import Match
 from rag.adapters.stores.records import decode, encode_answer
 from rag.ask.cache.frozen_answer import freeze, thaw
 from rag.http.replies import query_reply, question_reply
-from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source, Statement
+from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, RelatedDoc, Source
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
 from rag.values.stored import CachedAnswer
@@ -41,7 +41,7 @@ ANSWER = Answer(
         ),
     ),
     statements=(
-        Statement(text="Five days.", citations=("(Source: https://a.example)",), support="partial", chance=0.61),
+        CheckedClaim(text="Five days.", citations=("(Source: https://a.example)",), support="partial", chance=0.61),
     ),
     sources=(Source(title="Permits", org="ABO", url="https://a.example", section="Fees"),),
     related_docs=(RelatedDoc(title="Other", category="abo", doc_id="other", url=""),),
