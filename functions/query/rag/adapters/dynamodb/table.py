@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import batched
 from typing import Any
 
@@ -33,6 +35,9 @@ PAUSES_S = (0.05, 0.15, 0.4)
 
 GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
+
+CONCURRENT_QUERIES = 3
+"""Each further one may open a connection; docs/benchmarks.md has the cost."""
 
 
 class DynamoDbTable:
@@ -108,6 +113,11 @@ class DynamoDbTable:
     def put(self, item: TableItem) -> None:
         """Write ``item``, replacing the one at its key."""
         self._client.call("put_item", TableName=self._name, Item=marshal_item(item))
+
+    def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
+        """Return the result of ``newest`` for each of ``pks``, in their order."""
+        with ThreadPoolExecutor(CONCURRENT_QUERIES) as threads:
+            return list(threads.map(partial(self.newest, prefix=prefix, limit=limit), pks))
 
     def list_partition(self, pk: str) -> list[TableItem]:
         """Return every item under ``pk``, expired ones too."""

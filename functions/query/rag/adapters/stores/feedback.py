@@ -13,7 +13,6 @@ before the transaction: every vote on a chunk writes that item, and transactions
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
 from rag.adapters.stores.layout import (
@@ -41,8 +40,6 @@ from rag.values.stored import (
     Vote,
 )
 
-CONCURRENT_QUERIES = 3
-"""Each further one may open a connection; docs/benchmarks.md has the cost."""
 MAX_BARS = 100
 """Negative votes that are read per cache key, of sessions and of others each, newest response first."""
 MAX_READ_PER_VOTER = 100
@@ -106,8 +103,8 @@ class TableFeedback:
         chunks = {chunk_id: chunk for chunk_id, chunk in digests.items() if voted_key(chunk) in voted}
         if not chunks:
             return {}
-        with ThreadPoolExecutor(CONCURRENT_QUERIES) as threads:
-            items_by_chunk = list(threads.map(self._votes_under, chunks.values()))
+        pks = [chunk_pk(chunk) for chunk in chunks.values()]
+        items_by_chunk = self._table.newest_of_each(pks, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
         found: dict[str, tuple[Vote, ...]] = {}
         for chunk_id, items in zip(chunks, items_by_chunk, strict=True):
             votes = sorted((_parse_vote(item) for item in reversed(items)), key=lambda vote: vote.at)
@@ -125,9 +122,6 @@ class TableFeedback:
         )
         hours = {int(sk.split("#")[1]) // (HOUR_S * 1_000_000) for sk in anonymous}
         return bool(sessions) or len(hours) >= HOURS_AGAINST
-
-    def _votes_under(self, chunk: str) -> list[TableItem]:
-        return self._table.newest(chunk_pk(chunk), prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
 
     def _write_vote(self, vote: TableItem, response: ResponseRecord, voter: str) -> bool:
         """Write ``vote`` with its copies and count; return whether the voter had no vote yet against or withdrawn."""

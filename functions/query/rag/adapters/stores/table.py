@@ -74,6 +74,9 @@ class Table(Protocol):
         Expired items are left out; they may count towards ``limit``.
         """
 
+    def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
+        """Return the result of ``newest`` for each of ``pks``, in their order."""
+
     def list_partition(self, pk: str) -> list[TableItem]:
         """Return every item under ``pk``, expired ones too."""
 
