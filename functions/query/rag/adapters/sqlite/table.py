@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from rag.adapters.sqlite.files import FileId, create_private, file_id, find_exposed
 from rag.adapters.stores.guard import lock_wait_s
