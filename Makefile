@@ -199,7 +199,7 @@ $(CHOICES): $(if $(OWN_INDEX),,$(SAMPLE_INDEX)/manifest.json) FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # MAKEFLAGS would hand on what was said on the command line, in place of what is made of it here.
-$(BUILT): $(CHOICES) .aws-sam/chroma-$(ARCH).made $(call OWN_SOURCES,functions layers/index prompts infra web docs/openapi.json) $(DEV_DONE) $(SAM_DONE)
+$(BUILT): $(CHOICES) .aws-sam/chroma-$(ARCH).made $(call OWN_SOURCES,functions layers/index prompts infra web tools/serve/web_pages.py docs/openapi.json) $(DEV_DONE) $(SAM_DONE)
 	@MAKEFLAGS= PROFILE='$(PROFILE)' INDEX='$(INDEX)' ARCH='$(ARCH)' SAM_CLI_TELEMETRY=0 \
 	  $(SAM) build >.aws-sam/build.log 2>&1 || { cat .aws-sam/build.log >&2; exit 1; }
 	@touch $@

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, drawn, forms, strings, ticks
@@ -22,10 +22,10 @@ from faults.tally import tally
 from knowledge.model.values import Hit
 from rag.config.settings import load
 from rag.errors import BadRequest
-from rag.http.chat_completions import Chat, completion
+from rag.http.chat_completions import ParsedChat, completion_body
 from rag.http.openai_requests import WITH_SOURCES
 from rag.http.replies import query_reply, question_reply, rendered_reply
-from rag.mcp.tools import server
+from rag.mcp.tools import build_server
 from rag.profiles import PROFILES
 from rag.text.addresses import shown
 from rag.text.labels import safe
@@ -78,21 +78,21 @@ class Asked:
 
 def texts(answer: Answer) -> Iterator[str]:
     """Every text of Markdown that a caller may get of ``answer``."""
-    body = query_reply(answer)
-    yield from (body["answer"], body["citationsMarkdown"], question_reply(answer, debug=True)["answer"])
+    body = query_reply(answer).model_dump(mode="json")
+    yield from (body["answer"], body["citationsMarkdown"], question_reply(answer, debug=True).answer)
     yield from (statement["text"] for statement in body["metadata"]["statements"])
-    chat = Chat(question=answer.question, model=f"x{WITH_SOURCES}")
-    yield completion(answer, chat)["choices"][0]["message"]["content"]
+    chat = ParsedChat(question=answer.question, model=f"x{WITH_SOURCES}")
+    yield completion_body(answer, chat)["choices"][0]["message"]["content"]
     called = {"name": "ask", "arguments": {"question": "x"}}
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called})
-    reply = server(Asked(answer), profile="x", tell=str).respond(message).message or {}
+    reply = build_server(cast(Any, Asked(answer)), profile="x", describe_error=str).respond(message).message or {}
     yield from (part["text"] for part in reply["result"]["content"])
 
 
 def replied(answer: Answer) -> Leads:
     """What in the replies of ``answer`` leads elsewhere."""
     found = [lead for text in dict.fromkeys(texts(answer)) for lead in leads(text)]
-    return foreign(found) + foreign_nodes(rendered_reply(answer)["rendered"])
+    return foreign(found) + foreign_nodes(rendered_reply(answer).rendered)
 
 
 def held_back(kind: str, cases: Iterable[str], read: Callable[[str], Leads]) -> None:

@@ -69,7 +69,7 @@ def test_no_page_seems_to_support_what_it_does_not_say(profile: str, said: str) 
         for form, label in zip(FORMS, forms(OURS[profile]), strict=True):
             text = said.format(label, theirs=theirs, claim=CLAIM)
             answer = _pipeline(profile, text, hits).run(Question(text="What is free?"), deadline=deadline())
-            body = query_reply(answer)
+            body = query_reply(answer).model_dump(mode="json")
             through += [(form, body["answer"])] if _supports(body, "docId", "trusted") else []
     tally("pages that seem to support what they do not say", cases=2 * len(FORMS), failures=len(through))
     assert through == []

@@ -62,7 +62,7 @@ def attempt(case: Case) -> Tried:
         return Tried(case, (), None, obeyed=False)
     prompts = tuple("\n".join(message.content for message in messages) for messages in chat.asked)
     wrote = answer.completion.text if answer.completion else ""
-    return Tried(case, prompts, query_reply(answer), wrote != NOTHING_TO_OBEY)
+    return Tried(case, prompts, query_reply(answer).model_dump(mode="json"), wrote != NOTHING_TO_OBEY)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
 from attacks.test_completions import MARK, held_back, knobs
 from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
-from rag.http.chat_completions import Chat, Chunks
+from rag.http.chat_completions import ChatChunks, ParsedChat
 from rag.http.openai_requests import WITH_SOURCES
 from rag.profiles import PROFILES
 from rag.values.chat import Completion, Deadline, Message, OnText
@@ -55,7 +55,9 @@ def shown(profile: str, said: str) -> Iterator[str]:
     pipeline = PROFILES[profile].build(knobs(profile), inputs)
     answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)
     heard = [event.text for event in events if isinstance(event, Delta)]
-    end = Chunks(Chat(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).end(answer, "".join(heard))
+    end = ChatChunks(ParsedChat(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(
+        answer, "".join(heard)
+    )
     heard += [choice["delta"].get("content", "") for chunk in end for choice in chunk["choices"]]
     text = ""
     for delta in filter(None, heard):

@@ -5,12 +5,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from routes.one_document import Document, document, read
-from routes.page import policy
+from routes import page
 
+from serve.web_pages import bundle
+
+OPENAPI = Path(__file__).parents[2] / "docs/openapi.json"
 PAGES = {"/": "index.html", "/docs": "docs.html"}
 ANSWER: dict[str, Any] = {
     "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
@@ -137,17 +140,19 @@ class StandIn:
                 piece.set()
         self._http.server_close()
 
-    def page(self, path: str) -> Document:
-        """The page at ``path``, in its language and its owner's accent."""
-        return document(PAGES[path], self.language, self.accent)
+    def template(self, path: str) -> tuple[str, str]:
+        """The page at ``path``, in its language and its owner's accent, and its policy."""
+        page.load_page = bundle
+        return page.page_template(PAGES[path], self.language, self.accent)
 
     def respond(self, path: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
         """Status, type and body for a request."""
         if path in PAGES:
-            told = self.page(path).text(base="/", profile=self.profile, language=self.language, **self.brand)
-            return 200, "text/html; charset=utf-8", told.encode()
+            values = {"base": "/", "profile": self.profile, "language": self.language, "asks": "yes", "mark": ""}
+            text = self.template(path)[0].format(**{**values, **self.brand})
+            return 200, "text/html; charset=utf-8", text.encode()
         if path == "/openapi.json":
-            return 200, "application/json", read("openapi.json").encode()
+            return 200, "application/json", OPENAPI.read_bytes()
         if self.key and headers.get("x-api-key") != self.key:
             return (
                 403,
@@ -185,7 +190,7 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, kind, content = server.respond(path, headers)
-            self._head(status, kind, len(content), policy(server.page(path)) if path in PAGES else "")
+            self._head(status, kind, len(content), server.template(path)[1] if path in PAGES else "")
             self.wfile.write(content)
 
         def _head(self, status: int, kind: str, length: int | None, allowed: str = "") -> None:

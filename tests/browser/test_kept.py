@@ -7,7 +7,8 @@ import pytest
 from browser.stand_in import ANSWER, WELCOME, StandIn, event
 from browser.streams import REFERENCES, WHOLE, patches
 from playwright.sync_api import Browser, Page, expect
-from routes.one_document import document
+
+from serve.web_pages import bundle
 
 pytestmark = pytest.mark.slow
 
@@ -206,5 +207,5 @@ def test_light_or_dark_waits_for_no_script_and_a_choice_is_kept(
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_page_is_small(language: str) -> None:
-    sent = document("index.html", language).text(base="/", profile="house", language=language)
+    sent = bundle("index.html", language).format(base="/", profile="house", language=language, asks="yes", mark="")
     assert len(sent.encode()) < MOST_BYTES

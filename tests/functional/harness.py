@@ -19,6 +19,8 @@ from unittest import mock
 
 import pytest
 
+from serve.web_pages import bundle
+
 type Json = dict[str, Any]
 type Event = dict[str, Any]
 
@@ -111,6 +113,7 @@ class Api:
             # Powertools keeps its dimensions for the process; a cold start finds none there.
             warnings.filterwarnings("ignore", message="Dimension 'profile' has already been added")
             self.app: ModuleType = importlib.import_module("app")
+        sys.modules["routes.page"].load_page = bundle  # type: ignore[attr-defined]  # no build has made the pages
         self.telemetry = sys.modules["telemetry"]
 
     def call(self, event: Event, *, seconds: float = TIME_LIMIT_S) -> Reply:

@@ -8,8 +8,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Event, Json, Reply, post, rest_event
 
-from rag.http.health_schema import HealthReply
-from rag.http.schema import ErrorReply, QueryReply
+from rag.http.schema import ErrorReply, HealthReply, QueryReply
 
 SESSION = "abcdefghijklmnopqrstuv"
 OPENAPI = json.loads((REPOSITORY / "docs" / "openapi.json").read_text(encoding="utf-8"))

@@ -154,6 +154,7 @@ def test_without_a_usable_python_there_is_one_sentence(tmp_path: Path, target: s
         "functions/a",
         "layers/index/a",
         "layers/chroma/a",
+        "tools/serve/web_pages.py",
         "docs/openapi.json",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

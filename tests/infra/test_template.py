@@ -174,7 +174,7 @@ def test_with_bedrock_the_role_may_invoke_the_named_model_and_no_other(deploy: A
 
 def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> None:
     makefile = (ROOT / "functions" / "query" / "Makefile").read_text(encoding="utf-8")
-    for name in ("stream.sh", "routes", "runtime", "../../web", "../../docs/openapi.json"):
+    for name in ("stream.sh", "routes", "runtime", "serve.web_pages", "../../docs/openapi.json"):
         assert f" {name} " in makefile
     wrapper = ROOT / "functions" / "query" / "stream.sh"
     assert wrapper.stat().st_mode & 0o111 == 0o111

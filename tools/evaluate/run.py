@@ -76,7 +76,7 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
         cited = [hit for citation in answer.citations for hit in citation.hits]
         return RunResult(
             question=question,
-            reply=query_reply(answer),
+            reply=query_reply(answer).model_dump(mode="json"),
             found=_named(watched.hits),
             cited=_named(cited),
             llm=_use(answer.llm),

@@ -39,7 +39,7 @@ def ask(
     service = build_application(settings)
     deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
     answer = service.pipeline.run(question, deadline=deadline)
-    reply = query_reply(answer)
+    reply = query_reply(answer).model_dump(mode="json")
     if as_json:
         emit_json(reply)
     else:

@@ -37,7 +37,7 @@ def describe(error: Exception) -> Problem | None:
     from evaluate.errors import EvaluationError
     from knowledge.model.errors import KnowledgeError
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
-    from rag.http.replies import error_reply
+    from rag.http.failures import explain
 
     match error:
         case CommandFailed():
@@ -46,7 +46,7 @@ def describe(error: Exception) -> Problem | None:
             return Problem(error.sentence(), error.code, BAD_USAGE)
         case LlmFailed() | LlmUnavailable():
             # The vendor's words stay out, here as over HTTP.
-            return Problem(error_reply(error)["error"], error.code)
+            return Problem(explain(error).sentence, error.code)
         case ConfigurationError() | EvaluationError() | KnowledgeError() | RagError():
             return Problem(str(error), error.code)
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):

@@ -24,8 +24,8 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
 
     import json
 
-    from rag.http.replies import error_reply
-    from rag.mcp.tools import server
+    from rag.http.failures import explain
+    from rag.mcp.tools import build_server
     from rag.values.chat import Deadline
     from rag.wiring import build_application
     from rag.wiring.application import Library
@@ -40,16 +40,16 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
         sys.stdout.write(json.dumps(message, ensure_ascii=True, separators=(",", ":")) + "\n")
         sys.stdout.flush()
 
-    offered = server(
+    server = build_server(
         Library(service, ask),
         profile=settings.profile,
-        tell=lambda error: error_reply(error)["error"],
+        describe_error=lambda error: explain(error).sentence,
         notify=send,
     )
     note(f"MCP on stdin and stdout for {settings.profile} (index {settings.index_place})")
     for line in sys.stdin.buffer:
         if not line.strip():
             continue
-        reply = offered.respond(line.decode("utf-8", "replace"))
+        reply = server.respond(line.decode("utf-8", "replace"))
         if reply.message is not None:
             send(reply.message)

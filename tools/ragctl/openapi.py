@@ -12,18 +12,21 @@ from pydantic.json_schema import models_json_schema
 from ruamel.yaml import YAML
 
 from rag.http.chat_completions import ChatRequest
-from rag.http.health_schema import HealthReply
-from rag.http.openai_errors import error_body
+from rag.http.failures import openai_error
 from rag.http.openai_responses import ResponseRequest
-from rag.http.reader_schema import ChunkReply, RenderedChunkReply, RenderedReply, SuggestionsReply
 from rag.http.schema import (
+    ChunkReply,
     ErrorReply,
     FeedbackReply,
     FeedbackRequest,
+    HealthReply,
     QueryReply,
     QueryRequest,
     QuestionReply,
     QuestionRequest,
+    RenderedChunkReply,
+    RenderedReply,
+    SuggestionsReply,
 )
 from rag.version import VERSION
 
@@ -99,7 +102,7 @@ def _add_errors(operation: dict[str, Any], sentences: dict[str, str]) -> None:
         codes = [code for code in re.findall(r"[a-z]+(?:_[a-z]+)*", text) if code in sentences]
         examples = {
             code: {
-                "value": error_body(sentences[code], code, status)
+                "value": openai_error(sentences[code], code, status)
                 if openai
                 else {"error": sentences[code], "code": code}
             }

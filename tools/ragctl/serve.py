@@ -54,10 +54,15 @@ def serve(
             note(_welcome(url, settings.profile))
 
     with suppress(KeyboardInterrupt), closing(Scratch()) as folder:
+        from routes import page
+
         from app import lambda_handler
         from serve.jobs import IngestJobs, with_ingest
         from serve.server import serve_forever
+        from serve.web_pages import bundle
         from serve.wsgi import Gateway
+
+        page.load_page = bundle
 
         jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, folder.path)
         application = Gateway(

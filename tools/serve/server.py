@@ -14,7 +14,7 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask
 
-from rag.http.openai_errors import refusal_at
+from rag.http.failures import error_body_at
 from serve.wsgi import DISCARD_BYTES, MAX_BODY_BYTES, Gateway
 
 THREADS = 32
@@ -42,7 +42,7 @@ class JsonError(ErrorTask):  # type: ignore[misc]  # waitress is not typed
         sentence, code = REFUSALS.get(error.code, NOT_HTTP)
         self.status = f"{error.code} {error.reason}"
         path = str(getattr(self.request, "path", "") or "/")  # of a head that was read
-        body = json.dumps(refusal_at(path, sentence, code, error.code)).encode()
+        body = json.dumps(error_body_at(path, sentence, code, error.code)).encode()
         self.response_headers.append(("Content-Type", "application/json"))
         self.set_close_on_finish()
         self.content_length = len(body)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from waitress.channel import ClientDisconnected
 
 from rag.errors import ClientGone
-from rag.http.openai_errors import refusal_at
-from rag.http.sites import OTHER_SITE, is_from_another_site
+from rag.http.failures import error_body_at
+from rag.http.requests import OTHER_SITE, is_from_another_site
 from serve.gateway import HttpResponse, MalformedResponse, http_response, rest_event
 
 if TYPE_CHECKING:
-    from routes.streams import ResponseStream
+    from routes.call import ResponseStream
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """API Gateway's limit of a request."""
@@ -42,7 +42,7 @@ type StartResponse = Callable[[str, list[tuple[str, str]]], Callable[[bytes], ob
 
 
 class WsgiStream:
-    """A ``routes.streams.ResponseStream`` over WSGI's ``write``; without a length each piece is sent at once."""
+    """A ``routes.call.ResponseStream`` over WSGI's ``write``; without a length each piece is sent at once."""
 
     def __init__(self, start_response: StartResponse, request_id: str) -> None:
         self._start_response = start_response
@@ -162,6 +162,6 @@ def _read_body(environ: Mapping[str, Any]) -> bytes | None:
 
 
 def _error(path: str, status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:
-    body = json.dumps(refusal_at(path, sentence, code, status))
+    body = json.dumps(error_body_at(path, sentence, code, status))
     headers = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
     return http_response({"statusCode": int(status), "headers": headers, "body": body}, request_id=request_id)

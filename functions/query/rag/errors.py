@@ -30,7 +30,7 @@ knowledge.model.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: 
 index_mismatch) and SearchFailed (pipeline_error).
 
 ``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
-get the fixed sentences of ``rag.http.replies``.
+get the fixed sentences of ``rag.http.failures``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request as the routes see it, and how they answer in JSON."""
+"""One request as the routes see it, and a route's response."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel
 
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from rag.values.chat import Deadline
@@ -16,16 +18,39 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
     from rag.wiring import Application
-    from routes.streams import ResponseStream
 
 MAX_BODY_BYTES = 64 * 1024
 BOM = "\ufeff"
-"""Some programs of Windows begin UTF-8 with it; JSON does not."""
+"""Some Windows programs begin UTF-8 with it; JSON does not allow it."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
+type Handle = Callable[..., Response]
+"""A route: takes the ``Call`` and the parameters of its path; its errors go through ``rag.http.failures``."""
 
-class NoSuchPath(LookupError):
-    """The address is one of a route's, but there is nothing."""
+
+class PathNotFound(LookupError):
+    """The path belongs to a route, but the service does not offer it."""
+
+
+class ResponseStream(Protocol):
+    """Sends one response of the Lambda handler piece by piece: the attribute ``response_stream`` of its context."""
+
+    @property
+    def opened(self) -> bool:
+        """Whether the response has begun."""
+        ...
+
+    def open(self, status: int, headers: Mapping[str, str]) -> None:
+        """Begin the response; once, before the first ``write``."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` at once.
+
+        Raises:
+            ClientGone: the client has closed the connection.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +63,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def to_proxy(self) -> dict[str, Any]:
-        """What Lambda's proxy integration takes."""
+        """Return the response in the format of Lambda's proxy integration."""
         headers = {**self.headers, "Content-Type": self.content_type}
         return {
             "statusCode": self.status_code,
@@ -50,9 +75,9 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: API Gateway's ``event``, the service, and when it must be answered.
+    """One request: API Gateway's ``event``, the service, and the deadline of the response.
 
-    ``stream`` takes a response piece by piece; None where the whole of it is returned.
+    ``stream`` sends the response piece by piece; None if the route returns the whole of it.
     """
 
     event: APIGatewayProxyEvent
@@ -61,15 +86,15 @@ class Call:
     stream: ResponseStream | None = None
 
     def header(self, name: str) -> str:
-        """The header ``name``, in any case; ``""`` when there is none."""
+        """Return the header ``name``, in any case; ``""`` if absent."""
         return self.event.headers.get(name) or ""
 
     def parameter(self, name: str) -> str | None:
-        """The parameter ``name`` of the address; None when there is none."""
+        """Return the parameter ``name`` of the address; None if absent."""
         return (self.event.query_string_parameters or {}).get(name)
 
     def page(self) -> str:
-        """The address of the service's own page, stage and custom path included."""
+        """Return the address of the service's own page, stage and custom path included."""
         path = self.event.request_context.path or self.event.path
         base = path.removesuffix("/").removesuffix(self.event.path.removesuffix("/")) if path else ""
         host = self.header("host")
@@ -77,10 +102,10 @@ class Call:
         return f"{scheme}://{host}{base}/" if host else f"{base}/"
 
     def json_text(self, *, limit: int = MAX_BODY_BYTES) -> str:
-        """The body.
+        """Return the body.
 
         Raises:
-            UnsupportedMediaType: it is said to be something else than JSON.
+            UnsupportedMediaType: the header Content-Type names another format than JSON.
             BodyTooLarge: it has more than ``limit`` bytes.
             InvalidJson: it is not UTF-8.
         """
@@ -97,11 +122,12 @@ class Call:
             raise InvalidJson("Request body must be JSON in UTF-8") from exc
 
 
-type Handle = Callable[..., Response]
-"""A route: takes the ``Call`` and the parameters of its path, raises what ``routes.failures`` knows."""
+def to_json(body: object) -> str:
+    """Return ``body``, a model or plain data, as JSON in its shortest form."""
+    data = body.model_dump(mode="json") if isinstance(body, BaseModel) else body
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def json_response(status: HTTPStatus, body: object, **headers: str) -> Response:
-    """``body`` as JSON."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Response(int(status), "application/json", text, headers={**HEADERS, **headers})
+    """Return a response with ``body`` as JSON."""
+    return Response(int(status), "application/json", to_json(body), headers={**HEADERS, **headers})

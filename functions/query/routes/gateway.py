@@ -1,4 +1,4 @@
-"""What invokes the function, API Gateway's REST event or a question's body alone, and the format of what it gets."""
+"""The events that invoke the function, and the formats of its response: JSON or a stream."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 PRELUDE_END = b"\0" * 8
 LONGEST_WAIT_S = 60.0
-"""API Gateway gives up after 29 s: an event that was received longer ago was kept somewhere and sent again."""
+"""API Gateway gives up after 29 s: an event received longer ago is a stored one that was sent again."""
 _PLACEHOLDER = re.compile(r"\{([^{}+]+)\}")
 
 
 def as_request(event: Any) -> dict[str, Any]:
-    """``event`` as a REST event whose ``path`` is that of a route; any other event is the body of a question."""
+    """Return ``event`` as a REST event with a route's path; any other event is the body of a question."""
     if isinstance(event, dict) and all(isinstance(event.get(name), kind) for name, kind in REST_EVENT.items()):
-        return {**event, "path": _route(event)}
+        return {**event, "path": _route_path(event)}
     return {"httpMethod": "POST", "path": "/api/query", "headers": {}, "body": json.dumps(event), "requestContext": {}}
 
 
-def _route(event: dict[str, Any]) -> str:
-    """The resource that API Gateway has matched, its parameters filled in.
+def _route_path(event: dict[str, Any]) -> str:
+    """Return the resource that API Gateway has matched, its parameters filled in.
 
-    The path begins with whatever a custom domain maps to this API ("/help/api/query"); the resource never does. A
-    greedy resource ("/{proxy+}") names no route: then the path is it.
+    The path begins with the prefix of a custom domain ("/help/api/query"), the resource never does. A greedy resource
+    ("/{proxy+}") names no route: then the path does.
     """
     resource, parameters = event.get("resource"), event.get("pathParameters") or {}
     if not isinstance(resource, str) or not resource.startswith("/") or "+}" in resource:
@@ -37,18 +37,18 @@ def _route(event: dict[str, Any]) -> str:
 
 
 def reads_streams(event: Any) -> bool:
-    """Whether the stage that sent ``event`` reads the streamed format: its variable ``streaming`` is "on".
+    """Return whether the stage that sent ``event`` reads the streamed format: its variable ``streaming`` is "on".
 
-    A deployment changes the function first and the stage last, so that neither knows the other's mode otherwise.
+    A deployment changes the function first and the stage last, so the event alone tells the stage's mode.
     """
     variables = event.get("stageVariables") if isinstance(event, dict) else None
     return isinstance(variables, dict) and variables.get("streaming") == "on"
 
 
 def since_received_s(event: Any, now: float) -> float:
-    """Seconds until ``now`` (Unix time) that the caller has waited: for an init, a restore, the authorizer, a queue.
+    """Return the seconds that the caller has waited at ``now`` (Unix time): for an init, a restore, the authorizer.
 
-    API Gateway counts from there, and Lambda's remaining time begins after it. 0 where the event does not say.
+    API Gateway's limit counts from there, Lambda's remaining time begins later. 0 if the event has no time.
     """
     received_ms = (event.get("requestContext") or {}).get("requestTimeEpoch")
     waited_s = now - received_ms / 1000 if isinstance(received_ms, int | float) else 0.0
@@ -56,16 +56,16 @@ def since_received_s(event: Any, now: float) -> float:
 
 
 def prelude(response: Mapping[str, Any]) -> dict[str, Any]:
-    """What the streamed format begins with: status and headers of a proxy response."""
+    """Return the beginning of the streamed format: status and headers of a proxy response."""
     return {name: response[name] for name in ("statusCode", "headers", "multiValueHeaders") if response.get(name)}
 
 
 def content(response: Mapping[str, Any]) -> bytes:
-    """The bytes of a proxy response's body."""
+    """Return the bytes of a proxy response's body."""
     body = response.get("body") or ""
     return base64.b64decode(body) if response.get("isBase64Encoded") else body.encode("utf-8", "replace")
 
 
 def streamed_whole(response: Mapping[str, Any]) -> bytes:
-    """A proxy response in the streamed format, in one piece. Lambda's own runtime hands bytes on as they are."""
+    """Return a proxy response in the streamed format, in one piece; Lambda's own runtime sends bytes unchanged."""
     return json.dumps(prelude(response)).encode() + PRELUDE_END + content(response)

@@ -1,14 +1,21 @@
-"""The page and the reference of the API, each one document: static, the same for everybody, without a key."""
+"""The page and the API's reference, each one document: static, the same for everybody, without a key."""
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
 from html import escape
 from http import HTTPStatus
+from pathlib import Path
 
-from routes.call import HEADERS, Call, NoSuchPath, Response
-from routes.one_document import Document, document, read
+from routes.call import HEADERS, Call, PathNotFound, Response
 
-OPENAPI = "openapi.json"
+FUNCTION = Path(__file__).resolve().parents[1]
+OPENAPI = (FUNCTION / "openapi.json", FUNCTION.parents[1] / "docs" / "openapi.json")
+"""Where the API's description lies in a deployed function, and in a repository."""
 POLICY = (
     "default-src 'none'",
     "img-src 'self' data:",
@@ -19,60 +26,80 @@ POLICY = (
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
 )
-"""Nothing from elsewhere, of inline code the page's own alone, and no way to turn text into code."""
+"""Nothing from other sites, no inline code but the page's own, and no way to turn text into code."""
 PAGE_HEADERS = {**HEADERS, "Referrer-Policy": "no-referrer"}
-OWN_WAYS = frozenset({"none", "same-origin"})
-"""How a reader comes who was not sent by another site: such a site must not make the page ask (``?q=``)."""
+OWN_VISITS = frozenset({"none", "same-origin"})
+"""``Sec-Fetch-Site`` of visits that no other site links to: only these may make the page ask by ``?q=``."""
 CACHED = "max-age=300"
-"""The description changes with a deployment only; five minutes are soon enough to see it."""
+"""The description changes only with a deployment."""
+
+
+def read_built_page(name: str, language: str) -> str:
+    """Return a page that the build has made, as a template for ``str.format``."""
+    return (FUNCTION / "web" / Path(name).with_suffix(f".{language}.html")).read_text(encoding="utf-8")
+
+
+load_page: Callable[[str, str], str] = read_built_page
+"""Programs that run from a repository, where no build has made the pages, replace it by ``serve.web_pages.bundle``."""
 
 
 def get_page(call: Call) -> Response:
-    """The page to ask on."""
-    return _html(call, "index.html", _address(call))
+    """Return the page to ask on."""
+    return _page_response(call, "index.html", _path(call))
 
 
 def get_docs(call: Call) -> Response:
-    """The API's reference, rendered from ``openapi.json``."""
-    return _html(call, "docs.html", _address(call).removesuffix("docs"))
+    """Return the API's reference, rendered from ``openapi.json``."""
+    return _page_response(call, "docs.html", _path(call).removesuffix("docs"))
 
 
 def get_openapi(call: Call) -> Response:
-    """The API's description."""
-    _wanted(call)
+    """Return the API's description."""
+    _require_page(call)
     headers = {**PAGE_HEADERS, "Content-Security-Policy": "default-src 'none'", "Cache-Control": CACHED}
-    return Response(int(HTTPStatus.OK), "application/json", read(OPENAPI), headers=headers)
+    text = next(path for path in OPENAPI if path.is_file()).read_text(encoding="utf-8")
+    return Response(int(HTTPStatus.OK), "application/json", text, headers=headers)
 
 
-def policy(page: Document) -> str:
-    """The Content-Security-Policy of ``page``."""
-    scripts = " ".join(f"'{one}'" for one in page.script_hashes)
-    return "; ".join((*POLICY, f"script-src {scripts}", f"style-src '{page.style_hash}'"))
+@cache
+def page_template(name: str, language: str, accent: str = "") -> tuple[str, str]:
+    """Return a page with its owner's ``accent``, as a template for ``str.format``, and its Content-Security-Policy.
+
+    The policy names inline code and style by the hash of their bytes, as strictly as one that names files.
+    """
+    template = load_page(name, language)
+    if accent:
+        template = template.replace("</style>", f":root{{{{--house:{accent}}}}}</style>")
+    page = template.replace("{{", "{").replace("}}", "}")
+    sources = []
+    for element in ("script", "style"):
+        contents = re.findall(rf"<{element}[^>]*>(.*?)</{element}>", page, re.DOTALL)
+        hashes = (b64encode(sha256(content.encode()).digest()).decode() for content in contents)
+        sources.append(f"{element}-src {' '.join(f"'sha256-{one}'" for one in hashes)}")
+    return template, "; ".join((*POLICY, *sources))
 
 
-def _address(call: Call) -> str:
-    """Where the request went, stage included, without a slash at the end."""
+def _path(call: Call) -> str:
+    """Return the request's path, stage included, without a slash at the end."""
     return (call.event.request_context.path or call.event.path).rstrip("/")
 
 
-def _html(call: Call, name: str, base: str) -> Response:
-    """A page with what it must know of where it is: ``base`` is its own address below the host, stage included."""
-    _wanted(call)
+def _page_response(call: Call, name: str, base: str) -> Response:
+    """Return the page ``name``; ``base`` is its own address below the host, stage included."""
+    _require_page(call)
     settings = call.service.settings
-    made = document(name, settings.page_language, settings.page_accent)
-    base = f"/{base.strip('/')}/" if base.strip("/") else "/"
-    text = made.text(
-        base=escape(base),
+    template, policy = page_template(name, settings.page_language, settings.page_accent)
+    text = template.format(
+        base=escape(f"/{base.strip('/')}/" if base.strip("/") else "/"),
         profile=escape(settings.profile),
         language=settings.page_language,
-        asks="yes" if call.header("sec-fetch-site") in OWN_WAYS else "",
+        asks="yes" if call.header("sec-fetch-site") in OWN_VISITS else "",
         mark=escape(settings.page_mark),
     )
-    headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(made)}
+    headers = {**PAGE_HEADERS, "Content-Security-Policy": policy}
     return Response(int(HTTPStatus.OK), "text/html; charset=utf-8", text, headers=headers)
 
 
-def _wanted(call: Call) -> None:
-    """NoSuchPath where no page is served."""
+def _require_page(call: Call) -> None:
     if call.service.settings.web == "off":
-        raise NoSuchPath
+        raise PathNotFound

@@ -7,7 +7,6 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from openapi_spec_validator import validate
-from routes.failures import explain
 
 from knowledge.model.errors import IndexMissing
 from rag.errors import (
@@ -23,7 +22,8 @@ from rag.errors import (
     UnknownResponse,
     UnsupportedParameter,
 )
-from rag.http.openai_errors import model_body
+from rag.http.failures import explain
+from rag.http.openai_requests import model_body
 from ragctl.openapi import openapi, skeleton
 
 BODY = {"413": "body_too_large", "415": "unsupported_media_type"}

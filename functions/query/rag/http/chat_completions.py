@@ -1,35 +1,37 @@
-"""OpenAI's chat completions: a request as a question with its conversation, an answer as a completion or its chunks.
+"""OpenAI's chat completions: requests read as questions with a conversation, answers as completions or chunks.
 
-Format: platform.openai.com/docs/api-reference/chat. What the service says beside it stands in further fields.
+Format: platform.openai.com/docs/api-reference/chat. Further fields hold the service's own results.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rag.http.openai_requests import (
-    Asked,
     ChatMessage,
-    Refused,
-    conversation,
-    extras,
+    ParsedRequest,
+    RefusedParameters,
+    extra_fields,
     model_named,
+    read_conversation,
     read_request,
     sources_below,
     text_after_stream,
+    url_citations,
 )
-from rag.http.url_citations import url_citations
 from rag.values.answer import Answer
 
-NOTHING_USED = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 EXAMPLE = '{"messages": [{"role": "user", "content": "..."}]}'
-_TEXT_ONLY = "a list of messages, each with a role and a content of text"
-_REFUSED: Refused = {
+SIDE_TASK_HEADER = "x-openwebui-task"
+SIDE_TASK_ANSWER = "{}"
+"""An object without a title, tags or questions: Open WebUI then takes the user's words for a title."""
+_REFUSED: RefusedParameters = {
     "n": lambda value: value not in (None, 1),
     "logprobs": bool,
     "top_logprobs": bool,
@@ -57,7 +59,7 @@ class ChatRequest(BaseModel):
         list[ChatMessage],
         Field(
             min_length=1,
-            description=_TEXT_ONLY,
+            description="a list of messages, each with a role and a content of text",
             examples=[[{"role": "user", "content": "What does it cost to change an ocean booking?"}]],
         ),
     ]
@@ -69,22 +71,22 @@ class ChatRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat(Asked):
-    """A completion that is asked for."""
+class ParsedChat(ParsedRequest):
+    """A request for a chat completion."""
 
     include_usage: bool = False
 
 
-def parse_chat(body: str, *, profile: str, page: str = "") -> Chat:
-    """The last message of the user is the question, what was said before it the conversation.
+def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedChat:
+    """Return the request in ``body``; see ``read_conversation`` for its question.
 
     Raises:
-        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``conversation``.
+        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
     """
     request = read_request(ChatRequest, body, refused=_REFUSED, example=EXAMPLE)
     options = request.stream_options or StreamOptions()
-    return Chat(
-        question=conversation(request.messages, param="messages"),
+    return ParsedChat(
+        question=read_conversation(request.messages, param="messages"),
         model=model_named(request.model, profile),
         stream=request.stream is True,
         include_usage=options.include_usage is True,
@@ -92,69 +94,83 @@ def parse_chat(body: str, *, profile: str, page: str = "") -> Chat:
     )
 
 
-def completion(answer: Answer, chat: Chat) -> dict[str, Any]:
-    """The body of a plain reply."""
-    text, cited = answer.text + sources_below(answer, chat), url_citations(answer, page=chat.page)
-    body = _completion(answer.response_id, chat, text, cited, _finish_reason(answer))
-    return {**body, "usage": _usage(answer), **extras(answer)}
+def is_side_task(chat: ParsedChat, task: str) -> bool:
+    """Return whether Open WebUI asks for something beside its user's question: a title, tags, follow-up questions.
+
+    ``task`` is the value of ``SIDE_TASK_HEADER``, ``""`` if absent; a connection that is set up for it sends the task's
+    name there (configured as ``{{TASK}}``). Otherwise the prompt has the form of its templates: one message that begins
+    with "### Task:" and holds a <chat_history>. Its template for a question with documents holds none.
+    """
+    if chat.stream or chat.question.turns:
+        return False
+    text = chat.question.text
+    return task.strip() not in {"", "{{TASK}}"} or (text.startswith("### Task:") and "<chat_history>" in text)
 
 
-def side_completion(text: str, chat: Chat, key: str) -> dict[str, Any]:
-    """The body of a reply to what is no question to the documents."""
-    return {**_completion(key, chat, text, [], "stop"), "usage": NOTHING_USED}
+def completion_body(answer: Answer, chat: ParsedChat) -> dict[str, Any]:
+    """Return the body of a plain reply."""
+    text, annotations = answer.text + sources_below(answer, chat), url_citations(answer, page=chat.page)
+    body = _completion(answer.response_id, chat, text, annotations, _finish_reason(answer))
+    return {**body, "usage": _usage(answer), **extra_fields(answer)}
 
 
-def _completion(key: str, chat: Chat, text: str, cited: list[dict[str, Any]], reason: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": cited}
-    return {
-        "id": f"chatcmpl-{key}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": chat.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
-    }
+def side_task_body(chat: ParsedChat, key: str) -> dict[str, Any]:
+    """Return the body of a reply to a side task; ``key`` ends its id."""
+    return {**_completion(key, chat, SIDE_TASK_ANSWER, [], "stop"), "usage": NO_USAGE}
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
-    """The chunks of one streamed completion; ``id`` is theirs, the answer's own comes with the last one."""
+class ChatChunks:
+    """The chunks of one streamed completion; ``id`` is theirs, the answer's own id comes with the last one."""
 
-    chat: Chat
+    chat: ParsedChat
     id: str
-    created: int
+    created: int = field(default_factory=lambda: int(time.time()))
 
-    def begin(self) -> dict[str, Any]:
-        """Who speaks."""
+    def first(self) -> dict[str, Any]:
+        """Return the chunk that names the role."""
         return self._chunk({"role": "assistant", "content": ""})
 
     def text(self, text: str) -> dict[str, Any]:
-        """Some text."""
+        """Return a chunk of text."""
         return self._chunk({"content": text})
 
-    def end(self, answer: Answer, said: str) -> list[dict[str, Any]]:
-        """What follows the streamed text: ``text_after_stream``, the end with a plain reply's fields, what was used.
+    def last(self, answer: Answer, streamed: str) -> list[dict[str, Any]]:
+        """Return the chunks after the text ``streamed``: ``text_after_stream``, annotations, the end, the usage.
 
-        ``said`` is the text that was streamed; where the checked answer is another one, the end holds it, and the
-        annotations count in that.
+        The end has a plain reply's fields. If the checked answer is another text than was streamed, the end holds it,
+        and the positions of the annotations count in that.
         """
-        chunks = [self.text(rest)] if (rest := text_after_stream(answer, self.chat, said)) else []
-        if cited := url_citations(answer, page=self.chat.page):
-            chunks.append(self._chunk({"annotations": cited}))
-        checked = {} if answer.text == said else {"answer": answer.text}
-        chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **extras(answer), **checked})
+        chunks = [self.text(rest)] if (rest := text_after_stream(answer, self.chat, streamed)) else []
+        if annotations := url_citations(answer, page=self.chat.page):
+            chunks.append(self._chunk({"annotations": annotations}))
+        checked = {} if answer.text == streamed else {"answer": answer.text}
+        chunks.append({**self._chunk({}, finish_reason=_finish_reason(answer)), **extra_fields(answer), **checked})
         if self.chat.include_usage:
             chunks.append({**self._chunk({}), "choices": [], "usage": _usage(answer)})
         return chunks
 
     def _chunk(self, delta: Mapping[str, Any], *, finish_reason: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": finish_reason}
         return {
             "id": self.id,
             "object": "chat.completion.chunk",
             "created": self.created,
             "model": self.chat.model,
-            "choices": [choice],
+            "choices": [{"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": finish_reason}],
         }
+
+
+def _completion(
+    key: str, chat: ParsedChat, text: str, annotations: list[dict[str, Any]], finish_reason: str
+) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": annotations}
+    return {
+        "id": f"chatcmpl-{key}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": chat.model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}],
+    }
 
 
 def _finish_reason(answer: Answer) -> str:
@@ -163,11 +179,5 @@ def _finish_reason(answer: Answer) -> str:
 
 
 def _usage(answer: Answer) -> dict[str, int]:
-    used = answer.completion.usage if answer.completion else None
-    if used is None:
-        return NOTHING_USED
-    return {
-        "prompt_tokens": used.prompt_tokens,
-        "completion_tokens": used.completion_tokens,
-        "total_tokens": used.total_tokens,
-    }
+    usage = answer.completion.usage if answer.completion else None
+    return NO_USAGE if usage is None else {name: getattr(usage, name) for name in NO_USAGE}

@@ -1,7 +1,7 @@
-"""What OpenAI's chat completions and responses have in common: how a request is read, and which models there are.
+"""The part that OpenAI's chat completions and responses share: reading a request, model names, sources of an answer.
 
-A conversation is read as a question and the turns before it. What would change the form of a result is refused by name,
-what tunes a model (temperature, tools, max_tokens ...) is ignored.
+A conversation is read as a question and the turns before it. Parameters that would change the form of a result are
+refused by name; parameters that tune a model (temperature, tools, max_tokens ...) are ignored.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from rag.errors import InvalidParameter, UnsupportedParameter
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
+from rag.text.addresses import source_url
 from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Answer
 from rag.values.question import Question, Turn
 
 MAX_QUESTION_CHARS = 8000
-"""The longest last message: programs paste mails, and templates with their own text around a question."""
+"""Limit of the last message: programs paste mails, and templates with their own text around a question."""
 MAX_TURNS, MAX_TURN_CHARS = 10, 4000
-"""So much of a conversation is looked at: the last turns, and the beginning of each text."""
+"""Limits of the conversation before it: the last turns, and the beginning of each text."""
 WITH_SOURCES = "-sources"
-"""A model of this ending writes the sources as links below the answer, for programs that show nothing else."""
+"""Ending of a model's name: the answer ends with its sources as links, for programs that show nothing else."""
 UNFOUNDED = "Nothing of this is in the documents."
-"""Stands between a streamed text, which cannot be taken back, and the quotes that are the answer."""
+"""Separates a streamed text, which cannot be taken back, from the quotes that replace it as the answer."""
 _EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 
-type Refused = Mapping[str, Callable[[Any], bool]]
-"""Parameters, and which values of them would change the form of a result."""
+type RefusedParameters = Mapping[str, Callable[[Any], bool]]
+"""For each parameter, whether a value of it would change the form of the result."""
 
 
 class Part(BaseModel):
@@ -54,42 +55,37 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """What it says, in one piece."""
+        """The content as one text."""
         parts = self.content if isinstance(self.content, list) else []
         return self.content if isinstance(self.content, str) else "\n".join(part.text for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is asked for. ``model`` is the name that the reply bears, ``page`` where the service's own page is."""
+class ParsedRequest:
+    """A request as a question. ``model`` is the name in the reply, ``page`` the address of the service's own page."""
 
     question: Question
     model: str
     stream: bool = False
     page: str = ""
 
-    @property
-    def with_sources(self) -> bool:
-        """Whether the text ends with the sources."""
-        return self.model.endswith(WITH_SOURCES)
-
 
 def models(profile: str) -> tuple[str, ...]:
-    """The names of the models that there are: the profile, and the same with its sources in the text."""
+    """Return the names of the models: the profile, and the same with the sources in the text."""
     return (profile, f"{profile}{WITH_SOURCES}")
 
 
 def model_named(name: str | None, profile: str) -> str:
-    """The model that answers to ``name``: many programs send a name of their own, so any other means the profile."""
+    """Return the model for ``name``: many programs send a name of their own, so an unknown one means the profile."""
     return name if name in models(profile) else profile
 
 
-def read_request[M: BaseModel](model: type[M], body: str, *, refused: Refused, example: str) -> M:
-    """The request in ``body``.
+def read_request[M: BaseModel](model: type[M], body: str, *, refused: RefusedParameters, example: str) -> M:
+    """Return the request in ``body``.
 
     Raises:
         InvalidJson: not a JSON object.
-        UnsupportedParameter: one of ``refused`` is asked for.
+        UnsupportedParameter: a parameter of ``refused`` has a value that would change the form of the result.
         InvalidParameter: a field is wrong; names it and what is accepted.
     """
     try:
@@ -109,49 +105,64 @@ def read_request[M: BaseModel](model: type[M], body: str, *, refused: Refused, e
         raise InvalidParameter(f"{name} must be {model.model_fields[name].description}", param=name) from exc
 
 
-def conversation(messages: Sequence[ChatMessage], *, param: str) -> Question:
-    """The last message of the user as the question, what was said before it as its turns.
+def read_conversation(messages: Sequence[ChatMessage], *, param: str) -> Question:
+    """Return the last message of the user as the question, and the messages before it as its turns.
 
     System messages are ignored: the profile's own prompt says how to answer.
 
     Raises:
         InvalidParameter: no message is the user's.
     """
-    said = [message for message in messages if message.role in {"user", "assistant"}]
-    while said and said[-1].role != "user":
-        said.pop()
-    if not said:
+    spoken = [message for message in messages if message.role in {"user", "assistant"}]
+    while spoken and spoken[-1].role != "user":
+        spoken.pop()
+    if not spoken:
         raise InvalidParameter(f"{param} must hold a message of the user", param=param)
-    text = replace_surrogates(said[-1].text)
-    return Question(text=text, turns=_turns(said[:-1]), max_chars=MAX_QUESTION_CHARS)
-
-
-def text_after_stream(answer: Answer, asked: Asked, streamed: str) -> str:
-    """Return what follows the ``streamed`` text: the answer where that is none, and the sources."""
-    instead = f"\n\n{UNFOUNDED}\n\n{answer.text}" if answer.model_text and streamed != answer.text else ""
-    return instead + sources_below(answer, asked)
-
-
-def sources_below(answer: Answer, asked: Asked) -> str:
-    """What ends the text of a model ``-sources``; ``""`` for others, and where nothing is cited."""
-    listed = citations_markdown(answer.citations) if asked.with_sources else ""
-    return f"\n\n**Sources**\n\n{listed}" if listed else ""
-
-
-def extras(answer: Answer) -> dict[str, Any]:
-    """What the service says of an answer beside OpenAI's fields."""
-    body = query_reply(answer)
-    return {name: body[name] for name in _EXTRAS}
-
-
-def _turns(said: Sequence[ChatMessage]) -> tuple[Turn, ...]:
-    """What was asked, each with what was answered until the next question."""
     turns: list[Turn] = []
-    for message in said:
+    for message in spoken[:-1]:
         text = replace_surrogates(message.text)[:MAX_TURN_CHARS]
         if message.role == "user":
             turns.append(Turn(question=text, answer="", at=0.0))
         elif turns:
-            answered = f"{turns[-1].answer}\n{text}".strip()[:MAX_TURN_CHARS]
-            turns[-1] = Turn(question=turns[-1].question, answer=answered, at=0.0)
-    return tuple(turns[-MAX_TURNS:])
+            answer = f"{turns[-1].answer}\n{text}".strip()[:MAX_TURN_CHARS]
+            turns[-1] = Turn(question=turns[-1].question, answer=answer, at=0.0)
+    text = replace_surrogates(spoken[-1].text)
+    return Question(text=text, turns=tuple(turns[-MAX_TURNS:]), max_chars=MAX_QUESTION_CHARS)
+
+
+def text_after_stream(answer: Answer, request: ParsedRequest, streamed: str) -> str:
+    """Return the text that follows the ``streamed`` text: the answer if that is another one, and the sources."""
+    replacement = f"\n\n{UNFOUNDED}\n\n{answer.text}" if answer.model_text and streamed != answer.text else ""
+    return replacement + sources_below(answer, request)
+
+
+def sources_below(answer: Answer, request: ParsedRequest) -> str:
+    """Return the list of sources that ends the text of a model ``-sources``; ``""`` for others or no citations."""
+    listed = citations_markdown(answer.citations) if request.model.endswith(WITH_SOURCES) else ""
+    return f"\n\n**Sources**\n\n{listed}" if listed else ""
+
+
+def url_citations(answer: Answer, *, page: str) -> list[dict[str, Any]]:
+    """Return an annotation ``url_citation`` for each citation mark.
+
+    The address is that of the passage's source, or, without one, of the passage on ``page``.
+    """
+    chunks = {reference.n: reference.hit.chunk for reference in answer.references}
+    annotations = []
+    for mark in answer.marks:
+        chunk = chunks[mark.n]
+        url = source_url(chunk) or f"{page}#{chunk.id}"
+        citation = {"start_index": mark.start, "end_index": mark.end, "title": chunk.title, "url": url}
+        annotations.append({"type": "url_citation", "url_citation": citation})
+    return annotations
+
+
+def extra_fields(answer: Answer) -> dict[str, Any]:
+    """Return the fields of this service that a reply has beside OpenAI's."""
+    body = query_reply(answer).model_dump(mode="json")
+    return {name: body[name] for name in _EXTRAS}
+
+
+def model_body(name: str) -> dict[str, Any]:
+    """Return a model as GET /v1/models lists it."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "serverless-rag"}

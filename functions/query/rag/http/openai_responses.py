@@ -1,4 +1,4 @@
-"""OpenAI's responses: a request as a question with its conversation, an answer as a response or its stream of events.
+"""OpenAI's responses: requests read as questions with a conversation, answers as responses or streams of events.
 
 Format: platform.openai.com/docs/api-reference/responses. Nothing is stored, so a conversation comes with each request.
 """
@@ -14,26 +14,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rag.http.openai_requests import (
-    Asked,
     ChatMessage,
-    Refused,
-    conversation,
-    extras,
+    ParsedRequest,
+    RefusedParameters,
+    extra_fields,
     model_named,
+    read_conversation,
     read_request,
     sources_below,
     text_after_stream,
+    url_citations,
 )
-from rag.http.url_citations import url_citations
 from rag.values.answer import Answer
 
 type Json = dict[str, Any]
 
 EXAMPLE = '{"input": "..."}'
-_INPUT = "text, or a list of messages, each with a role and a content of text"
-_INCOMPLETE = {"length": "max_output_tokens"}
-_PLACE = {"output_index": 0, "content_index": 0}
-_REFUSED: Refused = {
+_REFUSED: RefusedParameters = {
     "previous_response_id": bool,
     "conversation": bool,
     "prompt": bool,
@@ -58,7 +55,11 @@ class ResponseRequest(BaseModel):
 
     input: Annotated[
         str | list[InputMessage],
-        Field(min_length=1, description=_INPUT, examples=["What does it cost to change an ocean booking?"]),
+        Field(
+            min_length=1,
+            description="text, or a list of messages, each with a role and a content of text",
+            examples=["What does it cost to change an ocean booking?"],
+        ),
     ]
     instructions: Annotated[str | None, Field(description="text; the profile's own prompt says how to answer")] = None
     model: Annotated[str | None, Field(description="the name of a model, as GET /v1/models lists them")] = None
@@ -69,24 +70,26 @@ class ResponseRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseAsked(Asked):
-    """A response that is asked for, with what it repeats of its request."""
+class ParsedResponseRequest(ParsedRequest):
+    """A request for a response, with the fields that the response repeats."""
 
     instructions: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-def parse_response_request(body: str, *, profile: str, page: str = "") -> ResponseAsked:
-    """The last message of the user is the question, what was said before it the conversation.
+def parse_response_request(body: str, *, profile: str, page: str = "") -> ParsedResponseRequest:
+    """Return the request in ``body``; see ``read_conversation`` for its question.
 
     Raises:
-        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``conversation``.
+        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
     """
     request = read_request(ResponseRequest, body, refused=_REFUSED, example=EXAMPLE)
-    said = request.input
-    messages = [ChatMessage(role="user", content=said)] if isinstance(said, str) else said
-    return ResponseAsked(
-        question=conversation(messages, param="input"),
+    text_or_messages = request.input
+    messages = (
+        [ChatMessage(role="user", content=text_or_messages)] if isinstance(text_or_messages, str) else text_or_messages
+    )
+    return ParsedResponseRequest(
+        question=read_conversation(messages, param="input"),
         model=model_named(request.model, profile),
         stream=request.stream is True,
         page=page,
@@ -96,79 +99,79 @@ def parse_response_request(body: str, *, profile: str, page: str = "") -> Respon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseForm:
-    """One response and the events of its stream, in their order; ``key`` is what its ids end with."""
+class ResponseBuilder:
+    """Builds one response, plain or as the events of a stream in their order; ``key`` ends its ids."""
 
-    asked: ResponseAsked
+    request: ParsedResponseRequest
     key: str
     created: int = field(default_factory=lambda: int(time.time()))
     numbers: Iterator[int] = field(default_factory=count)
 
-    def whole(self, answer: Answer) -> Json:
-        """The body of a plain reply."""
-        part = self._part(answer.text + sources_below(answer, self.asked), self._annotations(answer))
-        cut = answer.completion.finish_reason if answer.completion and answer.partial else None
+    def response(self, answer: Answer) -> Json:
+        """Return the body of a plain reply."""
+        annotations = [
+            {"type": annotation["type"], **annotation["url_citation"]}
+            for annotation in url_citations(answer, page=self.request.page)
+        ]
+        part = self._part(answer.text + sources_below(answer, self.request), annotations)
         status = "incomplete" if answer.partial else "completed"
-        used = answer.completion.usage if answer.completion else None
+        cut_off = answer.completion is not None and answer.completion.finish_reason == "length"
+        usage = answer.completion.usage if answer.completion else None
         return {
             **self._response(status, [self._item(status, [part])]),
-            "incomplete_details": {"reason": _INCOMPLETE.get(cut or "")} if answer.partial else None,
+            "incomplete_details": {"reason": "max_output_tokens" if cut_off else None} if answer.partial else None,
             "usage": {
-                "input_tokens": used.prompt_tokens if used else 0,
+                "input_tokens": usage.prompt_tokens if usage else 0,
                 "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-                "output_tokens": used.completion_tokens if used else 0,
+                "output_tokens": usage.completion_tokens if usage else 0,
                 "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": used.total_tokens if used else 0,
+                "total_tokens": usage.total_tokens if usage else 0,
             },
-            **extras(answer),
+            **extra_fields(answer),
         }
 
-    def begin(self) -> list[Json]:
-        """What comes before all text."""
+    def first_events(self) -> list[Json]:
+        """Return the events before the text."""
         response = self._response("in_progress", [])
         return [
             self._event("response.created", response=response),
             self._event("response.in_progress", response=response),
             self._event("response.output_item.added", output_index=0, item=self._item("in_progress", [])),
-            self._event("response.content_part.added", **self._place, part=self._part("", [])),
+            self._part_event("response.content_part.added", part=self._part("", [])),
         ]
 
-    def text(self, text: str) -> Json:
-        """Some text."""
-        return self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+    def text_event(self, text: str) -> Json:
+        """Return an event with some text."""
+        return self._part_event("response.output_text.delta", delta=text, logprobs=[])
 
-    def end(self, answer: Answer, streamed: str) -> list[Json]:
-        """What follows all text: where the checked text is another than was streamed, this says it."""
-        whole = self.whole(answer)
-        [item] = whole["output"]
+    def last_events(self, answer: Answer, streamed: str) -> list[Json]:
+        """Return the events after the text ``streamed``; they hold the checked text, which may be another one."""
+        response = self.response(answer)
+        [item] = response["output"]
         [part] = item["content"]
-        rest, added = text_after_stream(answer, self.asked, streamed), "response.output_text.annotation.added"
-        events = [self.text(rest)] if rest else []
+        rest = text_after_stream(answer, self.request, streamed)
+        events = [self.text_event(rest)] if rest else []
         for number, annotation in enumerate(part["annotations"]):
-            events.append(self._event(added, **self._place, annotation_index=number, annotation=annotation))
+            kind = "response.output_text.annotation.added"
+            events.append(self._part_event(kind, annotation_index=number, annotation=annotation))
         return [
             *events,
-            self._event("response.output_text.done", **self._place, text=part["text"], logprobs=[]),
-            self._event("response.content_part.done", **self._place, part=part),
+            self._part_event("response.output_text.done", text=part["text"], logprobs=[]),
+            self._part_event("response.content_part.done", part=part),
             self._event("response.output_item.done", output_index=0, item=item),
-            self._event(f"response.{whole['status']}", response=whole),
+            self._event(f"response.{response['status']}", response=response),
         ]
 
-    def failed(self, sentence: str) -> Json:
-        """What ends a stream to which no answer comes."""
+    def failure_event(self, sentence: str) -> Json:
+        """Return the event that ends a stream without an answer."""
         error = {"code": "server_error", "message": sentence}
         return self._event("response.failed", response={**self._response("failed", []), "error": error})
-
-    @property
-    def _place(self) -> Json:
-        return {"item_id": f"msg_{self.key}", **_PLACE}
 
     def _event(self, kind: str, **fields: Any) -> Json:
         return {"type": kind, "sequence_number": next(self.numbers), **fields}
 
-    def _annotations(self, answer: Answer) -> list[Json]:
-        cited = url_citations(answer, page=self.asked.page)
-        return [{"type": one["type"], **one["url_citation"]} for one in cited]
+    def _part_event(self, kind: str, **fields: Any) -> Json:
+        return self._event(kind, item_id=f"msg_{self.key}", output_index=0, content_index=0, **fields)
 
     def _part(self, text: str, annotations: list[Json]) -> Json:
         return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
@@ -191,10 +194,10 @@ class ResponseForm:
             "background": False,
             "error": None,
             "incomplete_details": None,
-            "instructions": self.asked.instructions,
+            "instructions": self.request.instructions,
             "max_output_tokens": None,
-            "metadata": self.asked.metadata,
-            "model": self.asked.model,
+            "metadata": self.request.metadata,
+            "model": self.request.model,
             "output": output,
             "parallel_tool_calls": False,
             "previous_response_id": None,

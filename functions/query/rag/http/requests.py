@@ -1,4 +1,4 @@
-"""From a request body to a Question."""
+"""Questions and votes read from request bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rag.text.surrogates import replace_surrogates
 from rag.values.question import Question
 
 MAX_CHUNK_QUESTION_CHARS = 2000
-"""The longest part of a question that a chunk is looked at for."""
+"""Limit of the question whose answer a chunk shows."""
+OTHER_SITE = "Requests from the pages of other sites are not answered"
 
 
 class InvalidJson(BadRequest):
@@ -28,18 +29,18 @@ class BodyTooLarge(BadRequest):
 
 
 class UnsupportedMediaType(BadRequest):
-    """The request body is said to be something else than JSON."""
+    """The header Content-Type names another format than JSON."""
 
     code = "unsupported_media_type"
 
 
 def parse_query(body: str | bytes | None) -> Question:
-    """The question in the body of ``POST /api/query``; errors as ``parse_shown_query``."""
-    return parse_shown_query(body)[0]
+    """Return the question in the body of ``POST /api/query``; raises what ``parse_rendered_query`` raises."""
+    return parse_rendered_query(body)[0]
 
 
-def parse_shown_query(body: str | bytes | None) -> tuple[Question, bool]:
-    """The question in the body of ``POST /api/query``, and whether the answer is wanted as a tree of nodes too.
+def parse_rendered_query(body: str | bytes | None) -> tuple[Question, bool]:
+    """Return the question in the body of ``POST /api/query``, and whether it asks for a tree of nodes too.
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
@@ -51,17 +52,17 @@ def parse_shown_query(body: str | bytes | None) -> tuple[Question, bool]:
 
 
 def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
-    """The question in the body of ``POST /v1/query``, and whether debugging metadata is wanted.
+    """Return the question in the body of ``POST /v1/query``, and whether it asks for debugging metadata.
 
     Raises:
-        InvalidJson, InvalidQuery, InvalidParameter: as ``parse_query``, of the field ``question``.
+        InvalidJson, InvalidQuery, InvalidParameter: as ``parse_rendered_query``, for the field ``question``.
     """
     request = _parse(QuestionRequest, body)
     return _question(request.question, request), request.debug is True
 
 
 def parse_chunk_question(text: str | None) -> str | None:
-    """The question that a chunk is looked at for; None where none was asked.
+    """Return the question whose answer a chunk shows; None if there is none.
 
     Raises:
         InvalidParameter: it is too long.
@@ -72,7 +73,7 @@ def parse_chunk_question(text: str | None) -> str | None:
 
 
 def parse_chunk_rendered(text: str | None) -> bool:
-    """Whether a chunk's Markdown is wanted as nodes.
+    """Return whether a request asks for a chunk's Markdown as nodes.
 
     Raises:
         InvalidParameter: it is neither true nor false.
@@ -83,17 +84,17 @@ def parse_chunk_rendered(text: str | None) -> bool:
 
 
 def parse_session(text: str) -> str:
-    """The id of a session.
+    """Return ``text`` if it can be the id of a session.
 
     Raises:
-        InvalidParameter: no session can have this one.
+        InvalidParameter: it cannot.
     """
     _parse(QueryRequest, json.dumps({"query": "", "sessionId": text}))
     return text
 
 
 def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
-    """The vote in the body of ``POST /api/feedback``.
+    """Return the vote in the body of ``POST /api/feedback``.
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
@@ -106,7 +107,7 @@ def _parse[M: Request](model: type[M], body: str | bytes | None) -> M:
     fields = model.model_fields
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
-        return model.model_validate(json.loads(text or "", parse_constant=_no_constant))
+        return model.model_validate(json.loads(text or "", parse_constant=_reject_constant))
     except (ValueError, RecursionError) as exc:
         errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
         wrong = [str(error["loc"][0]) for error in errors if error["loc"]]  # nowhere: it is no object
@@ -129,5 +130,16 @@ def _question(text: str, options: Options) -> Question:
     )
 
 
-def _no_constant(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def is_from_another_site(*, host: str, origin: str, fetch_site: str = "") -> bool:
+    """Return whether a page of another site sent a request, whose browser would lend it this server's address.
+
+    The arguments are the headers ``Host``, ``Origin`` and ``Sec-Fetch-Site``, ``""`` if absent. Every browser sends
+    ``Origin`` with all but GET; programs such as curl send neither of the two.
+    """
+    if fetch_site.lower() not in {"", "none", "same-origin"}:
+        return True
+    return origin != "" and origin.partition("://")[2].lower() != host.lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -240,6 +240,139 @@ class QuestionReply(Reply):
     routing: RoutingReply
     timing: dict[str, float]
     metadata: MetadataReply | dict[str, str]
+
+
+class ClosestReply(Reply):
+    """A chunk that came closest to a question that was declined."""
+
+    chunk_id: str
+    title: str
+    section: OrNull
+    url: OrNull
+    score: float
+
+
+class FoundReply(ClosestReply):
+    """A chunk that an answer may rest on; ``read`` is whether whoever wrote it was handed the chunk."""
+
+    doc_id: str
+    read: bool
+
+
+class RenderedReply(QueryReply):
+    """An answer as a page shows it.
+
+    ``rendered`` is the answer as nodes, each a string or an object with ``tag`` and ``children``, one a block;
+    ``found`` are the chunks that were found for it, best first; ``closest`` is empty unless it is a decline.
+    """
+
+    rendered: list[Any]
+    found: list[FoundReply]
+    closest: list[ClosestReply]
+
+
+class UnitReply(Reply):
+    """A sentence, item, row or block of code: characters ``start`` to ``end`` of the text; ``score`` is 0 to 1."""
+
+    start: int
+    end: int
+    score: float
+
+
+class MatchReply(Reply):
+    """A word of the text that meets the question; ``weight`` is 0 to 1."""
+
+    start: int
+    end: int
+    weight: float
+
+
+class ChunkReply(Reply):
+    """A chunk of a document, and what in it answers the question, where one was asked."""
+
+    id: str
+    title: str
+    section: OrNull
+    url: OrNull
+    text: str
+    units: list[UnitReply]
+    matches: list[MatchReply]
+
+
+class RenderedChunkReply(ChunkReply):
+    """A chunk as a page shows it. ``rendered`` is its Markdown as nodes, as in RenderedReply.
+
+    ``before`` and ``after`` are those of the chunks of the same document that stand around it, empty
+    where there is none.
+    """
+
+    rendered: list[Any]
+    before: list[Any]
+    after: list[Any]
+
+
+class FilterReply(Reply):
+    """A metadata field of few values, with all of them: ``{field: [values]}`` is a filter of a question."""
+
+    field: str
+    values: list[str | int | float | bool]
+
+
+class SuggestionsReply(Reply):
+    """What a page begins with.
+
+    Questions that the index answers, up to six, and the words of whoever runs it, each ``""`` where it gave none.
+    ``name`` is who answers, ``model`` who writes (as in health), ``documents`` how many there are, ``titles`` those of
+    some, from all over; ``longest`` is how many characters a question may have, ``filters`` the fields whose values are
+    few enough to choose from.
+    """
+
+    questions: list[str]
+    documents: int
+    titles: list[str]
+    model: str
+    name: str
+    greeting: str
+    disclaimer: str
+    contact: str
+    longest: int
+    filters: list[FilterReply]
+
+
+class IndexHealth(Reply):
+    """The index that is loaded. A Chroma folder that was made elsewhere has no manifest, and builtAt is null."""
+
+    documents: int
+    chunks: int
+    embedding_model: str
+    built_at: str | None
+    version: str
+    manifest: bool
+
+
+class LlmHealth(Reply):
+    """Who writes the answers: a vendor of chat models, or extractive.
+
+    No call is made to find out. lastError is null after a success.
+    """
+
+    engine: str
+    model: str
+    last_error: str | None
+
+
+class HealthReply(Reply):
+    """The service is ready. version is the program's, index.version a hash of the index's content.
+
+    store is where turns, votes and kept answers are: sqlite or dynamodb, null where nothing is kept.
+    """
+
+    status: Literal["ok"] = "ok"
+    version: str
+    profile: str
+    index: IndexHealth
+    llm: LlmHealth
+    store: str | None
 
 
 class ErrorReply(Reply):

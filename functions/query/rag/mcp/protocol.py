@@ -1,24 +1,25 @@
-"""The Model Context Protocol's messages: revision 2026-07-28, and 2025-11-25 with its handshake. Stateless in both.
+"""The Model Context Protocol's messages, stateless: revision 2026-07-28, and 2025-11-25 with its handshake.
 
 By hand against their schemas (modelcontextprotocol.io): the official SDK would add 20 MB to the layer and a second to
-the first call (docs/adr/0021). A request of 2026-07-28 says who asks and in which version in its own ``_meta``, and
-over HTTP repeats in headers what a gateway may want to know; one of 2025-11-25 follows an ``initialize``, of which
-nothing has to be remembered here.
+the first call (docs/adr/0021). A request of 2026-07-28 names its client and its version in its own ``_meta``, and
+over HTTP repeats fields in headers for gateways; one of 2025-11-25 follows an ``initialize``, which needs no memory
+here.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from rag.mcp.headers import decoded
-
 MODERN = "2026-07-28"
 HANDSHAKE = ("2025-11-25", "2025-06-18")
-"""Revisions with a handshake, the newest first: it is offered to who asks for another."""
+"""Revisions with a handshake, the newest first: the server offers it to a client of another revision."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR, HEADER_MISMATCH, UNSUPPORTED_VERSION = -32603, -32020, -32022
@@ -42,14 +43,15 @@ CACHED_MS = 300_000
 CACHED = frozenset(
     {"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
 )
-"""Methods whose results say how long they hold."""
+"""Methods whose results name a time to live."""
+_BASE64_HEADER = re.compile(r"=\?base64\?(.*)\?=")
 
 type Method = Callable[[Mapping[str, Any]], dict[str, Any]]
 type Params = Mapping[str, Any]
 
 
 class McpError(Exception):
-    """A request that gets an error in place of a result; the message is for the caller."""
+    """An error in place of a result; the message is for the caller."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -58,45 +60,45 @@ class McpError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What goes back: a message, or None for nothing; ``status`` is that of HTTP."""
+class McpReply:
+    """The message of a reply, or None for an empty one; ``status`` is HTTP's."""
 
     message: dict[str, Any] | None
     status: HTTPStatus = HTTPStatus.OK
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """What a server offers: its ``methods`` beside the protocol's own, and how it introduces itself."""
+class McpServer:
+    """A server: ``methods`` beside the protocol's own, its name and version, and its ``instructions`` for models."""
 
     methods: Mapping[str, Method]
     info: Mapping[str, str]
     instructions: Callable[[], str]
 
-    def respond(self, text: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """The reply to the message ``text``; ``headers`` are HTTP's, in lower case, None where there are none.
+    def respond(self, text: str, headers: Mapping[str, str] | None = None) -> McpReply:
+        """Return the reply to the message ``text``; ``headers`` are HTTP's, in lower case, None for other transports.
 
-        A notification, and an answer to something that was never asked, get no message.
+        A notification, and a result that this server never asked for, get an empty reply.
         """
         try:
             message = json.loads(text)
         except (ValueError, RecursionError):
-            return _refused(None, McpError(PARSE_ERROR, "The message is not JSON"))
+            return _error_reply(None, McpError(PARSE_ERROR, "The message is not JSON"))
         if isinstance(message, dict) and "id" not in message and isinstance(message.get("method"), str):
-            return Reply(None, HTTPStatus.ACCEPTED)
+            return McpReply(None, HTTPStatus.ACCEPTED)
         if isinstance(message, dict) and "method" not in message and {"result", "error"} & message.keys():
-            return Reply(None, HTTPStatus.ACCEPTED)
+            return McpReply(None, HTTPStatus.ACCEPTED)
         if not _is_request(message):
             wanted = 'a single JSON-RPC request: {"jsonrpc": "2.0", "id": 1, "method": "..."}'
-            return _refused(None, McpError(INVALID_REQUEST, f"The message must be {wanted}"))
+            return _error_reply(None, McpError(INVALID_REQUEST, f"The message must be {wanted}"))
         modern = _is_modern(message, headers)
         try:
             if modern:
                 _check_envelope(message, headers)
             result = self._call(message["method"], message.get("params") or {}, modern=modern)
         except McpError as error:
-            return _refused(message["id"], error, modern=modern)
-        return Reply({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            return _error_reply(message["id"], error, modern=modern)
+        return McpReply({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
     def _call(self, name: str, params: Params, *, modern: bool) -> dict[str, Any]:
         own: Mapping[str, Method] = (
@@ -107,19 +109,19 @@ class Server:
             raise McpError(METHOD_NOT_FOUND, f"There is no method {name[:100]!r}")
         result = method(params)
         if modern:
-            held = {"ttlMs": CACHED_MS, "cacheScope": "private"} if name in CACHED else {}
-            result = {"resultType": "complete", **held, **result, "_meta": {SERVER_KEY: dict(self.info)}}
+            lifetime = {"ttlMs": CACHED_MS, "cacheScope": "private"} if name in CACHED else {}
+            result = {"resultType": "complete", **lifetime, **result, "_meta": {SERVER_KEY: dict(self.info)}}
         return result
 
     def _discover(self, params: Params) -> dict[str, Any]:
         return {"supportedVersions": [MODERN], "capabilities": self._capabilities, "instructions": self.instructions()}
 
     def _initialize(self, params: Params) -> dict[str, Any]:
-        asked = params.get("protocolVersion")
-        if not isinstance(asked, str):
+        requested = params.get("protocolVersion")
+        if not isinstance(requested, str):
             raise McpError(INVALID_PARAMS, "protocolVersion must be text")
         return {
-            "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[0],
+            "protocolVersion": requested if requested in HANDSHAKE else HANDSHAKE[0],
             "capabilities": self._capabilities,
             "serverInfo": dict(self.info),
             "instructions": self.instructions(),
@@ -145,36 +147,48 @@ def _is_modern(message: Mapping[str, Any], headers: Mapping[str, str] | None) ->
 
 
 def _check_envelope(message: Mapping[str, Any], headers: Mapping[str, str] | None) -> None:
-    """What 2026-07-28 asks of each request; the first thing that is wrong is raised."""
+    """Raise McpError for the first rule of 2026-07-28 that a request breaks."""
     params = message.get("params", {})
     meta = params.get("_meta")
     version = (headers or {}).get(VERSION_HEADER)
     if version is not None and version not in (MODERN, *HANDSHAKE):
-        _unsupported(version)
+        _raise_unsupported(version)
     if not isinstance(meta, dict) or not {VERSION_KEY, CAPABILITIES_KEY} <= meta.keys():
         raise McpError(INVALID_PARAMS, f"params._meta must hold {VERSION_KEY} and {CAPABILITIES_KEY}")
     stated = meta[VERSION_KEY]
     if headers is not None:
         name = params.get(NAMED_BY.get(message["method"], ""))
         for header, value in ((VERSION_HEADER, stated), (METHOD_HEADER, message["method"]), (NAME_HEADER, name)):
-            if value is not None and decoded(headers.get(header)) != value:
+            if value is not None and _decode_header(headers.get(header)) != value:
                 raise McpError(HEADER_MISMATCH, f"The header {header} must repeat what the message says")
     if not isinstance(stated, str):
         raise McpError(INVALID_PARAMS, f"{VERSION_KEY} must be text")
     if stated != MODERN:
-        _unsupported(stated)
+        _raise_unsupported(stated)
 
 
-def _unsupported(requested: str) -> None:
+def _raise_unsupported(requested: str) -> None:
     data = {"supported": [MODERN], "requested": requested[:100]}
     raise McpError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
-def _refused(number: object, error: McpError, *, modern: bool = True) -> Reply:
-    """An error; before 2026-07-28 only a message that cannot be read had a status of its own."""
+def _error_reply(number: object, error: McpError, *, modern: bool = True) -> McpReply:
+    """Return an error; before 2026-07-28 every error but an unreadable message had the status 200."""
     body: dict[str, Any] = {"code": error.code, "message": str(error)}
     if error.data is not None:
         body["data"] = error.data
     unread = error.code in (PARSE_ERROR, INVALID_REQUEST)
     status = STATUS.get(error.code, HTTPStatus.OK) if modern or unread else HTTPStatus.OK
-    return Reply({"jsonrpc": "2.0", "id": number, "error": body}, status)
+    return McpReply({"jsonrpc": "2.0", "id": number, "error": body}, status)
+
+
+def _decode_header(value: str | None) -> str | None:
+    """Return a header's text, which may be in the form ``=?base64?...?=``; None if absent or unreadable."""
+    encoded = _BASE64_HEADER.fullmatch(value) if value is not None else None
+    if encoded is None:
+        return value
+    try:
+        raw = base64.b64decode(encoded[1], validate=True)
+        return raw.decode() if base64.b64encode(raw).decode() == encoded[1] else None
+    except (binascii.Error, UnicodeDecodeError):
+        return None

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from knowledge.model.errors import KnowledgeError
 from knowledge.model.values import Chunk
-from knowledge.search.passage import ChunkView
 from rag.errors import RagError, UnknownChunk
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Params
 from rag.text.addresses import source_url
-from rag.values.question import DocumentPage
+
+if TYPE_CHECKING:
+    from rag.wiring.application import Library
 
 SCHEME, DOCUMENT = "chunk://", "document://"
 MARKDOWN = "text/markdown"
-MAX_CURSOR = 12
+MAX_CURSOR_DIGITS = 12
 TEMPLATES: list[dict[str, Any]] = [
     {
         "uriTemplate": f"{SCHEME}{{id}}",
@@ -33,41 +34,25 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-type Tell = Callable[[Exception], str]
-"""Words an error for the caller."""
+type DescribeError = Callable[[Exception], str]
+"""Returns the sentence of an error for the caller."""
 
 
-class Documents(Protocol):
-    """What is read. All raise RagError or KnowledgeError."""
-
-    def chunk(self, chunk_id: str) -> ChunkView:
-        """The chunk of that id."""
-        ...
-
-    def document(self, chunk_id: str) -> tuple[Chunk, ...]:
-        """The chunks of the document that begins with that one."""
-        ...
-
-    def document_page(self, start: int) -> DocumentPage:
-        """Some documents, from the chunk of the number ``start``."""
-        ...
-
-
-def list_documents(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
-    """A page of the documents; the cursor is the number of a chunk."""
+def list_documents(library: Library, params: Params, describe_error: DescribeError) -> dict[str, Any]:
+    """Return a page of the documents; the cursor is the number of a chunk."""
     cursor = params.get("cursor", "0")
-    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > MAX_CURSOR:
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > MAX_CURSOR_DIGITS:
         raise McpError(INVALID_PARAMS, "cursor must be the nextCursor of an earlier page")
     try:
-        page = documents.document_page(int(cursor))
+        page = library.document_page(int(cursor))
     except (RagError, KnowledgeError) as error:
-        raise McpError(INTERNAL_ERROR, tell(error)) from error
+        raise McpError(INTERNAL_ERROR, describe_error(error)) from error
     following = {} if page.following is None else {"nextCursor": str(page.following)}
     return {"resources": [_resource(chunk) for chunk in page.first_chunks], **following}
 
 
-def read(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
-    """A passage, or a whole document."""
+def read_resource(library: Library, params: Params, describe_error: DescribeError) -> dict[str, Any]:
+    """Return a passage, or a whole document."""
     uri = params.get("uri")
     if not isinstance(uri, str) or not uri.startswith((SCHEME, DOCUMENT)):
         wanted = f"{SCHEME}id_42, a passage, or {DOCUMENT}id_42, the document that begins with it"
@@ -75,22 +60,22 @@ def read(documents: Documents, params: Params, tell: Tell) -> dict[str, Any]:
         raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}", data)
     name = uri.partition("://")[2]
     try:
-        chunks = (documents.chunk(name).chunk,) if uri.startswith(SCHEME) else documents.document(name)
+        chunks = (library.chunk(name).chunk,) if uri.startswith(SCHEME) else library.document(name)
     except UnknownChunk as error:
-        raise McpError(INVALID_PARAMS, tell(error), {"uri": uri[:100]}) from error
+        raise McpError(INVALID_PARAMS, describe_error(error), {"uri": uri[:100]}) from error
     except (RagError, KnowledgeError) as error:
-        raise McpError(INTERNAL_ERROR, tell(error)) from error
+        raise McpError(INTERNAL_ERROR, describe_error(error)) from error
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": _text(chunks, whole=not uri.startswith(SCHEME))}]}
 
 
 def _resource(first: Chunk) -> dict[str, Any]:
     name = f"{first.title} ({first.category})" if first.category else first.title
-    described = {"description": source_url(first)} if source_url(first) else {}
+    description = {"description": source_url(first)} if source_url(first) else {}
     return {
         "uri": f"{DOCUMENT}id_{first.number}",
         "name": name,
         "title": first.title,
-        **described,
+        **description,
         "mimeType": MARKDOWN,
     }
 

@@ -1,49 +1,61 @@
-"""What the service offers over MCP: to ask, to search, and to read a passage."""
+"""The MCP server of the documents: tools to ask and to search, a prompt, and progress while an answer is written."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, Protocol
+from itertools import count
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from knowledge.model.errors import KnowledgeError
-from knowledge.model.values import Hit
 from rag.errors import RagError
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
-from rag.mcp.offer import about, filters_schema, instructions
-from rag.mcp.progress import Notify, listener
-from rag.mcp.prompt import PROMPT, get_prompt
-from rag.mcp.protocol import INVALID_PARAMS, McpError, Method, Params, Server
-from rag.mcp.resources import SCHEME, TEMPLATES, Documents, list_documents, read
+from rag.mcp.protocol import INVALID_PARAMS, McpError, McpServer, Method, Params
+from rag.mcp.resources import SCHEME, TEMPLATES, DescribeError, list_documents, read_resource
 from rag.text.addresses import source_url
-from rag.values.answer import Answer
-from rag.values.question import Overview, Question
-from rag.values.request import Listen
+from rag.values.question import FilterField, Overview, Question
+from rag.values.request import Delta, Event, Listen, Status
 from rag.version import VERSION
 
+if TYPE_CHECKING:
+    from rag.wiring.application import Library
+
 READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+HOW_TO_USE = (
+    "Use `ask` for a question: the answer is checked against the passages that it cites, and it says how sure it is. "
+    "When `refused` is true the documents do not hold the answer: say so, and do not answer from elsewhere. Use "
+    "`search` to read passages yourself, and the resource chunk://ID for one that is cited."
+)
+PROMPT: dict[str, Any] = {
+    "name": "ask-documents",
+    "title": "Ask the documents",
+    "description": "Answers a question from the documents alone, with what it rests on.",
+    "arguments": [{"name": "question", "description": "The question, in plain words.", "required": True}],
+}
+PROMPT_TEXT = (
+    "Answer this question with the tool `ask`, from the documents alone. Name the sources that it cites and how sure "
+    "it is. Where it is refused, say that the documents do not hold the answer.\n\nQuestion: {question}"
+)
+NOTIFY_EVERY_S = 1.0
+"""Least interval of notifications while a model writes."""
+_COMPARISON = {
+    "type": "object",
+    "description": "One comparison.",
+    "properties": {sign: {"type": "number"} for sign in ("$gte", "$lte", "$gt", "$lt", "$ne")},
+    "minProperties": 1,
+    "maxProperties": 1,
+    "additionalProperties": False,
+}
+_JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
-
-class Knowledge(Documents, Protocol):
-    """What is asked. All raise RagError or KnowledgeError."""
-
-    def ask(self, question: Question, listen: Listen | None) -> Answer:
-        """The answer to ``question``; ``listen`` is told how it comes about."""
-        ...
-
-    def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
-        """The ``k`` best chunks for ``text``."""
-        ...
-
-    def overview(self) -> Overview:
-        """What the documents are about."""
-        ...
-
+type Notify = Callable[[dict[str, Any]], None]
+"""Sends a notification to the client; an error that it raises ends the model's call."""
 
 Filters = Annotated[
     dict[str, FilterScalar | list[FilterScalar] | dict[str, FilterScalar]] | None,
@@ -109,61 +121,88 @@ class SearchReply(Reply):
 class _Tool:
     title: str
     description: str
-    takes: type[BaseModel]
-    gives: type[BaseModel]
-    run: Callable[[Knowledge, Any, Listen | None], tuple[str, BaseModel]]
+    arguments: type[BaseModel]
+    reply: type[BaseModel]
+    run: Callable[[Library, Any, Listen | None], tuple[str, BaseModel]]
 
 
-def server(
-    knowledge: Knowledge, *, profile: str, tell: Callable[[Exception], str], notify: Notify | None = None
-) -> Server:
-    """The MCP server over ``knowledge``; ``tell`` words an error for the caller, ``notify`` sends before a result."""
+def build_server(
+    library: Library, *, profile: str, describe_error: DescribeError, notify: Notify | None = None
+) -> McpServer:
+    """Return the MCP server over ``library``; ``notify`` sends a message before the result."""
     methods: dict[str, Method] = {
-        "tools/list": lambda _: {"tools": _tools(_known(knowledge))},
-        "tools/call": lambda params: _call(knowledge, params, tell, listener(params, notify)),
-        "resources/list": lambda params: list_documents(knowledge, params, tell),
+        "tools/list": lambda _: {"tools": _list_tools(_overview(library))},
+        "tools/call": lambda params: _call(library, params, describe_error, _progress(params, notify)),
+        "resources/list": lambda params: list_documents(library, params, describe_error),
         "resources/templates/list": lambda _: {"resourceTemplates": TEMPLATES},
-        "resources/read": lambda params: read(knowledge, params, tell),
+        "resources/read": lambda params: read_resource(library, params, describe_error),
         "prompts/list": lambda _: {"prompts": [PROMPT]},
         "prompts/get": get_prompt,
     }
     info = {"name": "serverless-rag", "title": f"Documents ({profile})", "version": VERSION}
-    return Server(methods, info, lambda: instructions(_known(knowledge)))
+    return McpServer(methods, info, lambda: f"{describe_documents(_overview(library))} {HOW_TO_USE}")
 
 
-def _known(knowledge: Knowledge) -> Overview | None:
+def get_prompt(params: Params) -> dict[str, Any]:
+    """Return the prompt with its question; McpError if the name is another or the question is missing."""
+    if params.get("name") != PROMPT["name"]:
+        raise McpError(INVALID_PARAMS, f"There is no such prompt; there is {PROMPT['name']}")
+    arguments = params.get("arguments")
+    question = arguments.get("question") if isinstance(arguments, dict) else None
+    if not isinstance(question, str) or not question.strip():
+        raise McpError(INVALID_PARAMS, "arguments must hold the text question")
+    text = PROMPT_TEXT.replace("{question}", question)
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": PROMPT["description"], "messages": [message]}
+
+
+def describe_documents(overview: Overview | None) -> str:
+    """Return a description of the documents in up to three sentences; None stands for no index."""
+    if overview is None:
+        return "Answers questions from a fixed set of documents, which are not loaded now."
+    parts = [f"Answers questions from a fixed set of {overview.documents} documents."]
+    if overview.categories:
+        parts.append(f"Their categories: {', '.join(overview.categories)}.")
+    if overview.titles:
+        parts.append(f"Some of their titles: {'; '.join(overview.titles)}.")
+    return " ".join(parts)
+
+
+def _overview(library: Library) -> Overview | None:
     try:
-        return knowledge.overview()
+        return library.overview()
     except (RagError, KnowledgeError):
-        return None  # whoever asks is told why
+        return None  # the error comes with the first question
 
 
-def _ask(knowledge: Knowledge, asked: AskArguments, listen: Listen | None) -> tuple[str, BaseModel]:
-    answer = knowledge.ask(Question(text=asked.question, filters=asked.filters or {}), listen)
-    reply = AskReply.model_validate(query_reply(answer), by_alias=True)
-    listed = citations_markdown(answer.citations)
-    sure = f"Confidence: {answer.confidence.level} ({int(answer.confidence.score)} of 100), {answer.confidence.reason}"
-    parts = [answer.text, f"Sources:\n{listed}" if listed else "", sure]
-    return "\n\n".join(part for part in parts if part), reply
+def _ask(library: Library, arguments: AskArguments, listen: Listen | None) -> tuple[str, BaseModel]:
+    answer = library.ask(Question(text=arguments.question, filters=arguments.filters or {}), listen)
+    confidence = answer.confidence
+    citations = citations_markdown(answer.citations)
+    parts = [
+        answer.text,
+        f"Sources:\n{citations}" if citations else "",
+        f"Confidence: {confidence.level} ({int(confidence.score)} of 100), {confidence.reason}",
+    ]
+    return "\n\n".join(part for part in parts if part), AskReply.model_validate(query_reply(answer))
 
 
-def _search(knowledge: Knowledge, asked: SearchArguments, _: Listen | None) -> tuple[str, BaseModel]:
-    passages = [_passage(hit) for hit in knowledge.search(asked.query, k=asked.k, filters=asked.filters or {})]
-    shown = [f"[{one.id}] {' > '.join(filter(None, (one.title, one.section)))}\n{one.text}" for one in passages]
-    return "\n\n---\n\n".join(shown) or "Nothing was found.", SearchReply(passages=passages)
-
-
-def _passage(hit: Hit) -> PassageReply:
-    chunk = hit.chunk
-    return PassageReply(
-        id=chunk.id,
-        uri=f"{SCHEME}{chunk.id}",
-        title=chunk.title,
-        section=chunk.section,
-        url=source_url(chunk),
-        score=round(hit.score, 4),
-        text=chunk.text,
-    )
+def _search(library: Library, arguments: SearchArguments, _: Listen | None) -> tuple[str, BaseModel]:
+    hits = library.search(arguments.query, k=arguments.k, filters=arguments.filters or {})
+    passages = [
+        PassageReply(
+            id=hit.chunk.id,
+            uri=f"{SCHEME}{hit.chunk.id}",
+            title=hit.chunk.title,
+            section=hit.chunk.section,
+            url=source_url(hit.chunk),
+            score=round(hit.score, 4),
+            text=hit.chunk.text,
+        )
+        for hit in hits
+    ]
+    texts = [f"[{one.id}] {' > '.join(filter(None, (one.title, one.section)))}\n{one.text}" for one in passages]
+    return "\n\n---\n\n".join(texts) or "Nothing was found.", SearchReply(passages=passages)
 
 
 TOOLS: Mapping[str, _Tool] = {
@@ -184,19 +223,23 @@ TOOLS: Mapping[str, _Tool] = {
 }
 
 
-def _tools(known: Overview | None) -> list[dict[str, Any]]:
-    """The tools, each with what the documents are about, and the fields that they can be filtered by."""
-    return [
-        {
-            "name": name,
-            "title": tool.title,
-            "description": f"{tool.description} {about(known)}",
-            "inputSchema": _input_schema(tool.takes, known),
-            "outputSchema": _schema(tool.gives, "serialization"),
-            "annotations": {"title": tool.title, **READ_ONLY},
-        }
-        for name, tool in TOOLS.items()
-    ]
+def _list_tools(overview: Overview | None) -> list[dict[str, Any]]:
+    """Return the tools, each with a description of the documents and the fields that filter them."""
+    tools = []
+    for name, tool in TOOLS.items():
+        schema = _schema(tool.arguments, "validation")
+        filters = filters_schema(overview, str(tool.arguments.model_fields["filters"].description))
+        tools.append(
+            {
+                "name": name,
+                "title": tool.title,
+                "description": f"{tool.description} {describe_documents(overview)}",
+                "inputSchema": {**schema, "properties": {**schema["properties"], "filters": filters}},
+                "outputSchema": _schema(tool.reply, "serialization"),
+                "annotations": {"title": tool.title, **READ_ONLY},
+            }
+        )
+    return tools
 
 
 @cache
@@ -204,26 +247,48 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
     return model.model_json_schema(mode=mode)
 
 
-def _input_schema(model: type[BaseModel], known: Overview | None) -> dict[str, Any]:
-    schema = _schema(model, "validation")
-    described = filters_schema(known, str(model.model_fields["filters"].description))
-    return {**schema, "properties": {**schema["properties"], "filters": described}}
+def filters_schema(overview: Overview | None, description: str) -> dict[str, Any]:
+    """Return the JSON Schema of ``filters``: each field, with all its values if they are few."""
+    fields = (overview.fields if overview else None) or {}
+    return {
+        "description": description,
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {name: _field_schema(one) for name, one in fields.items()},
+                "maxProperties": 20,
+                "additionalProperties": not fields,
+            },
+            {"type": "null"},
+        ],
+        "default": None,
+    }
 
 
-def _call(
-    knowledge: Knowledge, params: Params, tell: Callable[[Exception], str], listen: Listen | None
-) -> dict[str, Any]:
-    """The result of a tool; what its caller, a model, can mend or should know is a result too."""
+def _field_schema(field: FilterField) -> dict[str, Any]:
+    scalar: dict[str, Any] = {"type": _JSON_TYPES.get(field.kind, ["string", "number", "boolean"])}
+    if field.values:
+        scalar["enum"] = list(field.values)
+    forms = [scalar, {"type": "array", "items": scalar, "minItems": 1}]
+    return {"anyOf": [*forms, _COMPARISON] if field.kind in {"int", "float"} else forms}
+
+
+def _call(library: Library, params: Params, describe_error: DescribeError, listen: Listen | None) -> dict[str, Any]:
+    """Return the result of a tool; an error that the calling model can mend is a result too."""
     name = params.get("name")
     tool = TOOLS.get(name) if isinstance(name, str) else None
     if tool is None:
         raise McpError(INVALID_PARAMS, f"There is no such tool; there are {', '.join(TOOLS)}")
     try:
-        text, reply = tool.run(knowledge, tool.takes.model_validate(params.get("arguments") or {}), listen)
+        text, reply = tool.run(library, tool.arguments.model_validate(params.get("arguments") or {}), listen)
     except ValidationError as error:
-        return _failed(f"Wrong arguments. {_wrong(error, tool.takes)}")
+        wrong = str(next(iter(error.errors(include_url=False, include_input=False)[0]["loc"]), ""))
+        field = tool.arguments.model_fields.get(wrong)
+        accepted = f"Accepted are {', '.join(tool.arguments.model_fields)}"
+        sentence = f"{wrong} is missing or wrong: {field.description}" if field else accepted
+        return _error_result(f"Wrong arguments. {sentence}")
     except (RagError, KnowledgeError) as error:
-        return _failed(tell(error))
+        return _error_result(describe_error(error))
     return {
         "content": [{"type": "text", "text": text}],
         "structuredContent": reply.model_dump(mode="json"),
@@ -231,13 +296,37 @@ def _call(
     }
 
 
-def _failed(sentence: str) -> dict[str, Any]:
+def _error_result(sentence: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": sentence}], "isError": True}
 
 
-def _wrong(error: ValidationError, model: type[BaseModel]) -> str:
-    name = str(next(iter(error.errors(include_url=False, include_input=False)[0]["loc"]), ""))
-    field = model.model_fields.get(name)
-    if field is None:
-        return f"Accepted are {', '.join(model.model_fields)}"
-    return f"{name} is missing or wrong: {field.description}"
+def _progress(params: Params, notify: Notify | None) -> Listen | None:
+    """Return a listener that reports an answer's progress; None if the request has no token, or nothing can be sent."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+    if notify is None or isinstance(token, bool) or not isinstance(token, str | int):
+        return None
+    return _Progress(token, notify)
+
+
+@dataclass(slots=True)
+class _Progress:
+    token: str | int
+    notify: Notify
+    numbers: count[int] = field(default_factory=lambda: count(1))
+    characters: int = 0
+    notified_at: float = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Report a new stage, and the length of the text so far."""
+        if isinstance(event, Status):
+            self._report(event.stage)
+        elif isinstance(event, Delta):
+            self.characters += len(event.text)
+            if time.monotonic() - self.notified_at >= NOTIFY_EVERY_S:
+                self._report(f"writing: {self.characters} characters")
+
+    def _report(self, message: str) -> None:
+        self.notified_at = time.monotonic()
+        params = {"progressToken": self.token, "progress": next(self.numbers), "message": message}
+        self.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

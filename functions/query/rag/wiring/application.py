@@ -25,8 +25,7 @@ from rag.ask.cache.frozen_answer import RECIPE
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
-from rag.http.health_schema import HealthReply, IndexHealth, LlmHealth
-from rag.http.reader_schema import SuggestionsReply
+from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsReply
 from rag.pipeline import Pipeline
 from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
@@ -182,7 +181,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The documents of ``service`` as ``rag.mcp.tools.Knowledge``; ``answer`` answers as its transport needs."""
+    """The documents of ``service``, for ``rag.mcp``; ``answer`` answers as its transport needs."""
 
     service: Application
     answer: Callable[[Question, Listen | None], Answer]

@@ -12,7 +12,7 @@ from knowledge.engines.metadata import NUMBER_FIELD, NUMBER_FIELDS
 from knowledge.model.values import Chunk, View
 from rag.ask.admit.remarks import NO_QUESTION
 from rag.errors import UnknownChunk
-from rag.http.reader_schema import FilterReply, SuggestionsReply
+from rag.http.schema import FilterReply, SuggestionsReply
 from rag.values.answer import Decline
 from rag.values.question import DocumentPage, FilterField, Overview
 

@@ -8,7 +8,7 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.http.citations_markdown import citations_markdown, cleaned
+from rag.http.citations_markdown import citations_markdown, strip_invisible
 from rag.text.addresses import is_http, source_urls
 from rag.text.labels import safe
 from rag.values.answer import Citation
@@ -54,7 +54,7 @@ def test_a_source_is_one_link_that_says_its_title(title: str, rest: str) -> None
         assert links(text) == []
         return
     [(said, href)] = links(text)
-    assert said == cleaned(safe(title))
+    assert said == strip_invisible(safe(title))
     assert href.startswith("https://a.example/")
     assert set(leads(text)) == {("link_open", href)}
     assert (

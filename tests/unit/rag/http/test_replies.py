@@ -18,8 +18,10 @@ from rag.errors import (
     QueryTooLong,
     UnsafeQuery,
 )
-from rag.http.replies import QUESTION, error_reply, query_reply, question_reply, timings_ms
+from rag.http.failures import QUESTION, explain
+from rag.http.replies import query_reply, question_reply, timings_ms
 from rag.http.requests import InvalidJson
+from rag.http.schema import RoutingReply
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Reference, RelatedDoc, Routing, Source
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
@@ -73,7 +75,7 @@ def test_a_whole_answer() -> None:
         skipped=("cache",),
         timings={"retrieval": 1.2345, "generation": 2.0, "citation": 0.1, "total": 3.456, "pack": 0.014},
     )
-    assert query_reply(answer) == {
+    assert query_reply(answer).model_dump(mode="json") == {
         "answer": "Five dollars [Import permits > Fees].",
         "modelText": None,
         "sources": [
@@ -145,7 +147,7 @@ def test_a_whole_answer() -> None:
 def test_a_decline() -> None:
     trail, timings = ("0 chunks passed the threshold, 1 needed",), {"retrieval": 1.0, "total": 2.0}
     answer = make_answer(text="No.", confidence=NO_SOURCES, refused=True, trail=trail, timings=timings)
-    reply = query_reply(answer)
+    reply = query_reply(answer).model_dump(mode="json")
     assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
     assert (reply["sources"], reply["citations"], reply["relatedDocs"], reply["citationsMarkdown"]) == ([], [], [], "")
     assert (reply["refused"], reply["routing"], reply["sessionId"]) == (True, None, None)
@@ -175,10 +177,10 @@ def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
 ) -> None:
     confidence = Confidence("Low", score, "x")
     answer = make_answer(confidence=confidence, refused=refused, completion=completion, citations=CITED)
-    assert question_reply(answer, debug=False)["routing"] == {"action": routing.action, "reason": routing.reason}
-    assert query_reply(answer)["routing"] is None
+    assert question_reply(answer, debug=False).routing == RoutingReply(action=routing.action, reason=routing.reason)
+    assert query_reply(answer).routing is None
     own = replace(answer, routing=Routing("escalate", "because"))
-    assert question_reply(own, debug=False)["routing"] == {"action": "escalate", "reason": "because"}
+    assert question_reply(own, debug=False).routing == RoutingReply(action="escalate", reason="because")
 
 
 def test_the_four_main_timings_are_always_there() -> None:
@@ -210,8 +212,8 @@ def test_the_four_main_timings_are_always_there() -> None:
     ],
 )
 def test_errors_have_a_stable_code_and_nobody_elses_words(error: Exception, code: str, sentence: str) -> None:
-    assert error_reply(error) == {"error": sentence, "code": code}
+    assert explain(error).body == {"error": sentence, "code": code}
 
 
 def test_the_endpoints_own_word_for_the_question() -> None:
-    assert error_reply(EmptyQuery(), QUESTION) == {"error": "Question cannot be empty", "code": "empty_query"}
+    assert explain(EmptyQuery(), QUESTION).body == {"error": "Question cannot be empty", "code": "empty_query"}

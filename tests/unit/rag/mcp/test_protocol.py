@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.mcp.protocol import CAPABILITIES_KEY, MODERN, SERVER_KEY, VERSION_KEY, Reply, Server
+from rag.mcp.protocol import CAPABILITIES_KEY, MODERN, SERVER_KEY, VERSION_KEY, McpReply, McpServer
 
 INFO = {"name": "test", "version": "1"}
 META = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
-SERVER = Server(
+SERVER = McpServer(
     {
         "tools/list": lambda params: {"tools": []},
         "tools/call": lambda params: {"content": [params["name"]]},
@@ -22,18 +22,18 @@ SERVER = Server(
 )
 
 
-def request(method: str, *, headers: dict[str, str] | None = None, **params: Any) -> Reply:
+def request(method: str, *, headers: dict[str, str] | None = None, **params: Any) -> McpReply:
     message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
     return SERVER.respond(json.dumps(message), headers)
 
 
-def modern(method: str, *, headers: dict[str, str] | None = None, **params: Any) -> Reply:
+def modern(method: str, *, headers: dict[str, str] | None = None, **params: Any) -> McpReply:
     name = params.get("name") or params.get("uri")
     named = {"mcp-protocol-version": MODERN, "mcp-method": method, **({"mcp-name": name} if name else {})}
     return request(method, headers={**named, **(headers or {})}, _meta=META, **params)
 
 
-def code_of(reply: Reply) -> tuple[int, int]:
+def code_of(reply: McpReply) -> tuple[int, int]:
     assert reply.message is not None
     return int(reply.status), reply.message["error"]["code"]
 
@@ -140,7 +140,7 @@ def test_what_is_no_request_is_refused(text: str, expected: tuple[int, int]) -> 
     "text", ['{"jsonrpc": "2.0", "method": "notifications/initialized"}', '{"jsonrpc": "2.0", "id": 1, "result": {}}']
 )
 def test_what_wants_no_reply_gets_none(text: str) -> None:
-    assert SERVER.respond(text, {}) == Reply(None, status=SERVER.respond(text, {}).status)
+    assert SERVER.respond(text, {}) == McpReply(None, status=SERVER.respond(text, {}).status)
     assert SERVER.respond(text, {}).status == 202
 
 

@@ -1,0 +1,100 @@
+"""The routes that OpenAI's clients call: chat completions and responses, plain and streamed, and the models."""
+
+from __future__ import annotations
+
+import secrets
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from rag.http.chat_completions import (
+    SIDE_TASK_HEADER,
+    ChatChunks,
+    completion_body,
+    is_side_task,
+    parse_chat,
+    side_task_body,
+)
+from rag.http.failures import CHAT, HttpFailure
+from rag.http.openai_requests import model_body, model_named, models
+from rag.values.request import Delta
+from routes.call import Call, Response, json_response
+from routes.streams import EventFormat, answer_in_events, server_sent_event
+from telemetry import observe
+
+if TYPE_CHECKING:
+    from rag.values.answer import Answer
+
+PROTOCOL = "openai"
+MAX_BODY_BYTES = 1024 * 1024
+"""Programs send the whole conversation each time; its old turns are dropped."""
+
+
+def post_completion(call: Call) -> Response:
+    """Answer the last message of a conversation."""
+    text = call.json_text(limit=MAX_BODY_BYTES)
+    chat = parse_chat(text, profile=call.service.settings.profile, page=call.page())
+    if is_side_task(chat, call.header(SIDE_TASK_HEADER)):
+        return json_response(HTTPStatus.OK, side_task_body(chat, secrets.token_urlsafe(16)))
+    if not chat.stream:
+        answer = call.service.pipeline.run(chat.question, deadline=call.deadline)
+        observe(answer, protocol=PROTOCOL)
+        return json_response(HTTPStatus.OK, completion_body(answer, chat))
+    chunks = ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
+
+    def end(answer: Answer, streamed: str) -> bytes:
+        return b"".join(map(server_sent_event, [*chunks.last(answer, streamed), "[DONE]"]))
+
+    events = EventFormat(
+        begin=server_sent_event(chunks.first()),
+        encode=lambda event: server_sent_event(chunks.text(event.text)) if isinstance(event, Delta) else b"",
+        end=end,
+        failure=lambda failure: server_sent_event(chat_error_body(failure)),
+        refusal=lambda failure: json_response(failure.status, chat_error_body(failure), **failure.headers),
+    )
+    return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL, wording=CHAT)
+
+
+def post_response(call: Call) -> Response:
+    """Answer the last message of a conversation, in the form of a response."""
+    from rag.http.openai_responses import ResponseBuilder, parse_response_request  # late: few clients need it
+
+    text = call.json_text(limit=MAX_BODY_BYTES)
+    request = parse_response_request(text, profile=call.service.settings.profile, page=call.page())
+    if not request.stream:
+        answer = call.service.pipeline.run(request.question, deadline=call.deadline)
+        observe(answer, protocol=PROTOCOL)
+        return json_response(HTTPStatus.OK, ResponseBuilder(request=request, key=answer.response_id).response(answer))
+    builder = ResponseBuilder(request=request, key=secrets.token_urlsafe(16))
+
+    def encode(events: list[dict[str, Any]]) -> bytes:
+        return b"".join(server_sent_event(event, event["type"]) for event in events)
+
+    events = EventFormat(
+        begin=encode(builder.first_events()),
+        encode=lambda event: encode([builder.text_event(event.text)]) if isinstance(event, Delta) else b"",
+        end=lambda answer, streamed: encode(builder.last_events(answer, streamed)),
+        failure=lambda failure: encode([builder.failure_event(failure.sentence)]),
+        refusal=lambda failure: json_response(failure.status, response_error_body(failure), **failure.headers),
+    )
+    return answer_in_events(call, lambda: request.question, events, protocol=PROTOCOL, wording=CHAT)
+
+
+def get_models(call: Call) -> Response:
+    """List the models."""
+    names = models(call.service.settings.profile)
+    return json_response(HTTPStatus.OK, {"object": "list", "data": [model_body(name) for name in names]})
+
+
+def get_model(call: Call, model: str) -> Response:
+    """Describe the model of this name; an unknown name means the profile, as in a completion."""
+    return json_response(HTTPStatus.OK, model_body(model_named(model, call.service.settings.profile)))
+
+
+def chat_error_body(failure: HttpFailure) -> dict[str, Any]:
+    """Return the body of an error of a chat completion."""
+    return failure.openai_body("messages")
+
+
+def response_error_body(failure: HttpFailure) -> dict[str, Any]:
+    """Return the body of an error of a response."""
+    return failure.openai_body("input")
