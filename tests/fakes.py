@@ -30,9 +30,8 @@ from rag.errors import StoreUnavailable
 from rag.ledger import Ledger
 from rag.ports.index import Index
 from rag.ports.models import ChatModel, Writer
-from rag.profiles import PROFILES
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.optional_stages import OptionalStages, Stores
+from rag.profiles import profile_named
+from rag.profiles.shared.dependencies import OptionalStages, StageDependencies, Stores
 from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question
@@ -47,7 +46,7 @@ _WORD = re.compile(r"\w+")
 def decline_of(profile: str) -> str:
     """What the profile says where there is no answer."""
     inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
-    return PROFILES[profile].build(load(PROFILES[profile].knobs, {}), inputs).decline_text
+    return profile_named(profile).build(load(profile_named(profile).settings, {}), inputs).decline_text
 
 
 def forget_secrets() -> None:

@@ -18,7 +18,8 @@ from pydantic import BaseModel
 import app
 from rag.adapters.dynamodb.table import IAM_ACTIONS, marshal_item
 from rag.adapters.stores.table import TableItem, TableKey
-from rag.config.settings import Settings, variables
+from rag.config.fields import variables
+from rag.config.settings import Settings
 from rag.profiles import PROFILES
 from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, LlmUse, Usage
@@ -91,7 +92,7 @@ def emitted(output: str) -> list[dict[str, Any]]:
 
 def environment() -> list[str]:
     """The variables that the settings and the profiles' numbers are read from."""
-    models: list[type[BaseModel]] = [Settings, *(profile.knobs for profile in PROFILES.values())]
+    models: list[type[BaseModel]] = [Settings, *(load_profile().settings for load_profile in PROFILES.values())]
     return sorted({name for model in models for field in model.model_fields.values() for name in variables(field)})
 
 

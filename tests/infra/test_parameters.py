@@ -10,10 +10,10 @@ import pytest
 from cloudformation import sam_python
 from pydantic.fields import FieldInfo
 
-from rag.config.knobs import EnvironmentSettings
-from rag.config.settings import DEFAULT_PROFILE, Settings, load, variables
+from rag.config.fields import EnvironmentSettings, variables
+from rag.config.settings import DEFAULT_PROFILE, Settings, load
 from rag.errors import ConfigurationError
-from rag.profiles import PROFILES
+from rag.profiles import PROFILES, profile_named
 
 pytestmark = pytest.mark.build
 
@@ -53,7 +53,7 @@ def variable(parameter: str) -> str:
 
 def models(profile: str) -> tuple[type[EnvironmentSettings], ...]:
     """What reads the environment in this profile."""
-    return Settings, PROFILES[profile].knobs
+    return Settings, profile_named(profile).settings
 
 
 def named(parameter: dict[str, Any]) -> tuple[str, ...]:

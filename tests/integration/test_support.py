@@ -16,7 +16,7 @@ from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer.claim_verdict import LEAST_SHARED
 from rag.find.refine import Mmr
 from rag.find.retrieve import HybridRetriever
-from rag.profiles.clockify import Knobs
+from rag.profiles.clockify import ClockifySettings
 from rag.values.question import Question, SearchQuery
 from rag.wiring.live_index import LiveIndex
 
@@ -145,7 +145,7 @@ def retrieve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HybridRetriev
     ["How do I start a timer?", "start timer", "Which button starts the timer and how do I stop it?"],
 )
 def test_copies_of_one_note_take_one_place(retrieve: HybridRetriever, text: str) -> None:
-    knobs = Knobs()
+    knobs = ClockifySettings()
     found = retrieve(SearchQuery(text=text, top_k=knobs.top_k)).hits
     assert sum(hit.chunk.doc_id.startswith("note") for hit in found) == COPIES
 

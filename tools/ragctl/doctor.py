@@ -23,7 +23,7 @@ from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings,
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
-    from rag.profiles.shared.evidence import EvidenceKnobs
+    from rag.profiles.shared.settings import ProfileSettings
 
 
 MIN_PYTHON = (3, 12)
@@ -153,10 +153,10 @@ def check_llm(settings: Settings) -> str:
     The result shows neither the key nor what the server says.
     """
     from rag.config.settings import load
-    from rag.profiles import PROFILES
+    from rag.profiles import profile_named
 
-    knobs = load(PROFILES[settings.profile].knobs)
-    if not (settings.llm_enabled or knobs.llm_chosen):
+    knobs = load(profile_named(settings.profile).settings)
+    if not (settings.llm_enabled or knobs.is_llm_configured):
         return "not configured: the extractive engine answers"
     base_url = settings.llm_base_url or knobs.llm_base_url
     listed = _check_models(base_url, settings.llm_api_key.get_secret_value(), knobs.llm_model)
@@ -187,7 +187,7 @@ def _check_models(base_url: str, key: str, model: str) -> str:
     return f"{model} is {'listed' if model in models else 'not listed'}"
 
 
-def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
+def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
     """Ask the model that answers for a word, as a question would be asked; a refused parameter is seen here."""
     import time
 
@@ -210,7 +210,7 @@ def _ask_a_word(settings: Settings, knobs: EvidenceKnobs) -> str:
     return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s{_budget(settings, knobs)}"
 
 
-def _budget(settings: Settings, knobs: EvidenceKnobs) -> str:
+def _budget(settings: Settings, knobs: ProfileSettings) -> str:
     """Say how many tokens of passages LLM_CONTEXT_TOKENS leaves."""
     from rag.config.prompts import Prompts
     from rag.wiring.models import context_window, prompt_template
@@ -236,11 +236,11 @@ def check_seed_rules(settings: Settings) -> str:
     from knowledge.model.errors import IndexUnavailable
     from knowledge.open.place import folder_of, read_manifest
     from rag.config.settings import load
-    from rag.profiles import PROFILES
-    from rag.profiles.shared.evidence import seed_note
+    from rag.profiles import profile_named
+    from rag.profiles.shared.pipeline import seed_note
 
-    profile = PROFILES[settings.profile]
-    if not load(profile.knobs).seed_rules:
+    profile = profile_named(settings.profile)
+    if not load(profile.settings).seed_rules:
         return SEED_RULES_OFF
     if profile.seed is None:
         raise CheckFailed(f"SEED_RULES is on, but the profile {settings.profile} follows no seed; leave it out")

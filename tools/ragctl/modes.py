@@ -109,10 +109,10 @@ class _Held:
 def _hybrid(index: AnyIndex, profile: str) -> Search:
     from rag.config.settings import load
     from rag.find.retrieve import DENSE_WEIGHT, HybridRetriever
-    from rag.profiles import PROFILES
+    from rag.profiles import profile_named
     from rag.values.question import SearchQuery
 
-    knobs = load(PROFILES[profile].knobs)
+    knobs = load(profile_named(profile).settings)
     retrieve = HybridRetriever(_Held(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
 

@@ -38,7 +38,7 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
         typer.BadParameter: there is no such profile.
     """
     from rag.config.settings import Settings, load
-    from rag.profiles import PROFILES, require
+    from rag.profiles import PROFILES, require_profile
 
     if profile is not None:
         if profile not in PROFILES:
@@ -50,7 +50,7 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
         os.environ["INDEX_URI"] = index
     _follow_index(making=making)
     settings = load(Settings)
-    require(settings.profile)
+    require_profile(settings.profile)
     return settings
 
 

@@ -16,7 +16,7 @@ from rag.ask.conversation.reframe import Reframe
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, waypoint
+from rag.profiles import profile_named, waypoint
 from rag.values.answer import Answer, Confidence, Decline, Proceed, RepeatedQuestion, Routing
 from rag.values.chat import Completion, Deadline, Usage
 from rag.values.question import Question, SearchQuery, Turn
@@ -32,7 +32,7 @@ HITS = (
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
     inputs = make_inputs(index, make_writer(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return PROFILES["waypoint"].build(waypoint.Knobs(seed_rules=True), inputs)
+    return profile_named("waypoint").build(waypoint.WaypointSettings(seed_rules=True), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:

@@ -29,9 +29,9 @@ from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsRepl
 from rag.pipeline import Pipeline
 from rag.ports.models import ChatModel, RemoteEmbedder
 from rag.profiles import profile_named
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.evidence import EvidenceKnobs, seed_note
-from rag.profiles.shared.optional_stages import OptionalStages
+from rag.profiles.shared.dependencies import OptionalStages, StageDependencies
+from rag.profiles.shared.pipeline import seed_note
+from rag.profiles.shared.settings import ProfileSettings
 from rag.values.answer import Answer, Decline
 from rag.values.question import DocumentPage, Overview, Question, SearchQuery
 from rag.values.request import Listen
@@ -57,7 +57,7 @@ class Application:
     """A pipeline with its settings, index and stores. ``chat`` is None if no LLM is configured."""
 
     settings: Settings
-    knobs: EvidenceKnobs
+    profile: ProfileSettings
     pipeline: Pipeline
     index: LiveIndex
     chat: ChatModel | None
@@ -96,7 +96,7 @@ class Application:
         """
         questions, model = self.suggestions(), self.chat.model if self.chat else EXTRACTIVE
         with self.index.lease() as index:
-            return library.welcome_reply(index, self.knobs, questions=questions, model=model)
+            return library.welcome_reply(index, self.profile, questions=questions, model=model)
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
         """Return the ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
@@ -221,21 +221,21 @@ def build_application(settings: Settings) -> Application:
         ConfigurationError: a setting, a table or a prompt template is wrong.
         ModelMissing: the embedding model is missing.
     """
-    profile = profile_named(settings.profile)
-    knobs: EvidenceKnobs = load(profile.knobs)
-    settings = allow_local_time(settings, knobs)
+    definition = profile_named(settings.profile)
+    profile: ProfileSettings = load(definition.settings)
+    settings = allow_local_time(settings, profile)
     prompts, stores = Prompts(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
     index = live_index(settings, local=local, remote=remote)
     tables = Tables(settings, index)
-    chats = ChatModels(settings, knobs)
+    chats = ChatModels(settings, profile)
     chat = chats.answer_model()
     stages = OptionalStages(
         stores=stores.stores if stores else None,
         chat=chat,
         deciding_chat=chats.decision_model,
         prompt=prompts.load,
-        scope=lambda: _scope(settings, knobs, chat.model if chat else EXTRACTIVE, prompts, tables),
+        scope=lambda: _scope(settings, profile, chat.model if chat else EXTRACTIVE, prompts, tables),
         version=index.version,
         embed=index.embed,
         language_unlike=index.language_unlike,
@@ -248,7 +248,7 @@ def build_application(settings: Settings) -> Application:
         with index.lease() as opened:
             return library.guide(opened, headings)
 
-    writer, window = build_writer(settings, knobs, prompts, chat=chat, extractive=ExtractiveWriter())
+    writer, window = build_writer(settings, profile, prompts, chat=chat, extractive=ExtractiveWriter())
     dependencies = StageDependencies(
         index=index,
         writer=writer,
@@ -266,17 +266,17 @@ def build_application(settings: Settings) -> Application:
             guide=guide,
         ),
     )
-    pipeline = profile.build(knobs, dependencies)
-    if knobs.seed_rules and profile.seed:
+    pipeline = definition.build(profile, dependencies)
+    if profile.seed_rules and definition.seed:
         try:
             with index.lease() as opened:
                 manifest = opened.manifest
         except IndexUnavailable:
             manifest = None
-        logger.warning("%s", seed_note(settings.profile, profile.seed, manifest))
+        logger.warning("%s", seed_note(settings.profile, definition.seed, manifest))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)
-    return Application(settings, knobs, pipeline, index, chat, chats, stores, remote, suggestions)
+    return Application(settings, profile, pipeline, index, chat, chats, stores, remote, suggestions)
 
 
 def load_utterances() -> Utterances:
@@ -296,13 +296,15 @@ def chunk_number(chunk_id: str) -> int:
     return int(number)
 
 
-def _scope(settings: Settings, knobs: EvidenceKnobs, model: str, prompts: Prompts, tables: Tables) -> dict[str, object]:
+def _scope(
+    settings: Settings, profile: ProfileSettings, model: str, prompts: Prompts, tables: Tables
+) -> dict[str, object]:
     """Return the inputs of a cached answer beside its question and the documents."""
     return {
         "recipe": RECIPE,
         "profile": settings.profile,
         "model": model,
-        "knobs": knobs.model_dump(mode="json"),
+        "knobs": profile.model_dump(mode="json"),
         "prompts": prompts.digest(),
         "tables": tables.digest(),
     }

@@ -18,7 +18,7 @@ from rag.values.question import DocumentPage, FilterField, Overview
 
 if TYPE_CHECKING:
     from knowledge.open.anywhere import AnyIndex
-    from rag.profiles.shared.evidence import EvidenceKnobs
+    from rag.profiles.shared.settings import ProfileSettings
 
 MAX_VALUES = 12
 """The values of a field are listed if there are at most this many."""
@@ -96,7 +96,7 @@ def document(index: AnyIndex, number: int) -> tuple[Chunk, ...]:
     return tuple(chunks[place] for place in sorted(chunks))
 
 
-def welcome_reply(index: AnyIndex, words: EvidenceKnobs, *, questions: Sequence[str], model: str) -> SuggestionsReply:
+def welcome_reply(index: AnyIndex, words: ProfileSettings, *, questions: Sequence[str], model: str) -> SuggestionsReply:
     """Return the page's first content: sample ``questions``, the writing ``model``, and the owner's ``words``.
 
     Without a configured name the page shows the title of the documents' site.

@@ -15,7 +15,7 @@ from rag.contract.decider import new_mark
 from rag.errors import ConfigurationError
 from rag.find.pack import BYTES_PER_TOKEN, ContextWindow, size
 from rag.ports.models import ChatModel, Writer
-from rag.profiles.shared.evidence import EvidenceKnobs
+from rag.profiles.shared.settings import ProfileSettings
 from rag.text.fill import fill
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
@@ -35,21 +35,21 @@ DECISION_SETTINGS = {"temperature": 0.0, "max_tokens": 500}
 class ChatModels:
     """The chat models of one service, all at the endpoint of the settings and the profile."""
 
-    def __init__(self, settings: Settings, knobs: EvidenceKnobs) -> None:
+    def __init__(self, settings: Settings, profile: ProfileSettings) -> None:
         self._settings = settings
-        self._knobs = knobs
+        self._profile = profile
         self._models: list[ChatModel] = []
-        self.vendor = chat_vendor(_base_url(settings, knobs))
+        self.vendor = chat_vendor(_base_url(settings, profile))
 
     def answer_model(self) -> ChatModel | None:
         """Build the model that writes answers; None if no LLM is configured."""
-        configured = self._settings.llm_enabled or self._knobs.llm_chosen
-        return self._add(self._knobs, self._knobs.llm_model) if configured else None
+        configured = self._settings.llm_enabled or self._profile.is_llm_configured
+        return self._add(self._profile, self._profile.llm_model) if configured else None
 
     def decision_model(self, model: str) -> ChatModel:
         """Build ``model`` for rewriting, ranking and judging; a role's token is valid for the profile's model alone."""
-        model = self._knobs.llm_model if self._settings.llm_auth == "aws" else model
-        return self._add(self._knobs.model_copy(update=DECISION_SETTINGS), model)
+        model = self._profile.llm_model if self._settings.llm_auth == "aws" else model
+        return self._add(self._profile.model_copy(update=DECISION_SETTINGS), model)
 
     def warm(self) -> None:
         """Create the clients; read no key and call no server.
@@ -65,13 +65,18 @@ class ChatModels:
         for chat in self._models:
             chat.renew()
 
-    def _add(self, knobs: EvidenceKnobs, model: str) -> ChatModel:
-        self._models.append(_chat(self._settings, knobs, model))
+    def _add(self, profile: ProfileSettings, model: str) -> ChatModel:
+        self._models.append(_chat(self._settings, profile, model))
         return self._models[-1]
 
 
 def build_writer(
-    settings: Settings, knobs: EvidenceKnobs, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
+    settings: Settings,
+    profile: ProfileSettings,
+    prompts: Prompts,
+    *,
+    chat: ChatModel | None,
+    extractive: Writer,
 ) -> tuple[Writer, ContextWindow]:
     """Return the writer and the window that bounds its passages.
 
@@ -82,34 +87,34 @@ def build_writer(
     """
     if chat is None:
         return extractive, ContextWindow()
-    template = prompt_template(knobs, prompts)
-    words = knobs.prompt_words
+    template = prompt_template(profile, prompts)
+    words = profile.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
-    window = context_window(knobs, template)
-    writer = ChatWriter(chat, template, new_mark, knobs.prompt_history_chars, words, window=window)
+    window = context_window(profile, template)
+    writer = ChatWriter(chat, template, new_mark, profile.prompt_history_chars, words, window=window)
     return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
 
 
-def prompt_template(knobs: EvidenceKnobs, prompts: Prompts) -> str:
+def prompt_template(profile: ProfileSettings, prompts: Prompts) -> str:
     """Return the profile's system prompt.
 
     Raises:
         ConfigurationError: it cannot be read, or lacks a placeholder.
     """
-    placeholders = ("context", *(["history"] if knobs.prompt_history_chars else []))
-    return prompts.load("seed.txt" if knobs.seed_rules else "system.txt", *placeholders)
+    placeholders = ("context", *(["history"] if profile.prompt_history_chars else []))
+    return prompts.load("seed.txt" if profile.seed_rules else "system.txt", *placeholders)
 
 
-def context_window(knobs: EvidenceKnobs, template: str) -> ContextWindow:
+def context_window(profile: ProfileSettings, template: str) -> ContextWindow:
     """Return the model's window and the share that the answer, the prompt and a usual question take of it."""
-    prompt = (size(template) + knobs.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN
-    return ContextWindow(knobs.model_context_tokens, knobs.max_tokens + int(prompt))
+    prompt = (size(template) + profile.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN
+    return ContextWindow(profile.model_context_tokens, profile.max_tokens + int(prompt))
 
 
-def allow_local_time(settings: Settings, knobs: EvidenceKnobs) -> Settings:
+def allow_local_time(settings: Settings, profile: ProfileSettings) -> Settings:
     """Return ``settings`` with more time for each request where the model is local and no deadline was set."""
-    chosen = settings.llm_base_url or knobs.llm_chosen
-    if chosen and "request_deadline_s" not in settings.model_fields_set and is_local(_base_url(settings, knobs)):
+    chosen = settings.llm_base_url or profile.is_llm_configured
+    if chosen and "request_deadline_s" not in settings.model_fields_set and is_local(_base_url(settings, profile)):
         return settings.model_copy(update={"request_deadline_s": LOCAL_DEADLINE_S})
     return settings
 
@@ -126,9 +131,9 @@ def is_local(url: str) -> bool:
         return f".{host}".endswith(LOCAL_NAMES)
 
 
-def _chat(settings: Settings, knobs: EvidenceKnobs, model: str) -> ChatModel:
-    base_url = _base_url(settings, knobs)
-    is_patient = is_local(base_url) and "read_timeout_s" not in knobs.model_fields_set
+def _chat(settings: Settings, profile: ProfileSettings, model: str) -> ChatModel:
+    base_url = _base_url(settings, profile)
+    is_patient = is_local(base_url) and "read_timeout_s" not in profile.model_fields_set
     default_fallback = GROQ_FALLBACK if base_url.rstrip("/") == GROQ_URL else ()
     return chat_model(
         ChatConfig(
@@ -136,22 +141,22 @@ def _chat(settings: Settings, knobs: EvidenceKnobs, model: str) -> ChatModel:
             api_key=llm_key(settings),
             model=model,
             fallback_models=settings.llm_fallback_models or default_fallback,
-            temperature=knobs.temperature,
-            max_tokens=knobs.max_tokens,
-            connect_timeout_s=knobs.connect_timeout_s,
-            is_strict=knobs.seed_rules,
-            read_timeout_s=max(knobs.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else knobs.read_timeout_s,
-            retries=knobs.retries,
-            backoff_base_s=knobs.backoff_base_s,
-            backoff_cap_s=knobs.backoff_cap_s,
-            jitter=knobs.backoff_jitter,
+            temperature=profile.temperature,
+            max_tokens=profile.max_tokens,
+            connect_timeout_s=profile.connect_timeout_s,
+            is_strict=profile.seed_rules,
+            read_timeout_s=max(profile.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else profile.read_timeout_s,
+            retries=profile.retries,
+            backoff_base_s=profile.backoff_base_s,
+            backoff_cap_s=profile.backoff_cap_s,
+            jitter=profile.backoff_jitter,
         )
     )
 
 
-def _base_url(settings: Settings, knobs: EvidenceKnobs) -> str:
+def _base_url(settings: Settings, profile: ProfileSettings) -> str:
     if settings.llm_auth == "key":
-        return settings.llm_base_url or knobs.llm_base_url
+        return settings.llm_base_url or profile.llm_base_url
     host = urlsplit(settings.llm_base_url).hostname or ""
     if settings.llm_base_url and not host.endswith(TOKEN_HOSTS):
         raise ConfigurationError(f"LLM_AUTH=aws sends the role's token to AWS alone: {' or '.join(TOKEN_HOSTS[:2])}")

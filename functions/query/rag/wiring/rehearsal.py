@@ -88,7 +88,7 @@ def answer_own_heading(service: Application) -> None:
     if not _is_declined(alone, question):
         return
     logger.warning("the index's own heading %r is declined: is RelevanceThreshold too high?", question)
-    others, threshold = service.suggestions(), service.knobs.threshold
+    others, threshold = service.suggestions(), service.profile.threshold
     if not others or threshold == "auto" or service.remote is not None:
         return  # a remote embedder is not called, and its stand-in vector is near no chunk
     if all(_is_declined(alone, other) for other in others):

@@ -1,18 +1,32 @@
 """rag.config: what the environment may say, and templates that hold what they must."""
 
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from fakes import decline_of
 
-from rag.config.contrast import readable_contrast
-from rag.config.knobs import EnvironmentSettings, Source
+from rag.config.fields import (
+    Characters,
+    Chunks,
+    Cosine,
+    EnvironmentSettings,
+    Origin,
+    Pause,
+    Percent,
+    PositiveShare,
+    Seconds,
+    Share,
+    UnitName,
+    env,
+)
 from rag.config.prompts import load_prompt
-from rag.config.settings import Settings, load
+from rag.config.settings import Settings, load, readable_contrast
 from rag.contract.decline import first_sentence
 from rag.errors import ConfigurationError
-from rag.profiles import PROFILES
-from rag.profiles.waypoint import Knobs
+from rag.profiles import PROFILES, profile_named
+from rag.profiles.waypoint import WaypointSettings
+from ragctl.docs import sentences
 
 
 def test_without_a_variable_everything_has_a_default() -> None:
@@ -39,12 +53,12 @@ def test_white_space_around_a_value_is_not_part_of_it() -> None:
 
 def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETRIEVAL_TOP_K", "3")
-    assert load(Knobs).top_k == 3
+    assert load(WaypointSettings).top_k == 3
 
 
 def test_only_documented_variables_are_read() -> None:
     # A variable that happens to be called as a field is somebody else's.
-    assert load(Knobs, {"top_k": "3", "retries": "many", "temperature": "hot"}) == load(Knobs, {})
+    assert load(WaypointSettings, {"top_k": "3", "retries": "many", "temperature": "hot"}) == load(WaypointSettings, {})
     assert load(Settings, {"profile": "other", "collection": "x"}) == load(Settings, {})
 
 
@@ -87,7 +101,7 @@ def test_a_wrong_setting_is_named(name: str, value: str) -> None:
 
 def test_no_value_is_repeated_and_every_wrong_variable_is_named() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        load(Knobs, {"RETRIEVAL_TOP_K": "s3cret", "LLM_TEMPERATURE": "s3cret"})
+        load(WaypointSettings, {"RETRIEVAL_TOP_K": "s3cret", "LLM_TEMPERATURE": "s3cret"})
     told = str(caught.value)
     assert "RETRIEVAL_TOP_K" in told
     assert "LLM_TEMPERATURE" in told
@@ -122,41 +136,46 @@ def test_an_index_in_another_place() -> None:
     assert load(Settings, {"INDEX_URI": "file:///opt/index"}).index_place == "file:///opt/index"
 
 
-@pytest.mark.parametrize("model", [Settings, Knobs])
+@pytest.mark.parametrize("model", [Settings, WaypointSettings])
 def test_every_setting_is_documented_and_its_default_is_accepted(model: type[EnvironmentSettings]) -> None:
-    variables = []
+    variables, described = [], sentences(model)
     for name, field in model.model_fields.items():
-        assert field.description, name
+        assert described[name], name
         assert isinstance(field.validation_alias, str), name
         assert field.validation_alias.isupper(), name
-        assert isinstance(field.json_schema_extra, dict), name
-        assert set(field.json_schema_extra) == {"unit", "source"}, name
         variables.append(field.validation_alias)
     assert len(set(variables)) == len(variables)
     defaults = {name: getattr(model(), name) for name in model.model_fields}
     assert model.model_validate(defaults) == model()
 
 
-HERE = Source("here")
+HERE = Origin("here")
 
 
 class Kinds(EnvironmentSettings):
     """One setting of each kind."""
 
-    plain: int = HERE.knob(2, "PLAIN", "How big.", unit="m", ge=1, le=3)
-    chunks: int = HERE.chunks(2, "CHUNKS", "How many.")
-    chars: int = HERE.characters(2, "CHARS", "How long.", least=0, most=9)
-    wait: float = HERE.seconds(2, "WAIT_S", "How late.", most=9)
-    pause: float = HERE.seconds(2, "PAUSE_S", "How late.", least=0, most=9)
-    cosine: float = HERE.cosine(0, "COSINE", "How near.")
-    share: float = HERE.share(0, "SHARE", "How much.")
-    part: float = HERE.share(1, "PART", "How much.", above=0)
-    sure: float = HERE.percent(0, "SURE", "How sure.")
+    plain: Annotated[int, UnitName("m"), env("PLAIN", ge=1, le=3), HERE] = 2
+    """How big."""
+    chunks: Annotated[Chunks, env("CHUNKS"), HERE] = 2
+    """How many."""
+    chars: Annotated[Characters, env("CHARS", ge=0, le=9), HERE] = 2
+    """How
+    long."""
+    wait: Annotated[Seconds, env("WAIT_S", le=9, description="How late."), HERE] = 2
+    """Not this."""
+    pause: Annotated[Pause, env("PAUSE_S", le=9), HERE] = 2
+    """How late."""
+    cosine: Annotated[Cosine, env("COSINE"), HERE] = 0
+    share: Annotated[Share, env("SHARE"), HERE] = 0
+    part: Annotated[PositiveShare, env("PART"), HERE] = 1
+    sure: Annotated[Percent, env("SURE"), HERE] = 0
 
 
 def test_a_kind_fixes_unit_source_and_bounds() -> None:
-    assert Kinds.model_fields["plain"].json_schema_extra == {"unit": "m", "source": "here"}
-    assert Kinds.model_fields["wait"].json_schema_extra == {"unit": "s", "source": "here"}
+    assert (sentences(Kinds)["chars"], sentences(Kinds)["wait"]) == ("How long.", "How late.")
+    assert {UnitName("m"), HERE} <= set(Kinds.model_fields["plain"].metadata)
+    assert {UnitName("s"), HERE} <= set(Kinds.model_fields["wait"].metadata)
     accepted = {"PLAIN": "1 3", "CHUNKS": "1 50", "CHARS": "0 9", "WAIT_S": ".1 9", "PAUSE_S": "0 9"}
     accepted |= {"COSINE": "-1 1", "SHARE": "0 1", "PART": ".1 1", "SURE": "0 100"}
     refused = {"PLAIN": "0 4", "CHUNKS": "0 51 2.5", "CHARS": "-1 10", "WAIT_S": "0 9.1 nan", "PAUSE_S": "-1 9.1"}
@@ -228,7 +247,7 @@ def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profi
         "judge.txt": ("passages", "statements"),
         "rerank.txt": ("question", "passages"),
     }
-    if PROFILES[profile].seed:
+    if profile_named(profile).seed:
         templates["seed.txt"] = ("context", *(("history",) if profile == "gacounts" else ()))
     for name, placeholders in templates.items():
         prompt = load_prompt(settings.prompt_path(name), *placeholders)
@@ -236,7 +255,7 @@ def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profi
         assert "line <<<{fence} and" in prompt
 
 
-@pytest.mark.parametrize("profile", [name for name, profile in PROFILES.items() if profile.seed])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if profile_named(name).seed])
 def test_the_seed_s_prompt_declines_in_the_services_words(profile: str) -> None:
     prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("seed.txt").read_text(encoding="utf-8")
     assert first_sentence(decline_of(profile)) in prompt

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from knowledge.model.values import Hit
 from rag.find.refine import REPEAT_COSINE, MinScore, Mmr, NewerFirst
 from rag.find.retrieve import l2_scale
-from rag.profiles.clockify import Knobs
+from rag.profiles.clockify import ClockifySettings
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 
@@ -110,7 +110,7 @@ def test_a_proper_ordering(rows: list[tuple[float, int | None]], random: Random)
 
 
 ASKED = Question(text="?")
-LAMBDA = Knobs().mmr_lambda
+LAMBDA = ClockifySettings().mmr_lambda
 
 
 def hit(number: int, score: float, vector: list[float], text: str = "Permits take five working days.") -> Hit:

@@ -1,15 +1,15 @@
 """rag.profiles.house, and a profile that somebody adds."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_services
 
-import rag.profiles
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
-from rag.profiles import PROFILES
-from rag.profiles.house import Knobs
+from rag.profiles import PROFILES, profile_named
+from rag.profiles.house import HouseSettings
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.wiring.models import build_writer
@@ -22,8 +22,8 @@ HITS = (
 
 
 def answered(said: str, profile: str = "house", **environ: str) -> tuple[Answer, FakeChat]:
-    chat, made = FakeChat(said), PROFILES[profile]
-    settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.knobs, environ)
+    chat, made = FakeChat(said), profile_named(profile)
+    settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.settings, environ)
     writer, _ = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
     assert isinstance(writer, ChatWriter)
     inputs = make_inputs(FakeIndex(HITS, evidence=make_evidence(1.0)), writer, stages=make_services(stores=False))
@@ -47,10 +47,10 @@ def test_its_words_are_its_owners() -> None:
     assert plain.asked[0][0].content.startswith("You answer questions from the documents of")
     assert answer.refused
     inputs = make_inputs(FakeIndex(), lambda *_: None)  # type: ignore[arg-type]
-    assert PROFILES["house"].build(Knobs(), inputs).decline_text == (
+    assert profile_named("house").build(HouseSettings(), inputs).decline_text == (
         "I could not find an answer to that in the documents. Other words may find it."
     )
-    told = PROFILES["house"].build(Knobs(assistant_contact="hello@bikes.example"), inputs).decline_text
+    told = profile_named("house").build(HouseSettings(assistant_contact="hello@bikes.example"), inputs).decline_text
     assert told == "I could not find an answer to that in the documents. You can ask hello@bikes.example."
 
 
@@ -61,40 +61,39 @@ def test_it_routes_where_somebody_asks_for_it() -> None:
     assert routing.action == "escalate"
 
 
-FIFTH = '''
-"""Fifth: a profile that somebody added."""
-
+FIFTH = """
 from typing import ClassVar
 
 from rag.answer.citation_forms import IdForm
-from rag.profiles.shared.base import base
-from rag.profiles.shared.evidence import EvidenceKnobs
-from rag.profiles.shared.service_knobs import OURS
 from rag.find.pack import IdPacker
+from rag.profiles.shared.pipeline import Profile, build_pipeline
+from rag.profiles.shared.settings import LlmBaseUrl, LlmModel, MaxQueryChars, ProfileSettings, TopK
 
 
-class Knobs(EvidenceKnobs):
+class FifthSettings(ProfileSettings):
     decline: ClassVar[str] = "No idea."
-    max_query_chars: int = OURS.max_query_chars(500)
-    top_k: int = OURS.chunks(5, "RETRIEVAL_TOP_K", "Chunks.")
-    llm_model: str = OURS.llm_model("some-model")
-    llm_base_url: str = OURS.llm_base_url("https://llm.example/v1")
+    max_query_chars: MaxQueryChars = 500
+    top_k: TopK = 5
+    llm_model: LlmModel = "some-model"
+    llm_base_url: LlmBaseUrl = "https://llm.example/v1"
 
 
-def build(knobs, inputs):
-    return base(knobs, inputs, seed=None, form=IdForm(), pack=IdPacker(2000))
-'''
+def build(settings, dependencies):
+    return build_pipeline("fifth", settings, dependencies, seed=None, form=IdForm(), pack=IdPacker(2000))
 
 
-def test_a_fifth_profile_is_a_file_and_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "fifth.py").write_text(FIFTH.lstrip(), encoding="utf-8")
+PROFILE = Profile("Fifth: a profile that somebody added.", FifthSettings, build)
+"""
+
+
+def test_a_fifth_profile_is_a_file_a_prompt_and_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fifth.py").write_text(FIFTH.lstrip(), encoding="utf-8")
     (tmp_path / "prompts" / "fifth").mkdir(parents=True)
     (tmp_path / "prompts" / "fifth" / "system.txt").write_text(
         "Answer from this, and cite [id_N]:\n{context}", encoding="utf-8"
     )
-    monkeypatch.setattr(rag.profiles, "__path__", [*rag.profiles.__path__, str(tmp_path / "code")])
-    assert "fifth" in PROFILES
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(PROFILES, "fifth", lambda: import_module("fifth").PROFILE)
     answer, chat = answered("Leave is 27 days [id_2].", "fifth", PROMPTS_DIR=str(tmp_path / "prompts"))
     assert (answer.profile, answer.text) == ("fifth", "Leave is 27 days [id_2].")
     assert chat.asked[0][0].content.startswith("Answer from this, and cite [id_N]:\n")

@@ -25,19 +25,19 @@ from rag.errors import QueryTooLong
 from rag.find.refine import Mmr
 from rag.find.retrieve import DenseRetriever, HybridRetriever
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, clockify, waypoint
-from rag.profiles.shared.evidence import seed_note
+from rag.profiles import PROFILES, clockify, profile_named, waypoint
+from rag.profiles.shared.pipeline import seed_note
 from rag.values.answer import Answer, Citation, Confidence, ConfidenceInput, Decline, Proceed
 from rag.values.question import Question
 
 SEED = {"SEED_RULES": "on"}
-SEEDS = {name: profile.seed for name, profile in PROFILES.items() if profile.seed}
+SEEDS = {name: seed for name in PROFILES if (seed := profile_named(name).seed)}
 
 
 def seeded(name: str, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
-    profile = PROFILES[name]
+    profile = profile_named(name)
     inputs = make_inputs(index or FakeIndex(), make_writer(FakeChat(*["Yes."] * 9), "{context}"))
-    return profile.build(load(profile.knobs, environ), inputs)
+    return profile.build(load(profile.settings, environ), inputs)
 
 
 def found(*cosines: float) -> tuple[Hit, ...]:
@@ -121,7 +121,7 @@ def searched(question: str, environ: dict[str, str]) -> FakeSearch:
     """The search that GaCounts makes of ``question`` by its sample's rules."""
     index = FakeIndex(fields=FIELDS)
     inputs = replace(make_inputs(index, make_writer(FakeChat())), rules=lambda: RULES)
-    PROFILES["gacounts"].build(load(PROFILES["gacounts"].knobs, environ), inputs).run(
+    profile_named("gacounts").build(load(profile_named("gacounts").settings, environ), inputs).run(
         Question(text=question), deadline=deadline()
     )
     (search,) = index.searches
@@ -158,9 +158,9 @@ def test_the_seeds_bars_of_the_cache() -> None:
 
 
 def bar(name: str, environ: dict[str, str]) -> float:
-    profile = PROFILES[name]
+    profile = profile_named(name)
     inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), stages=make_services())
-    cache = profile.build(load(profile.knobs, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
+    cache = profile.build(load(profile.settings, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
     assert cache is not None
     return cache.bar
 
@@ -213,13 +213,14 @@ CONSTANTS = {
 
 
 def test_the_seeds_numbers() -> None:
-    numbers = load(waypoint.Knobs, {}).model_dump()
+    numbers = load(waypoint.WaypointSettings, {}).model_dump()
     assert {name: numbers[name] for name in CONSTANTS} == CONSTANTS
     assert {name: numbers[name] for _, name, _, _ in VARIABLES} == {name: default for _, name, default, _ in VARIABLES}
 
 
 def test_the_seeds_variables() -> None:
-    changed = load(waypoint.Knobs, {variable: str(other) for variable, _, _, other in VARIABLES}).model_dump()
+    environ = {variable: str(other) for variable, _, _, other in VARIABLES}
+    changed = load(waypoint.WaypointSettings, environ).model_dump()
     assert {name: changed[name] for _, name, _, _ in VARIABLES} == {name: other for _, name, _, other in VARIABLES}
 
 
@@ -236,7 +237,7 @@ def test_the_seeds_sentence_and_categories() -> None:
     }
 
 
-def run(knobs: waypoint.Knobs, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
+def run(knobs: waypoint.WaypointSettings, index: FakeIndex, chat: FakeChat, text: str = "Which permit?") -> str:
     inputs = make_inputs(index, make_writer(chat, "{context}"))
     return waypoint.build(knobs, inputs).run(Question(text=text), deadline=deadline()).text
 
@@ -245,7 +246,7 @@ def test_every_knob_reaches_its_stage() -> None:
     hits = [make_hit(f"Text {n}.", number=n, title=f"T{n}", cosine=0.9 - n / 100) for n in range(1, 13)]
     index, chat = FakeIndex(hits), FakeChat("x")
     environ = {"RETRIEVAL_TOP_K": "4", "RELEVANCE_THRESHOLD": "0.76", "SEED_RULES": "on"}
-    run(load(waypoint.Knobs, environ), index, chat)
+    run(load(waypoint.WaypointSettings, environ), index, chat)
     assert [search.k for search in index.searches] == [4]
     # Scores 2 cos - 1: .78, .76 pass, .74 and .72 do not (rounding decides on the bar itself).
     assert chat.asked[0][0].content.startswith("<<<a-mark\n[T1]\nText 1.")
@@ -258,28 +259,29 @@ FENCES = len("<<<a-mark\n\na-mark>>>")
 def test_a_context_is_four_characters_a_token() -> None:
     hits = [make_hit("x" * 3000, number=n, title=f"T{n}") for n in range(1, 4)]
     chat = FakeChat("x", "x")
-    run(waypoint.Knobs(), FakeIndex(hits), chat)
+    run(waypoint.WaypointSettings(), FakeIndex(hits), chat)
     assert len(chat.asked[0][0].content) == FENCES + 2 * (len("[1] T1\n") + 3000 + 2) - 2
-    run(load(waypoint.Knobs, {"MAX_CONTEXT_TOKENS": "1000"}), FakeIndex(hits), chat)
+    run(load(waypoint.WaypointSettings, {"MAX_CONTEXT_TOKENS": "1000"}), FakeIndex(hits), chat)
     assert len(chat.asked[1][0].content) == FENCES + len("[1] T1\n") + 3000
 
 
 def test_the_longest_question() -> None:
     with pytest.raises(QueryTooLong, match="20 characters"):
-        run(load(waypoint.Knobs, {"MAX_QUERY_LENGTH": "20"}), FakeIndex(), FakeChat(), "a" * 21)
+        run(load(waypoint.WaypointSettings, {"MAX_QUERY_LENGTH": "20"}), FakeIndex(), FakeChat(), "a" * 21)
 
 
 def test_ollamas_address_with_and_without_v1() -> None:
     for address in ("http://ollama:11434", "http://ollama:11434/", "http://ollama:11434/v1/"):
-        knobs = load(clockify.Knobs, {"RAG_OLLAMA_URL": address})
-        assert (knobs.llm_base_url, knobs.llm_chosen) == ("http://ollama:11434/v1", True)
-    assert (clockify.Knobs().llm_base_url, clockify.Knobs().llm_chosen) == ("http://127.0.0.1:11434/v1", False)
+        knobs = load(clockify.ClockifySettings, {"RAG_OLLAMA_URL": address})
+        assert (knobs.llm_base_url, knobs.is_llm_configured) == ("http://ollama:11434/v1", True)
+    unset = clockify.ClockifySettings()
+    assert (unset.llm_base_url, unset.is_llm_configured) == ("http://127.0.0.1:11434/v1", False)
 
 
 def test_the_gate_asks_for_no_more_chunks_than_there_can_be() -> None:
     counts = {"": 2, "DEFAULT_PACK_TOP=1": 1, "DEFAULT_TOP_K=1": 1, "MIN_COVERING_CHUNKS=9": 8}
     for said, count in counts.items():
-        assert load(clockify.Knobs, dict([said.split("=")] if said else [])).gate_count == count
+        assert load(clockify.ClockifySettings, dict([said.split("=")] if said else [])).gate_count == count
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,139 @@
-"""What a profile builds its pipeline from: the parts that wiring made for this deployment."""
+"""The parts from which a profile builds its pipeline, made by ``rag.wiring`` for one deployment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from rag.answer.feedback_log import FeedbackLog
+from rag.answer.judge import Judge
 from rag.ask.admit.remarks import Remarks
+from rag.ask.cache.answer_cache import CacheSlot
+from rag.ask.conversation.conversation import Conversation
+from rag.ask.conversation.reframe import Reframe
 from rag.ask.query.acronyms import AcronymTable
 from rag.ask.query.filter_rules import RuleTable
+from rag.find.feedback import FeedbackKnobs, FeedbackRefine
 from rag.find.pack import ContextWindow
+from rag.find.rerank import LlmRerank
 from rag.ports.index import Index
-from rag.ports.models import Writer
-from rag.profiles.shared.optional_stages import OptionalStages
+from rag.ports.models import ChatModel, Writer
+from rag.ports.stores import FeedbackStore, LayeredAnswers, Memory
+from rag.profiles.shared.settings import ProfileSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The three stores of one table or file."""
+
+    cache: LayeredAnswers
+    memory: Memory
+    feedback: FeedbackStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionalStages:
+    """The stages that need a store or a chat model; a stage without its part is None and its slot stays empty.
+
+    ``stores`` and ``chat`` are None if none is configured. ``deciding_chat`` builds the chat model of a name for
+    decisions, ``prompt`` loads a template by file name and placeholders. ``scope`` returns the inputs of a cached
+    answer beside the question and the index, ``version`` that of the index. ``embed`` returns a question's unit
+    vector, ``language_unlike`` the name of the documents' language if a text is in another. ``embed_ahead`` starts an
+    embedding that calls another machine (else None).
+    """
+
+    stores: Stores | None
+    chat: ChatModel | None
+    deciding_chat: Callable[[str], ChatModel]
+    prompt: Callable[..., str]
+    scope: Callable[[], Mapping[str, object]]
+    version: Callable[[], str]
+    embed: Callable[[str], np.ndarray]
+    language_unlike: Callable[[str], str]
+    embed_ahead: Callable[[str], None] | None = None
+
+    def conversation(self, settings: ProfileSettings) -> Conversation:
+        """Build the memory of sessions, if there is a store, and the rewriting of questions, if there is an LLM.
+
+        With 0 ``history_turns`` nothing is remembered.
+        """
+        reframe = None
+        if self.chat:
+            reframe = Reframe(
+                chat=self.deciding_chat(self.chat.model),
+                template=self.prompt("reframe.txt", "history", "question", "language"),
+                decline=settings.decline,
+                budget_s=settings.reframe_budget_s,
+                history_chars=settings.history_chars,
+                language_unlike=self.language_unlike,
+            )
+        return Conversation(
+            memory=self.stores.memory if self.stores and settings.history_turns else None,
+            reframe=reframe,
+            decline=settings.decline,
+            turns=settings.history_turns,
+            new_session=lambda: secrets.token_urlsafe(24),
+            now=time.time,
+        )
+
+    def answer_cache(self, settings: ProfileSettings, bar: float) -> CacheSlot | None:
+        """Build the cache of answers; ``bar`` is the lowest top cosine (-1..1) of an answer that it stores."""
+        if self.stores is None or not settings.cache:
+            return None
+        feedback = self.stores.feedback
+        return CacheSlot(
+            store=self.stores.cache,
+            scope=self.scope,
+            version=self.version,
+            bar=bar,
+            recent_negative=lambda key, since: feedback.recent_negative(key, since=since),
+            embed=self.embed,
+            now=time.time,
+            embed_ahead=self.embed_ahead,
+        )
+
+    def feedback_refine(self) -> FeedbackRefine | None:
+        """Build the reordering of hits by the votes on similar questions."""
+        if self.stores is None:
+            return None
+        return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time, knobs=FeedbackKnobs())
+
+    def rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
+        """Build the reordering of close hits by ``model``."""
+        if self.chat is None:
+            return None
+        template = self.prompt("rerank.txt", "question", "passages")
+        return LlmRerank(chat=self.deciding_chat(model), template=template, budget_s=budget_s, spread=spread)
+
+    def judge(self, *, budget_s: float, selective: bool) -> Judge | None:
+        """Build the judge of an answer's claims; it is the model that answers."""
+        if self.chat is None:
+            return None
+        return Judge(
+            chat=self.deciding_chat(self.chat.model),
+            template=self.prompt("judge.txt", "passages", "statements"),
+            budget_s=budget_s,
+            selective=selective,
+        )
+
+    def feedback_log(self) -> FeedbackLog | None:
+        """Build the log of responses and votes."""
+        if self.stores is None:
+            return None
+        return FeedbackLog(store=self.stores.feedback, cache=self.stores.cache, embed=self.embed, now=time.time)
 
 
 @dataclass(frozen=True, slots=True)
 class StageDependencies:
-    """What the stages of every profile are made of.
+    """The dependencies of all stages.
 
-    ``acronyms`` and ``rules`` give this deployment's tables, empty where there are none. ``clock`` counts seconds,
-    monotonically; ``new_id`` makes unguessable response ids. ``remarks`` tells what is no question, None where nobody
-    does. ``window`` bounds what is packed.
+    ``acronyms`` and ``rules`` return the deployment's tables, which may be empty. ``clock`` counts seconds
+    monotonically; ``new_id`` returns unguessable response ids. ``remarks`` recognises remarks that are no questions;
+    None treats every text as a question. ``window`` bounds the passages.
     """
 
     index: Index
