@@ -51,7 +51,7 @@ def decline_of(profile: str) -> str:
 
 def forget_secrets() -> None:
     """Drop Secrets Manager's client and all keys, which belong to a process: the next test has an AWS of its own."""
-    secrets._kept.clear()
+    secrets._cached_keys.clear()
     secrets._provider.cache_clear()
 
 

@@ -68,7 +68,7 @@ import app
 
 def read_secrets():
     from rag.adapters import secrets
-    return {"kept": len(secrets._kept), "client": secrets._provider.cache_info().currsize}
+    return {"kept": len(secrets._cached_keys), "client": secrets._provider.cache_info().currsize}
 
 late = ("openai", "openai.resources.chat", "tenacity", "boto3", "aws_lambda_powertools.utilities.parameters")
 told = {"init": [name for name in late if name in sys.modules]}

@@ -239,7 +239,7 @@ def test_while_no_new_key_can_be_read_the_one_of_before_serves(
     # Mended: the new one is in use after that while
     reads.trouble = None
     stored.put_secret_value(SecretId=NAME, SecretString=NEW_KEY)
-    wall.ahead += secrets.PAUSE_S
+    wall.ahead += secrets.RETRY_AFTER_S
     assert secrets.read_secret(NAME, secrets.LLM) == NEW_KEY
     assert NEW_KEY not in caplog.text
     assert KEY not in caplog.text

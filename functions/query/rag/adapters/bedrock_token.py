@@ -1,8 +1,8 @@
-"""A short-lived bearer token for Amazon Bedrock's OpenAI-compatible endpoint, signed with the function's own role.
+"""A short-lived bearer token for Amazon Bedrock's OpenAI-compatible endpoint, signed with the function's role.
 
-docs.aws.amazon.com/bedrock/latest/userguide/api-keys.md: the token is a presigned call of ``CallWithBearerToken``,
-which nobody sends. AWS's package for it depends on botocore, which Lambda's runtime has and a layer would bring again;
-what it does is one function below.
+The token is a presigned call of ``CallWithBearerToken`` that is never sent
+(docs.aws.amazon.com/bedrock/latest/userguide/api-keys.md). AWS's package for it depends on botocore, which Lambda's
+runtime has and a layer would bring again; it does no more than ``signed_token``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 PREFIX = "bedrock-api-key-"
 HOST = "bedrock.amazonaws.com"
 VALID_S = 900
-"""A token outlives the time for which one is kept (``secrets.MAX_AGE_S``) by ten minutes. botocore renews a role's
-credentials when they have ten minutes left, so that they end after the token's use too."""
+"""Ten minutes longer than a token is cached (``secrets.MAX_AGE_S``). botocore renews a role's credentials ten minutes
+before they expire, so that they too outlive the token's use."""
 
 
 def endpoint() -> str:
-    """The endpoint of the region that this process is in: Bedrock's own, which speaks OpenAI's chat completions."""
+    """Return Bedrock's OpenAI-compatible endpoint in this process's region."""
     return f"https://bedrock-runtime.{_region()}.amazonaws.com/openai/v1"
 
 
 def role_token() -> str:
-    """A token of the role that this process has now.
+    """Return a token of this process's current role.
 
     Raises:
         LlmDenied: there are no credentials.
@@ -46,7 +46,7 @@ def role_token() -> str:
 
 
 def signed_token(credentials: ReadOnlyCredentials, region: str) -> str:
-    """A token for ``region`` that is valid for ``VALID_S`` seconds, and no longer than ``credentials``."""
+    """Return a token for ``region``, valid for ``VALID_S`` seconds and no longer than ``credentials``."""
     from botocore.auth import SigV4QueryAuth  # type: ignore[import-untyped]
     from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
 

@@ -1,4 +1,4 @@
-"""Keys from AWS Secrets Manager, through Powertools; kept for a while, and as long as no new one can be read."""
+"""API keys from the environment, from AWS Secrets Manager (through Powertools) or from the function's role."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from knowledge.model.errors import IndexUnreachable
 from rag.adapters.bedrock_token import role_token
-from rag.adapters.time_limit import within
+from rag.adapters.time_limit import run_in_thread
 from rag.config.settings import Settings
 from rag.errors import LlmDenied, LlmUnavailable
 
@@ -22,44 +22,51 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_AGE_S = 300
-"""How long a key is kept: a rotated one is in use after five minutes at the latest."""
-
-PAUSE_S = 60
-"""How long the key of before serves when no new one could be read, until Secrets Manager is asked again."""
-
+"""A rotated key is in use after five minutes at the latest."""
+RETRY_AFTER_S = 60
+"""How long the previous key is used before Secrets Manager is called again for a new one."""
 REFRESH_S = 2.0
-"""The longest wait for a new key where there is one of before: the question needs its time for other things."""
+"""The longest wait for a new key while there is a previous one: the question needs its time for other work."""
 
 CONNECT_TIMEOUT_S = 2
 READ_TIMEOUT_S = 4
 ATTEMPTS = 2
-"""All attempts together stay below a request's deadline. In a VPC without a way out, boto3's own patience (60 s, five
-times) would outlast the function, and callers would get the gateway's 504 in place of an answer."""
+"""All attempts together stay below a request's deadline. In a VPC without a way out, boto3's own timeouts (60 s, five
+attempts) would outlast the function, and callers would get the gateway's 504 instead of an answer."""
 
 
-class Key(NamedTuple):
-    """Whose key it is, and the field that holds it in a secret of JSON."""
+class SecretField(NamedTuple):
+    """The service that a key is for, and the key's field in a secret of JSON."""
 
-    owner: str
-    field: str
+    service: str
+    name: str
 
 
-LLM = Key("LLM", "LLM_API_KEY")
-EMBEDDER = Key("embedder", "EMBED_API_KEY")
-INDEX = Key("index", "INDEX_TOKEN")
+LLM = SecretField("LLM", "LLM_API_KEY")
+EMBEDDER = SecretField("embedder", "EMBED_API_KEY")
+INDEX = SecretField("index", "INDEX_TOKEN")
+
+
+class _CachedKey(NamedTuple):
+    text: str
+    refresh_at: float
+
+
+_cached_keys: dict[tuple[str, SecretField], _CachedKey] = {}
+"""By the secret's name ("" for the role's token) and its field."""
 
 
 def llm_key(settings: Settings) -> Callable[[], str]:
-    """Where the LLM's key comes from: the role, the named secret, else the environment. Reads no secret yet."""
+    """Return a function that gives the LLM's key: from the role, the named secret, or else the environment."""
     if settings.llm_auth == "aws":
-        return lambda: _kept_or_new(("", LLM), role_token)
+        return lambda: _read_cached("", LLM, role_token)
     if settings.llm_secret_name:
         return lambda: read_secret(settings.llm_secret_name, LLM)
     return settings.llm_api_key.get_secret_value
 
 
 def embedder_key(settings: Settings) -> Callable[[], str]:
-    """Where the embedder's key comes from: its own secret or variable, else from where the LLM's does."""
+    """Return a function that gives the embedder's key: from its own secret or variable, or else the LLM's key."""
     if settings.embed_secret_name:
         return lambda: read_secret(settings.embed_secret_name, EMBEDDER)
     if settings.embed_api_key.get_secret_value():
@@ -70,7 +77,7 @@ def embedder_key(settings: Settings) -> Callable[[], str]:
 
 
 def index_key(settings: Settings) -> Callable[[], str]:
-    """Where the key of Chroma's server comes from: its secret, else its variable, which may be empty."""
+    """Return a function that gives the key of Chroma's server: from its secret, or else its variable (may be empty)."""
     if not settings.index_secret_name:
         return settings.index_token.get_secret_value
 
@@ -84,10 +91,10 @@ def index_key(settings: Settings) -> Callable[[], str]:
 
 
 def warm_secrets() -> None:
-    """Make Secrets Manager's client, without reading a secret: with its imports it takes half a second.
+    """Make the client of Secrets Manager, which takes half a second with its imports; no request is sent.
 
     Raises:
-        LlmUnavailable: it cannot be made.
+        LlmUnavailable: the client cannot be made.
     """
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 
@@ -97,74 +104,64 @@ def warm_secrets() -> None:
         raise LlmUnavailable(f"Secrets Manager cannot be used: {type(exc).__name__}") from exc
 
 
-class _Kept(NamedTuple):
-    """A key as it was read, and from when on (Unix seconds) it is to be read anew."""
-
-    text: str
-    until: float
-
-
-_kept: dict[tuple[str, Key], _Kept] = {}
+def renew_secrets() -> None:
+    """Drop connections and keys, which may be old after a snapshot; the client stays."""
+    _cached_keys.clear()
+    if _provider.cache_info().currsize:
+        _provider().store.clear()
+        _provider().client.close()  # closes its connections only; the next call opens others
 
 
-def read_secret(name: str, key: Key) -> str:
-    """The value of the secret ``name``, at most MAX_AGE_S old; of a JSON object, ``key``'s field.
+def read_secret(name: str, field: SecretField) -> str:
+    """Return the secret ``name``, or its ``field`` if it is a JSON object; at most ``MAX_AGE_S`` old.
 
-    Powertools' own cache lets go of a value that has aged. This one goes on with it while no new one can be read.
+    The previous key is used while no new one can be read; Powertools' own cache drops an aged value.
 
     Raises:
-        LlmDenied: it cannot be read, or is not text, and never was.
+        LlmDenied: the secret was never read and cannot be read, or is not text.
     """
-    return _kept_or_new((name, key), partial(_fetch, name, key))
+    return _read_cached(name, field, partial(_fetch, name, field))
 
 
-def _kept_or_new(of: tuple[str, Key], fetch: Callable[[], str]) -> str:
-    now, key = time.time(), of[1]
-    kept = _kept.get(of)
-    if kept and now < kept.until <= now + MAX_AGE_S:  # a clock that was set back would keep it for longer
-        return kept.text
+def _read_cached(name: str, field: SecretField, fetch: Callable[[], str]) -> str:
+    now = time.time()
+    cached = _cached_keys.get((name, field))
+    if cached and now < cached.refresh_at <= now + MAX_AGE_S:  # a clock that was set back would keep it for longer
+        return cached.text
     try:
-        text = within(REFRESH_S, fetch) if kept else fetch()
-        age_s = MAX_AGE_S
+        text = run_in_thread(fetch).result(REFRESH_S) if cached else fetch()
+        refresh_at = now + MAX_AGE_S
     except (LlmUnavailable, TimeoutError) as exc:
-        if kept is None:
+        if cached is None:
             raise
-        logger.warning(
-            "%s; the %s's key of before goes on being used", str(exc) or "A new key is slow to come", key.owner
-        )
-        text, age_s = kept.text, PAUSE_S
-    _kept[of] = _Kept(text, now + age_s)
+        reason = str(exc) or "A new key is slow to come"
+        logger.warning("%s; the %s's key of before goes on being used", reason, field.service)
+        text, refresh_at = cached.text, now + RETRY_AFTER_S
+    _cached_keys[name, field] = _CachedKey(text, refresh_at)
     return text
 
 
-def _fetch(name: str, key: Key) -> str:
-    # Imported late: only a function that has a secret pays for boto3, on its first call or before its snapshot.
+def _fetch(name: str, field: SecretField) -> str:
+    # Late: only a function with a secret pays for boto3, on its first call or before its snapshot.
     from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterError
     from botocore.exceptions import BotoCoreError
 
+    secret = f"The secret with the {field.service}'s key"
     try:
         value = _provider().get(name, force_fetch=True)
     except (GetParameterError, BotoCoreError) as exc:
-        raise LlmDenied(f"The secret with the {key.owner}'s key cannot be read") from exc
+        raise LlmDenied(f"{secret} cannot be read") from exc
     if not isinstance(value, str):
-        raise LlmDenied(f"The secret with the {key.owner}'s key is not text")
+        raise LlmDenied(f"{secret} is not text")
     if not value.lstrip().startswith("{"):
         return value
     try:
-        text = json.loads(value)[key.field]
+        text = json.loads(value)[field.name]
     except (ValueError, KeyError) as exc:
-        raise LlmDenied(f"The secret with the {key.owner}'s key is JSON without {key.field!r}") from exc
+        raise LlmDenied(f"{secret} is JSON without {field.name!r}") from exc
     if not isinstance(text, str):
-        raise LlmDenied(f"{key.field!r} in the secret with the {key.owner}'s key is not text")
+        raise LlmDenied(f"{field.name!r} in the secret with the {field.service}'s key is not text")
     return text
-
-
-def renew_secrets() -> None:
-    """Drop the connections and all keys: what was read before a snapshot may be old after it. The client stays."""
-    _kept.clear()
-    if _provider.cache_info().currsize:
-        _provider().store.clear()
-        _provider().client.close()  # its connections alone: it opens new ones
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""A hard limit on how long a blocking call may keep its caller waiting, for its result or piece by piece."""
+"""Hard time limits for blocking calls, for their result or piece by piece."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 BEAT_S = 1.0
-"""How often somebody who waits for pieces is told that none came."""
+"""The interval at which a consumer is called with ``b""`` while no piece comes."""
 
 
-def start[T](call: Callable[[], T]) -> Future[T]:
-    """Run ``call`` in a thread of its own; the future gets what it returns or raises.
+def run_in_thread[T](call: Callable[[], T]) -> Future[T]:
+    """Run ``call`` in a thread of its own and return the future of its result.
 
-    A socket's own timeout bounds one read, so a server that sends a byte now and then outlives it, and name
-    resolution has none at all. Whoever waits for a thread bounds the whole. One that overruns is left behind, as Python
-    cannot stop it: it is a daemon, and ``call`` should end soon by its own timeouts.
+    A socket's timeout bounds one read, so a server that sends a byte now and then outlives it, and name resolution has
+    no timeout. Waiting for a thread bounds the whole call. Python cannot stop a thread that overruns: it is a daemon,
+    and ``call`` should end soon by its own timeouts.
     """
     outcome: Future[T] = Future()
 
@@ -31,41 +31,32 @@ def start[T](call: Callable[[], T]) -> Future[T]:
     return outcome
 
 
-def within[T](limit_s: float, call: Callable[[], T]) -> T:
-    """What ``call`` returns or raises, in a thread of its own.
-
-    Raises:
-        TimeoutError: it was not done after ``limit_s`` seconds.
-    """
-    return start(call).result(timeout=limit_s)
-
-
-def pieces_within(
+def stream_within(
     limit_s: float,
     produce: Callable[[Callable[[bytes], None]], None],
     take: Callable[[bytes], None],
     *,
     left_s: Callable[[], float | None] = lambda: None,
 ) -> None:
-    """Run ``produce`` in a thread of its own; ``take`` gets, in the caller's thread, what that puts.
+    """Run ``produce`` in a thread of its own and call ``take``, in this thread, with each piece that it puts.
 
-    It gets ``b""`` whenever ``BEAT_S`` passed without a piece. ``left_s`` is asked before each wait: as soon as it
-    knows how many seconds there still are, that counts, and ``limit_s`` does not any more. What ``produce`` or ``take``
-    raise is raised here. After ``take`` has raised, and when time is over, the next piece that ``produce`` puts ends
-    it, and what it does is dropped.
+    ``take`` is called with ``b""`` whenever ``BEAT_S`` passed without a piece. ``left_s`` is called before each wait;
+    once it returns a number of seconds, that replaces ``limit_s``. Errors of ``produce`` and ``take`` are raised here.
+    After an error of ``take``, and when the time is over, the next piece that ``produce`` puts ends it, and its error
+    is dropped.
 
     Raises:
-        TimeoutError: ``produce`` was not done in time.
+        TimeoutError: ``produce`` did not end in time.
     """
     pieces: SimpleQueue[bytes | Future[None]] = SimpleQueue()
-    over = threading.Event()
+    is_over = threading.Event()
 
     def put(piece: bytes) -> None:
-        if over.is_set():
-            raise TimeoutError("nobody waits for it any more")
+        if is_over.is_set():
+            raise TimeoutError("the consumer waits no longer")
         pieces.put(piece)
 
-    start(lambda: produce(put)).add_done_callback(pieces.put)
+    run_in_thread(lambda: produce(put)).add_done_callback(pieces.put)
     stop_at = monotonic() + limit_s
     try:
         while (left := stop_at - monotonic() if (known := left_s()) is None else known) > 0:
@@ -78,5 +69,5 @@ def pieces_within(
                 return piece.result()
             take(piece)
     finally:
-        over.set()
+        is_over.set()
     raise TimeoutError

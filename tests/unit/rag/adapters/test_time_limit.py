@@ -7,7 +7,7 @@ import pytest
 from fakes import FakeClock
 
 from rag.adapters import time_limit
-from rag.adapters.time_limit import pieces_within
+from rag.adapters.time_limit import stream_within
 
 NEVER_S = 60.0
 
@@ -36,7 +36,7 @@ def test_the_limit_is_that_of_all_pieces(clock: FakeClock) -> None:
         clock.now += 100.0
 
     with pytest.raises(TimeoutError):
-        pieces_within(50.0, two_pieces(go_on), take)
+        stream_within(50.0, two_pieces(go_on), take)
     go_on.set()
     assert taken == [b"a"]
 
@@ -50,7 +50,7 @@ def test_who_knows_how_much_is_left_is_asked_again_after_each_piece(clock: FakeC
             clock.now += 100.0
             go_on.set()
 
-    pieces_within(50.0, two_pieces(go_on), take, left_s=lambda: 30.0 if taken else None)
+    stream_within(50.0, two_pieces(go_on), take, left_s=lambda: 30.0 if taken else None)
     assert taken == [b"a", b"b"]
 
 
@@ -58,7 +58,7 @@ def test_nothing_left_ends_it_before_the_limit(clock: FakeClock) -> None:
     taken: list[bytes] = []
     go_on = threading.Event()
     with pytest.raises(TimeoutError):
-        pieces_within(50.0, two_pieces(go_on), taken.append, left_s=lambda: 0.0 if taken else None)
+        stream_within(50.0, two_pieces(go_on), taken.append, left_s=lambda: 0.0 if taken else None)
     go_on.set()
     assert taken == [b"a"]
 
@@ -78,6 +78,6 @@ def test_one_who_produces_for_nobody_is_told_with_the_next_piece(clock: FakeCloc
         raise ValueError(piece)
 
     with pytest.raises(ValueError, match="a"):
-        pieces_within(50.0, produce, leave)
+        stream_within(50.0, produce, leave)
     go_on.set()
     assert told.wait(NEVER_S)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import retry_after_s
 from rag.adapters.llm.openai_wire import Verdict, judge, names_context_window, refused_parameter
-from rag.adapters.time_limit import pieces_within
+from rag.adapters.time_limit import stream_within
 from rag.errors import (
     ContextTooLong,
     LlmDenied,
@@ -128,7 +128,7 @@ class OpenAiServer:
     ) -> None:
         """As ``call``, but ``take`` gets the body's parts as they come, and ``b""`` while none does.
 
-        ``left_s`` replaces ``limit_s`` as in ``pieces_within``; the connection may then be silent for ``pause_s``.
+        ``left_s`` replaces ``limit_s`` as in ``stream_within``; the connection may then be silent for ``pause_s``.
         What ``take`` raises ends the call at once, and is raised as it is.
 
         Raises:
@@ -139,7 +139,7 @@ class OpenAiServer:
         with self._in_our_words(client.api_key):
             try:
                 silence_s = max(limit_s, pause_s)
-                pieces_within(
+                stream_within(
                     limit_s, lambda put: self._read(client, request, silence_s, put, responses), take, left_s=left_s
                 )
             except BaseException:

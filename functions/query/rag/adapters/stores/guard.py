@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, Protocol
 
-from rag.adapters.time_limit import start
+from rag.adapters.time_limit import run_in_thread
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
 WRITE_BUDGET_S = 1.0
@@ -72,7 +72,7 @@ def lock_wait_s(longest_s: float) -> float:
 
 def run_for[T](call: Callable[[], T], limit_s: float) -> Future[T]:
     """Run ``call`` in a thread of its own and return its future after at most ``limit_s`` seconds."""
-    outcome = start(call)
+    outcome = run_in_thread(call)
     wait([outcome], limit_s)
     return outcome
 
